@@ -42,6 +42,7 @@ def as_size(
     "Write the denominator `d` in a list: -1 for a sum"
     return -1 if isinstance(d, _Sum) else d
 
+# %% ../../nbs/loop/07_denominator.ipynb #de0000a1
 def mean_of_all(
     vals, # Losses of batches
     sizes # Their denominators, by `as_size`
@@ -49,7 +50,8 @@ def mean_of_all(
     "Compute the loss of all batches together"
     if any(n<0 for n in sizes): return sum(vals),-1
     n = sum(sizes)
-    return (sum(v*s for v,s in zip(vals, sizes, strict=True) if s)/n if n else math.nan),n  # a mean of nothing may be NaN
+    if not n: return math.nan,n
+    return sum(v*s for v,s in zip(vals, sizes, strict=True) if s)/n,n  # a mean of nothing may be NaN
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000002
 def target_weights(
@@ -95,7 +97,8 @@ def known_denominator(
     if has['reduction']=='none': return ITEMS  # of which somebody else makes a mean
     if 'ctc' in getattr(f, '__name__', type(f).__name__).lower(): return _of_sequences
     if 'ignore_index' not in has: return None if 'weight' in given and 'loss' in f.__name__ else ITEMS
-    return partial(_of_module, f) if not names else partial(_of_classes, [*names], has.get('weight'), has['ignore_index'])
+    if not names: return partial(_of_module, f)
+    return partial(_of_classes, [*names], has.get('weight'), has['ignore_index'])
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000d1
 _known = {}
@@ -105,7 +108,8 @@ def _params_of(f):
 
 def _says(f):
     "Has `f` a `denominator` that is as new as its `forward`? A class doesn't vouch for the losses of its subclasses"
-    at = {k:i for i,c in reversed([*enumerate(type(f).__mro__)]) for k in ('denominator','forward','__call__') if k in vars(c)}
+    names,classes = ('denominator','forward','__call__'),reversed([*enumerate(type(f).__mro__)])
+    at = {k:i for i,c in classes for k in names if k in vars(c)}
     if 'denominator' in getattr(f, '__dict__', ()): return True
     return 'denominator' in at and at['denominator']<=at.get('forward', at.get('__call__', 99))
 
@@ -113,6 +117,7 @@ def _says(f):
 def _sum(pred, *yb): return SUM
 def _of_sequences(pred, targ, lengths, targ_lengths, *yb): return torch.as_tensor(targ_lengths).numel()
 
+# %% ../../nbs/loop/07_denominator.ipynb #de0000a2
 def _of_module(f, pred, targ): return _counted(targ, f.weight, f.ignore_index)  # which may be other ones by now
 
 def _of_classes(names, weight, ignore_index, pred, targ, *more):
@@ -137,7 +142,8 @@ def counts_of(
     targs # Targets of cross entropies, of several batches
 )->list: # Of numbers
     "Count the targets of each batch that are not ignored"
-    if all(t.is_cpu and t.dim()==1 and not t.is_floating_point() for t in targs) and torch.cat(targs).min()>=0: return [*map(len, targs)]
+    is_plain = all(t.is_cpu and t.dim()==1 and not t.is_floating_point() for t in targs)
+    if is_plain and torch.cat(targs).min()>=0: return [*map(len, targs)]
     return [as_size(_counted(t)) for t in targs]
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000d2
@@ -209,7 +215,8 @@ def _compare(f, pred, yb, dim, is_constant=False):
 class _Constants(TorchDispatchMode):
     "Have torch draw the same number for each element, so that losses that draw some can be compared"
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        if func is torch.ops.aten.native_dropout.default: return args[0].clone(),torch.ones_like(args[0], dtype=torch.bool)
+        if func is torch.ops.aten.native_dropout.default:
+            return args[0].clone(),torch.ones_like(args[0], dtype=torch.bool)
         res = func(*args, **(kwargs or {}))
         if torch.Tag.nondeterministic_seeded in func.tags:
             for t in _tensors(res): t.fill_(.5 if t.is_floating_point() else 0)
@@ -280,8 +287,8 @@ def find_form(
     def _is(v): return bool((v-loss).abs()<=slack*(loss.abs()+1e-6))
     if labels.is_floating_point():
         both = x.reshape(-1),labels.float().reshape(-1)
-        is_one = len(both[0])==len(both[1])
-        return ITEMS if is_one and any(_is(f(*both)) for f in (F.mse_loss, F.binary_cross_entropy_with_logits)) else None
+        if len(both[0])!=len(both[1]): return None
+        return ITEMS if any(_is(f(*both)) for f in (F.mse_loss, F.binary_cross_entropy_with_logits)) else None
     if logits.dim()!=labels.dim()+1 or logits.shape[:-1]!=labels.shape: return None
     fits = []
     for k,f in _FORMS.items():
@@ -292,17 +299,18 @@ def find_form(
     return None if not fits else 'shifted' if fits[0]=='shifted' and ('Causal' in name or len(fits)==1) else 'plain' 
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000031
-MEAN_HELP = "give the loss function a method `denominator(pred, *yb)`, or Learner(denominator=f) such a function, that returns \
-what it is a mean of; denominator='batches' says that equal weights of batches are intended"
+MEAN_HELP = "give the loss function a method `denominator(pred, *yb)`, or Learner(denominator=f) such a function, \
+that returns what it is a mean of; denominator='batches' says that equal weights of batches are intended"
 
+# %% ../../nbs/loop/07_denominator.ipynb #de0000a3
 class MeanOf:
     "What the loss of a learner is a mean of"
     def __init__(self,
         declared=None # Function of (pred, *yb), or 'items', 'batches' or 'sum'; None for what is known
     ):
         if not (declared is None or callable(declared) or declared in (ITEMS, 'batches', 'sum')):
-            raise ValueError(f"denominator is {declared!r}: it must be a function of (pred, *yb), 'items' for a mean over "
-                "items, 'batches' to weight batches alike, or 'sum'")
+            raise ValueError(f"denominator is {declared!r}: it must be a function of (pred, *yb), 'items' for a mean "
+                "over items, 'batches' to weight batches alike, or 'sum'")
         self.declared,self.told = declared,set()
         self._forget(None)
     def _forget(self, f):
@@ -398,7 +406,9 @@ def _look(self:MeanOf, learn):
     if 'loss' in self.why or not (is_new or _is_due(self.n)): return
     self.shapes.add(shape)
     if f is None or not learn.yb: found = _refute_model(learn)
-    else: found = refute_mean(f, learn.pred, learn.yb, learn.bs, (learn, learn.model, learn.dls, learn._opt, *learn.cbs))
+    else:
+        keep = learn,learn.model,learn.dls,learn._opt,*learn.cbs
+        found = refute_mean(f, learn.pred, learn.yb, learn.bs, keep)
     self.why = found | self.why
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000033
@@ -414,19 +424,29 @@ def units(self:MeanOf,
     if of is None or of is not learn.loss: d = (self if who else self.find)(learn, part)
     elif callable(d): d = d()
     if d is not None: return d
-    if who: self.tell(learn, who, how, part)
+    if who: self._tell(learn, who, how, part)
     return learn.bs
 
+# %% ../../nbs/loop/07_denominator.ipynb #de0000a4
 @patch
-def tell(self:MeanOf, learn, who, how, part='loss'):
+def _tell(self:MeanOf,
+    learn, # The learner
+    who:str, # Who needs the denominator
+    how:str, # What is computed without
+    part:str='loss' # Name of a part of the loss
+):
     "Warn, once, that the loss has no denominator"
     if part in self.told or not learn.team.is_first: return
     self.told.add(part)
-    warnings.warn(f'{who}: {self.name_of(learn, part)} {self.why[part]}. {how}. If it is a mean of something else, {MEAN_HELP}',
-        stacklevel=4)
+    warnings.warn(f'{who}: {self.name_of(learn, part)} {self.why[part]}. {how}. '
+        f'If it is a mean of something else, {MEAN_HELP}', stacklevel=4)
 
+# %% ../../nbs/loop/07_denominator.ipynb #de0000a5
 @patch
-def name_of(self:MeanOf, learn, part='loss'):
+def name_of(self:MeanOf,
+    learn, # The learner
+    part:str='loss' # Name of a part of the loss
+)->str: # For a message
     "Name the loss function, and perhaps a part of what it returns"
     f = innermost(learn.loss_func)
     if f is None: return f'the {part} that {type(learn.model).__name__} returns'
@@ -444,8 +464,10 @@ class Joined:
         per_item=None, # Units of an item in the first part: what is nearly so in others
         keeps:bool=True # Is `per_item` that of the first part? Else each part is a whole
     ): self.who,self.how,self.items,self.units,self.per_item,self.keeps = who,how,items,units,per_item,keeps
-    def add(self, parts):
-        "Add `parts`, pairs of items and units"
+    def add(self,
+        parts # Pairs of items and units
+    ):
+        "Add `parts`"
         for n,d in parts: self.items,self.units = self.items+n,join_units([self.units, d])
     @property
     def factor(self):

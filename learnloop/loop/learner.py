@@ -55,7 +55,7 @@ class Learner(Flow):
         train_bn:bool=True, # Train norms in frozen groups, too? Their statistics belong to the new data
         moms=(.95,.85,.95), # Momentum at the start, the peak and the end of one-cycle schedules
         default_cbs:bool=True, # Add `Learner.defaults`?
-        denominator=None # What the loss is a mean of: a function of (pred, *yb), 'items', 'batches' or 'sum'; None to find out
+        denominator=None # What the loss is a mean of: f(pred, *yb), 'items', 'batches' or 'sum'; None to find out
     ):
         _check_learner(dls, model, splitter, opt_func)
         _check_loss(loss_func)
@@ -386,6 +386,7 @@ def denominator(self:Learner):
     self._denominator = self.loss,d
     return d
 
+# %% ../../nbs/loop/05_learner.ipynb #55c45da1
 @patch
 def take_denominator(self:Learner,
     d # Number, or scalar tensor

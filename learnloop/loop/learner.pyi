@@ -988,7 +988,7 @@ class Learner(_LearnerMethods, Flow):
         - `train_bn`: Train norms in frozen groups, too? Their statistics belong to the new data
         - `moms`: Momentum at the start, the peak and the end of one-cycle schedules
         - `default_cbs`: Add `Learner.defaults`?
-        - `denominator`: What the loss is a mean of: a function of (pred, *yb), 'items', 'batches' or 'sum'; None to find out"""
+        - `denominator`: What the loss is a mean of: f(pred, *yb), 'items', 'batches' or 'sum'; None to find out"""
     def all_batches(self) -> Any:
         """Run `one_batch` for each batch of `dl`"""
     def one_batch(self, i: int, b: Any) -> Any:

@@ -156,7 +156,10 @@ class LabelSmoothingCrossEntropy(_Classes, nn.CrossEntropyLoss):
     ): # A scalar; unreduced, the shape of `targ`
         "Compute the loss"
         return super().forward(_match_weights(self, pred), targ)
-    def denominator(self, pred, targ):
+    def denominator(self,
+        pred, # Predictions
+        targ  # Targets
+    ): # A number, a scalar tensor or 'items'
         "Find what the loss is a mean of"
         if self.reduction!='mean': return SUM if self.reduction=='sum' else 'items'
         return target_weights(targ, self.weight, self.ignore_index).sum()
@@ -199,7 +202,10 @@ class FocalLoss(_Classes, nn.Module):
         loss = wrong**self.gamma*ce*w
         if self.reduction=='mean': return loss.sum()/w.sum()
         return loss.sum() if self.reduction=='sum' else loss
-    def denominator(self, pred, targ):
+    def denominator(self,
+        pred, # Predictions
+        targ  # Targets
+    ): # A number, a scalar tensor or 'items'
         "Find what the loss is a mean of"
         if self.reduction!='mean': return SUM if self.reduction=='sum' else 'items'
         return target_weights(targ, self.weight, self.ignore_index).sum()
@@ -268,6 +274,9 @@ class DiceLoss(_Classes, nn.Module):
         areas = (p.square() if self.square_in_union else p).sum(-1) + t.sum(-1)
         loss = 1 - (2*(p*t).sum(-1)+self.smooth)/(areas+self.smooth)
         return loss if self.reduction=='none' else getattr(loss, self.reduction)()
-    def denominator(self, pred, targ):
+    def denominator(self,
+        pred, # Predictions
+        targ  # Targets
+    ): # A number, a scalar tensor or 'items'
         "Find what the loss is a mean of: it is one of items"
         return SUM if self.reduction=='sum' else 'items'

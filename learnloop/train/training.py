@@ -41,7 +41,7 @@ class GradientAccumulation(Callback):
     def __init__(self,
         n_acc=32,       # Samples that make a step, or what `count` counts; or a function from the epoch to this number
         n_batches=None, # Batches that make a step, rather than samples; or a function from the epoch to this number
-        count:Callable|None=None # From the learner to what its loss is a mean of, in which `n_acc` is counted; None for samples
+        count:Callable|None=None # From the learner to what its loss is a mean of: `n_acc` counts it; None for samples
     ):
         self.n_acc,self.n_batches,self._count = n_acc,n_batches,count
         for nm,v in (('n_acc', n_acc), ('n_batches', n_batches)):
@@ -534,12 +534,13 @@ class MicroBatch(Callback):
 
 def _tell_stats(cb):
     "Warn, once, of modules that compute statistics of what they are given"
-    names = [k or type(m).__name__ for k,m in cb.learn.model.named_modules() if m.training and isinstance(m, _BatchNorm)]
+    mods = cb.learn.model.named_modules()
+    names = [k or type(m).__name__ for k,m in mods if m.training and isinstance(m, _BatchNorm)]
     if cb._has_told or not names: return
     cb._has_told = True
     warnings.warn(f'{cb.label}: {", ".join(names[:4])}{", …" if len(names)>4 else ""}: batch norm in training computes '
-        'statistics of each part, so the step differs from that of the whole batch. Put such modules in evaluation mode, '
-        'as BnFreeze() does with frozen ones, or use group norm', stacklevel=2)
+        'statistics of each part, so the step differs from that of the whole batch. Put such modules in evaluation '
+        'mode, as BnFreeze() does with frozen ones, or use group norm', stacklevel=2)
 
 # %% ../../nbs/train/03_training.ipynb #11dad605
 @patch
@@ -574,15 +575,17 @@ def _settle(self:MicroBatch, k):
 @patch
 def _refuse_loss(self:MicroBatch):
     mean_of = self.learn.mean_of
-    raise ValueError(f'{self.label}: {mean_of.name_of(self.learn)} {mean_of.why["loss"]}, so the step of parts is not that '
-        f'of the batch. If it is a mean of something else, {MEAN_HELP}')
+    raise ValueError(f'{self.label}: {mean_of.name_of(self.learn)} {mean_of.why["loss"]}, so the step of parts is not '
+        f'that of the batch. If it is a mean of something else, {MEAN_HELP}')
 
+# %% ../../nbs/train/03_training.ipynb #11dad6a1
 _OF_PARTS = 'It is averaged over items'
 
 def _join_losses(vals, units, k):
     "The loss, or its part `k`, of the whole batch"
     units = [o[k] for o in units]
-    return sum(torch.where(torch.as_tensor(d, device=v.device)>0, v*d, 0) for v,d in zip(vals, units, strict=True))/join_units(units)
+    both = zip(vals, units, strict=True)
+    return sum(torch.where(torch.as_tensor(d, device=v.device)>0, v*d, 0) for v,d in both)/join_units(units)
 
 def _item_dim(preds, ns):
     "The dimension along which the tensors `preds` have `ns` items: 1 for what CTC takes"
