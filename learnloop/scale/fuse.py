@@ -286,12 +286,13 @@ def _kind(self:Fuser):
     "The backend in use"
     return self.backend or dict(cpu='inductor', cuda='cudagraph').get(self.learn.device.type, 'aten')
 
-# %% ../../nbs/scale/08_fuse.ipynb #fb000044
+# %% ../../nbs/scale/08_fuse.ipynb #fb00044b
 _values,_hooks = dict.values,attrgetter('_backward_hooks','_post_accumulate_grad_hooks')
 _grad = attrgetter('grad')
 _KINDS = 'forward_pre','forward','backward_pre','backward'
 _OF_ALL_MODULES = [getattr(torch_module, f'_global_{k}_hooks') for k in _KINDS]
 
+# %% ../../nbs/scale/08_fuse.ipynb #fb000044
 @patch
 def _gather(self:Fuser)->str: # Why there can't be a compiled step; '' if nothing is in the way
     "Collect the arguments of a compiled step in `args`"

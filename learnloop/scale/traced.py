@@ -424,11 +424,15 @@ class TracedStep:
         scope |= {k:self.library for k in entry.code.co_names if k.startswith('__compiled_fn')}
         self.fast = types.FunctionType(entry.code, scope)
 
-    def fits(self, args):
+    def fits(self,
+        args # As for `compile`
+    ): # Bool
         "Do the guards hold for `args`? They don't see methods that somebody replaces"
         try: return self.check(args) and self._methods()==self.methods
         except KeyError: return False  # a class has lost a method
-    def why_not(self, args):
+    def why_not(self,
+        args # As for `compile`
+    ): # Text
         "Tell which guard fails, as code and the user's line"
         parts = self.guards.check_verbose(args).verbose_code_parts
         return _guarded(parts[0]) if parts else 'a method of a class'
@@ -506,7 +510,8 @@ _WHYS = [ # What Dynamo and Inductor say, and how to say it so that a user can a
     ('ScriptModule|ScriptFunction|torch.jit',
         'a module is a ScriptModule, which torch can not trace: use the module itself'),
     ('consumed returned tensor|grad_fn',
-        'forward keeps or returns a tensor with its graph, in an attribute or a cache: detach it, or turn the cache off, by use_cache=False in transformers'),
+        'forward keeps or returns a tensor with its graph, in an attribute or a cache: '
+        'detach it, or turn the cache off, by use_cache=False in transformers'),
     ('data-dependent|data dependent|GuardOnDataDependent|Could not guard on|DataDependentOutput|tolist|local_scalar',
         'the code asks for the value of a tensor, as `if x.sum()>0` does, and a graph has one branch: '
         'use torch.where'),

@@ -159,7 +159,8 @@ READS = dict(
     dropout=lambda: (Net(lambda m, x: m.drop(x), drop=nn.Dropout(.1)), lambda m, v: setattr(m.drop, 'p', v/4)),
     momentum=lambda: (Net(lambda m, x: m.norm(x), norm=nn.BatchNorm1d(8)), lambda m, v: setattr(m.norm, 'momentum', v/4)),
     evaluated=lambda: (Net(lambda m, x: m.norm(x), norm=nn.BatchNorm1d(8)), lambda m, v: m.norm.train(v!=2.)),
-    dtype=lambda: (Net(lambda m, x: x*(2. if torch.get_default_dtype() is torch.float64 else 1.)), lambda m, v: torch.set_default_dtype(torch.float64 if v==2. else torch.float32)),
+    dtype=lambda: (Net(lambda m, x: x*(2. if torch.get_default_dtype() is torch.float64 else 1.)),
+        lambda m, v: torch.set_default_dtype(torch.float64 if v==2. else torch.float32)),
     method=lambda: (Net(lambda m, x: m.act(x), act=nn.ReLU()), lambda m, v: setattr(m.act, 'forward', lambda x: x*v)))
 
 def as_at_first():
@@ -231,9 +232,9 @@ def grads_left(learn): named(learn, 'a.weight').grad = torch.ones(8, 2)
 def patched_step(learn):
     right = learn.opt.step
     learn.opt.step = lambda *args: (right(*args), [p.data.mul_(.9) for p in learn.model.parameters()])
-EDITS = dict(parameter=new_param, state=new_state, cleared=lambda learn: learn.opt.state.clear(), moments=halve_moments, post_hook=post_hook, weight_hook=hook_weight, late_hook=hook_late,
-    layer_hook=hook_layer, backward_hook=hook_backward, all_hooked=all_hooked, freeze=freeze, lr0=set_group(lr=0.), lr=set_group(lr=.01),
-    wd=set_group(weight_decay=.1), maximize=set_group(maximize=True, lr=1e-4), load=load,
+EDITS = dict(parameter=new_param, state=new_state, cleared=lambda learn: learn.opt.state.clear(), moments=halve_moments,
+    post_hook=post_hook, weight_hook=hook_weight, late_hook=hook_late, layer_hook=hook_layer, backward_hook=hook_backward, all_hooked=all_hooked,
+    freeze=freeze, lr0=set_group(lr=0.), lr=set_group(lr=.01), wd=set_group(weight_decay=.1), maximize=set_group(maximize=True, lr=1e-4), load=load,
     double=to_double, data=data_swapped, transposed=transposed, layer=new_layer, grads=grads_left, step=patched_step,
     new_loss=lambda learn: setattr(learn, 'loss_func', F.l1_loss), eval=lambda learn: learn.model.eval(),
     apart=lambda learn: learn.add_cb(GradientClip(.1)), ema=lambda learn: learn.add_cb(EMA()),
@@ -391,9 +392,10 @@ class Decides(SGD):
             for p in g['params']:
                 if p.grad is not None: p.sub_(p.grad*g['lr']*(2. if p.grad.norm()>.1 else 1.))
 def scaled(learn): learn.opt.scale = 3.
-OWN = dict(lion=Lion, counting=Counting, in_group=InGroup, attribute=WithAttribute, counts=Counts, sets=Sets, super=Super, decides=Decides, asgd=torch.optim.ASGD, rprop=torch.optim.Rprop,
-    adadelta=torch.optim.Adadelta, adamax=torch.optim.Adamax, foreach=partial(Adam, foreach=True), amsgrad=partial(Adam, amsgrad=True),
-    fused=partial(Adam, fused=True), tensor_lr=lambda ps, lr: Adam(ps, lr=torch.tensor(lr)),
+OWN = dict(lion=Lion, counting=Counting, in_group=InGroup, attribute=WithAttribute, counts=Counts, sets=Sets, super=Super, decides=Decides,
+    asgd=torch.optim.ASGD, rprop=torch.optim.Rprop, adadelta=torch.optim.Adadelta, adamax=torch.optim.Adamax,
+    foreach=partial(Adam, foreach=True), amsgrad=partial(Adam, amsgrad=True), fused=partial(Adam, fused=True),
+    tensor_lr=lambda ps, lr: Adam(ps, lr=torch.tensor(lr)),
     capturable=partial(Adam, capturable=False), radam=torch.optim.RAdam, adafactor=torch.optim.Adafactor)
 WHOLE = {'lion','attribute','asgd','rprop','adadelta','adamax','foreach','amsgrad','capturable','radam'}
 
@@ -404,11 +406,12 @@ def test_an_optimizer_is_traced_or_left_alone(name, cache):
     report = learn.fuse_report()
     assert report.fused.keys()==({'whole'} if name in WHOLE else {'whole','grads'} if name=='sets' else {'grads'}), report
 
-REAL_OPTS = dict(sgd=partial(SGD, momentum=.9, nesterov=True, weight_decay=.01), adamw=AdamW, rmsprop=partial(torch.optim.RMSprop, momentum=.9, centered=True), nadam=torch.optim.NAdam, lion=Lion)
+REAL_OPTS = dict(sgd=partial(SGD, momentum=.9, nesterov=True, weight_decay=.01), adamw=AdamW,
+    rmsprop=partial(torch.optim.RMSprop, momentum=.9, centered=True), nadam=torch.optim.NAdam, lion=Lion)
 @pytest.mark.parametrize('name', REAL_OPTS if REAL else ['nadam'])
 def test_optimizers_on_the_real_compiler(name, cache):
-    learn = same(lambda: dict(model=Net(), opt_func=REAL_OPTS[name], lr=.01, cbs=[each(lambda learn, i: learn.set_hypers(lr=.01/(1+i)))]),
-    backend='inductor', cache=cache)
+    cbs = lambda: [each(lambda learn, i: learn.set_hypers(lr=.01/(1+i)))]
+    learn = same(lambda: dict(model=Net(), opt_func=REAL_OPTS[name], lr=.01, cbs=cbs()), backend='inductor', cache=cache)
     assert learn.fuse_report().fused['whole']==23
 
 # ---- what only the comparison finds
