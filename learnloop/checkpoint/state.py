@@ -38,6 +38,7 @@ from ..measure.series import shared_parts
 # %% ../../nbs/checkpoint/03_state.ipynb #67fc429a
 class Checkpointer:
     "Captures the state of a learner's fit, compares it with what is there, and puts it back"
+    resuming = False # Is the fit on its way to the place where it resumes?
     def __init__(self,
         learn # The learner whose fits it keeps
     ):

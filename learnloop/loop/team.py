@@ -18,6 +18,7 @@ class SingleProcess:
     processes = None  # The processes of the run: a `Team`; None if there is only one
     rank,world = 0,1  # The number of this process, and how many there are
     is_first = True   # Does it write, print, and decide?
+    n_meets = 0       # How often processes have met so far
     broken = False    # Has an error parted the processes?
     spreads = False   # Does each process hold only a part of the model, so that all have to call it?
     shards = False    # Does each process write its part of a checkpoint's tensors, by `write_shards(folder, tensors)`?

@@ -102,6 +102,7 @@ class TeamEngine(SingleProcess, Engine):  # chkstyle: ignore-node
         self.flag,self.wanted,self.heard,self.apart,self.since,self.looked_at = None,0,0,1,0,0.
     exchange = property(lambda self: dict(unsynced={k or '':v for k,v in self.unsynced.items()},
         order=self.engine.order), doc='Optimizers whose gradients are not exchanged yet, and how torch arranged others')
+    n_meets = property(lambda self: self.processes.n_meets, doc='How often processes have met so far')
     broken = property(lambda self: self.processes.broken, doc='Has an error parted the processes?')
     def __getstate__(self): return vars(self) | dict(shares={}, flag=None)
     shards = property(lambda self: self.engine.shards, doc='Does each process write its part of a checkpoint?')

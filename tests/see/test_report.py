@@ -505,7 +505,7 @@ def test_point_24_the_best_is_the_best(tmp_path, name, better, best):
 
 def test_which_way_a_part_of_a_loss_is_better_is_not_guessed(tmp_path):
     def loss(pred, y): return dict(mse=F.mse_loss(pred, y), spread=pred.std())
-    learn = fit(Learner(DataLoaders(TRAIN, VALID), mk_model(), loss, torch.optim.SGD, lr=LR))
+    learn = fit(Learner(DataLoaders(TRAIN, VALID), mk_model(), loss, torch.optim.SGD, lr=LR, denominator='batches'))
     assert learn.recorder.parts==['train_mse', 'valid_mse', 'train_spread', 'valid_spread']
     best = {k:v for k,(_,v) in _results(_columns(learn.recorder), range(2), learn.recorder.directions).items()}
     assert best['train_mse'] is None and best['valid_loss'].startswith('lowest') and best['train_spread'] is None

@@ -765,7 +765,7 @@ def test_what_cannot_be_shown_does_not_stop_the_training(tmp_path, monkeypatch):
 def test_large_predictions_are_shown_in_part(tmp_path, monkeypatch):
     seen = []
     learn = classifier(tmp_path, torch.randn(16, 2), show=lambda *args: seen.append(1) or '')
-    learn.loss_func = lambda pred, y: pred[0].mean()
+    learn.loss_func,learn.mean_of.declared = lambda pred, y: pred[0].mean(),'batches'
     learn.model = nn.Linear(2, 1)
     learn.model.register_forward_hook(lambda m, inp, out: out.expand(-1, 2**24))
     with learn.no_logging(): learn.validate()
