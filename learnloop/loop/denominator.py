@@ -389,7 +389,9 @@ def __call__(self:MeanOf,
 def _refute_model(learn):
     "As `refute_mean`, for the loss that the model computes"
     model,is_named = learn.model,learn._named
-    if learn.team.spreads or any(m._forward_hooks or m._forward_pre_hooks for m in model.modules()): return {}
+    why_not = 'is sharded' if learn.team.spreads else 'has hooks' if any(
+        m._forward_hooks or m._forward_pre_hooks for m in model.modules()) else ''
+    if why_not: return dict(loss=f'could not be tried on parts of a batch, as the model {why_not}')
     training = [m for m in model.modules() if m.training]
     model.eval()  # without dropout
     try: return refute_mean(lambda xb: own_loss(model(**xb[0]) if is_named else model(*xb))[0], learn.xb, (), learn.bs,

@@ -183,3 +183,9 @@ def test_models_that_compute_their_loss(how):
     else:
         assert not ws and apart(one.model, many.model)<1e-7
         assert one.recorder.values[-1][1]==pytest.approx(many.recorder.values[-1][1], rel=1e-6)
+
+def test_a_loss_of_a_model_with_hooks_is_not_tried_and_that_is_said():
+    model,ids = Tokens('odd'),torch.randint(9, (8, T))
+    model.lin.register_forward_hook(lambda m, inp, out: None)
+    learn = Learner(DataLoaders([dict(ids=o, labels=o) for o in ids.split(4)], device='cpu'), model, None, torch.optim.SGD, cbs=GradientAccumulation(n_batches=2))
+    with learn.no_logging(), pytest.warns(UserWarning, match='the loss that Tokens returns could not be tried on parts of a batch, as the model has hooks'): learn.fit(1)
