@@ -26,7 +26,7 @@ class _Sum(int):
     "1, as the denominator of a sum: sums of parts add up"
     def __new__(cls, *args): return super().__new__(cls, 1)
 
-SUM:float = _Sum() # Denominator of a loss that is a sum
+SUM:float = _Sum() # Denominator of a loss that is a sum  # chkstyle: ignore
 
 def join_units(
     ds # Denominators
