@@ -31,7 +31,7 @@ from ..data.batch import batch_map, describe
 from ..data.begin import why_inexact
 from ..data.checks import check_place, replaced, say
 from ..loop.flow import CancelFitException, CancelStepException
-from ..loop.engine import Engine
+from ..loop.engines import Engine
 from ..loop.learner import Learner, default_engine
 from ..loop.place import Place
 from ..data.rng import branch_rngs, own_stream, preserve_rng

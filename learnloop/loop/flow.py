@@ -17,7 +17,7 @@ from functools import cache, cached_property, partial, wraps
 from types import MethodType
 from fastcore.basics import camel2snake, noop, patch, snake2camel
 from ..data.checks import NoAttribute, called_here, did_you_mean, note_on, safely
-from .engine import Engine, Stack
+from .engines import Engine, Stack
 from .lazy import with_lazy_methods
 from .team import SingleProcess
 

@@ -11,7 +11,7 @@ __all__ = ['PASS_FIELDS', 'Place', 'Pass', 'Plain']
 from collections import namedtuple
 from math import inf
 from ..data.loaders import batches_of, set_epoch, source_teller
-from .engine import Engine
+from .engines import Engine
 from .flow import CancelException
 
 # %% ../../nbs/loop/04_place.ipynb #4b0940fe

@@ -21,7 +21,7 @@ from ..data.batch import batch_args, batch_like, batch_parts, describe, detuplif
 from .callback import Callback, as_list, mk_cb
 from ..data.checks import checked_args, replaced
 from ..data.loaders import in_order, leaves
-from .engine import Engine
+from .engines import Engine
 from .learner import Learner
 from .denominator import element_weights
 from .loss import EachItem, decode_preds, innermost, own_loss

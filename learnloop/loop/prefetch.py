@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader, RandomSampler
 from ..data.batch import batch_map
 from ..data.begin import batches_draw, goes_by_state, items_draw, sampler_draws
 from .callback import Callback
-from .engine import Engine
+from .engines import Engine
 from ..data.checks import check_whole
 from ..data.loaders import Endless, Until, rows_of
 from ..data.rng import read_rngs, same_states

@@ -83,7 +83,7 @@ def sync_grads(self:SingleProcess):
 @patch
 def mean(self:SingleProcess,
     t, # Scalar tensor
-    weight=None # How much that of this process counts; None for the denominator of the loss
+    weight=1. # How much that of this process counts; None for the denominator of the loss
 ): # Scalar tensor
     "Take the weighted mean over all processes"
     return t

@@ -104,13 +104,13 @@ def evaluate(self:Closure)->Tensor: # The loss, a scalar without graph
     learn,first = self.learn,self._first
     self._first = None
     learn.team.again()
-    if first and all(map(torch.equal, first[1], held_params(self.opt))): return learn.team.mean(first[0], 1.)
+    if first and all(map(torch.equal, first[1], held_params(self.opt))): return learn.team.mean(first[0])
     zero_grad(self.opt)
     with torch.enable_grad(), self._autocast(): learn.calc_loss()
     if learn.loss_grad is None: raise ValueError(f'{type(self.opt).__name__} asked for the loss, and there was none')
     with torch.enable_grad(): learn.backward()
     learn.begin_again('step')
-    return learn.team.mean(learn.loss_grad.detach(), 1.)  # processes that saw another loss would look elsewhere
+    return learn.team.mean(learn.loss_grad.detach())  # processes that saw another loss would look elsewhere
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000110
 def _find_opt(opt, key):

@@ -12,7 +12,7 @@ __all__ = ['Hook', 'tensors_in', 'Hooks', 'hook_output', 'hook_outputs', 'HookCa
 # %% ../../nbs/measure/03_hook.ipynb #3eab3b5a
 import math, sys, torch
 from collections import Counter
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from fastcore.basics import listify, patch
@@ -139,7 +139,7 @@ class HookCallback(Callback):
         if every is not None: check_whole('every', every)
         self.modules,self.include_paramless = listify(modules) or None,include_paramless
         self.every,self.remove_end,self.is_forward,self.detach,self.cpu = every,remove_end,is_forward,detach,cpu
-        self.names,self._on = [],ExitStack()
+        self.names,self._on,self._in_fit = [],ExitStack(),ExitStack()
         if hook is not None: self.hook = hook
 
     def before_fit(self):
@@ -149,12 +149,14 @@ class HookCallback(Callback):
     def cleanup_batch(self):
         if self.every and self.learn.training: self.remove()
     def cleanup_fit(self):
+        self._in_fit.close()
         if self.remove_end or self.learn.exception or self not in self.learn.cbs: self.remove()
 
 # %% ../../nbs/measure/03_hook.ipynb #5479541e
 @patch
 def remove(self:HookCallback):
     "Remove the hooks, if there are any"
+    self._in_fit.close()
     self._on.close()
 
 @patch
@@ -165,7 +167,7 @@ def _register(self:HookCallback):
     ms = self.modules or [m for m in _layers(model) if self.include_paramless or list(m.parameters(recurse=False))]
     self.names = [found.get(m) or type(m).__name__ for m in ms]
     self.hooks = self._on.enter_context(Hooks(ms, self.hook, self.is_forward, self.detach, self.cpu))
-    self._on.enter_context(_eager())
+    self._in_fit.enter_context(_eager())
 
 # %% ../../nbs/measure/03_hook.ipynb #9c40964b
 def uncompiled(
@@ -178,9 +180,18 @@ def _layers(model):
     "Layers of `model`, with their names"
     return {m:n for n,m in model.named_modules() if not list(m.children()) or list(m.parameters(recurse=False))}
 
+_eagers = [] # Contexts without compiled code that are open, and the stance that the outermost has put away
+
+@contextmanager
 def _eager():
-    "A context without compiled code, if there may be any: it runs past hooks"
-    return torch.compiler.set_stance('force_eager') if 'torch._dynamo' in sys.modules else nullcontext()
+    "A context without compiled code, if there may be any: it runs past hooks. Contexts may end in any order"
+    if 'torch._dynamo' not in sys.modules: return (yield)
+    if not _eagers: _eagers.append(torch.compiler.set_stance('force_eager'))
+    _eagers.append(None)
+    try: yield
+    finally:
+        _eagers.pop()
+        if len(_eagers)==1: _eagers.pop().__exit__(None, None, None)
 
 # %% ../../nbs/measure/03_hook.ipynb #b1cf62d5
 class ActivationStats(HookCallback):

@@ -99,8 +99,9 @@ def _undisturbed(*models):
     mods = [m for o in models for m in o.modules()]
     attrs = [(vars(m), dict(vars(m))) for m in mods]
     inner = [(c, copy(c)) for m in mods for c in vars(m).values() if isinstance(c, list|dict|set)]
-    eager = torch.compiler.set_stance('force_eager') if 'torch._dynamo' in sys.modules else nullcontext()
-    with preserve_rng(*mods), torch.no_grad(), eager, kept_buffers(*models), warnings.catch_warnings():
+    def _eager(): return torch.compiler.set_stance('force_eager') if 'torch._dynamo' in sys.modules else nullcontext()
+    # it acts as soon as it is made, so not before the context
+    with preserve_rng(*mods), torch.no_grad(), _eager(), kept_buffers(*models), warnings.catch_warnings():
         warnings.simplefilter('ignore')  # they come when it counts
         models[0].eval()  # the others are the loss function, whose mode nobody changes
         try: yield

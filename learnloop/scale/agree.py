@@ -16,7 +16,7 @@ from ..data.batch import batch_args, find_bs
 from ..data.checks import replaced
 from ..data.loaders import batch_len
 from ..loop.denominator import Joined, SUM, join_units
-from ..loop.engine import Engine
+from ..loop.engines import Engine
 from ..loop.flow import CancelException, PHASES, Phase
 from ..loop.team import SingleProcess
 from .share import share
@@ -416,7 +416,7 @@ def most(self:TeamEngine, n): return max(o for *_,o in self.processes.meet('most
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0000e3
 @patch
-def mean(self:TeamEngine, t, weight=None):
+def mean(self:TeamEngine, t, weight=1.):
     if weight is None: weight = self.learn.bs if self.learn.denominator is None else self.learn.denominator
     both = torch.stack([t.detach(), torch.as_tensor(weight, dtype=t.dtype, device=t.device)])
     both[0] = torch.where(both[1]>0, both[0]*both[1], 0)  # a mean of nothing may be NaN

@@ -23,7 +23,7 @@ from torch.nn.parameter import is_lazy
 from torch.utils.hooks import RemovableHandle
 from ..data.batch import batch_parts, describe
 from ..loop.callback import Callback, InGraph
-from ..loop.engine import Engine
+from ..loop.engines import Engine
 from ..data.checks import check_whole, did_you_mean, say
 from ..loop.learner import Learner
 from ..loop.loss import loss_modules

@@ -126,7 +126,7 @@ class LRFinder(Callback):
         set_hypers(self.learn.opt, self.learn.model, lr=self._lr)
     def after_batch(self):
         if self.learn.loss_grad is None: return  # the batch was skipped before it had a loss
-        loss = self._smooth(self.learn.team.mean(self.learn.loss.mean()).item())
+        loss = self._smooth(self.learn.team.mean(self.learn.loss.mean(), None).item())
         if self.stop_div and not math.isfinite(loss): raise CancelTrainException
         self.lrs.append(self._lr[-1] if isinstance(self._lr, list) else self._lr)
         self.losses.append(loss)

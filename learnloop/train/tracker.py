@@ -355,7 +355,7 @@ class SpikeDetection(_FitState):
 
     def after_loss(self):
         if self.learn.inside('step'): return  # a line search looks further along
-        v,now = self.learn.team.mean(self.learn.loss.mean()).item(),self._now
+        v,now = self.learn.team.mean(self.learn.loss.mean(), None).item(),self._now
         if self._is_spike(v): self._skip_batch(v)
         now.update(recent=[*now['recent'], v][-self.window:], seen=now['seen']+1, in_a_row=0)
     @property

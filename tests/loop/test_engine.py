@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from helpers import TRAIN, VALID, mk_learner, same
 from hypothesis import given, settings, strategies as st
 from learnloop import Callback, CancelBatchException, CancelStepException, Learner, Place
-from learnloop.loop.engine import Engine, Stack
+from learnloop.loop.engines import Engine, Stack
 
 HOOKS = 'running','start','batches','rest','body','take','ended'
 PHASES_IN_FIT = 'fit','epoch','train','validate','fetch','batch','turn','backward','step','zero_grad'

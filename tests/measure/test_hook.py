@@ -694,3 +694,12 @@ def test_each_way_to_run_a_script_prints_the_summary_once(args, tmp_path):
     env = os.environ | dict(PYTHONPATH=os.pathsep.join(filter(None, (os.getcwd(), os.environ.get('PYTHONPATH')))))
     res = subprocess.run([sys.executable, *args], cwd=tmp_path, capture_output=True, text=True, timeout=120, env=env)
     assert res.returncode==0 and res.stdout.count('2 parameters')==1, res.stdout+res.stderr
+
+@pytest.mark.parametrize('kw', [dict(remove_end=False), dict(every=2), {}], ids=str)
+def test_compiled_code_runs_again_after_a_fit_with_several_hooks(kw):
+    import torch._dynamo
+    from learnloop import synth_learner
+    cbs = [ActivationStats(**kw), HookCallback(**kw)]
+    learn = synth_learner(cbs=cbs)
+    with learn.no_logging(): learn.fit(1)
+    assert torch._dynamo.eval_frame._stance.stance=='default'
