@@ -151,7 +151,7 @@ FAULTS = [
     Fault('focal loss is a plain mean', 'losses', "return loss.sum()/w.sum()", "return loss.mean()", 'test_losses.py -k focal'),
     Fault('a metric of batches is averaged, then', 'metrics',
         "return self.then(res) if self.then else res", "return res", 'test_metrics.py -k per_batch'),
-    Fault('the try of metrics leaves its mark on buffers', 'trial', "eager, kept_buffers(*models), ", "eager, ", 'test_recorder.py -k nothing_is_left'),
+    Fault('the try of metrics leaves its mark on buffers', 'trial', "_eager(), kept_buffers(*models), ", "_eager(), ", 'test_recorder.py -k nothing_is_left'),
     Fault('the try of metrics leaves its mark in lists of the model', 'trial', "for c,was in inner + attrs:", "for c,was in attrs:", 'test_recorder.py -k nothing_is_left'),
     Fault('batch norms average for ever after they were recomputed', 'averaging', "for m,was in norms: m.momentum = was", "pass", 'test_averaging.py -k while_recomputing'),
     Fault('a metric that needs more items is refused', 'trial', "if _is_final(e): raise", "raise", 'test_recorder.py -k want_of_items'),
