@@ -278,7 +278,7 @@ FAULTS = [
     Fault('a step that is cancelled leaves the weights where a line search was', 'turn',
         "for p,w in zip(params, began, strict=True): p.data.copy_(w)", "pass", 'test_turns_rules.py -k later_evaluation'),
     Fault('a closure has the first loss wherever it is asked', 'turn',
-        "if first and all(map(torch.equal, first[1], held_params(self.opt))): return learn.team.mean(first[0], 1.)", "if first: return first[0]", 'test_turns_rules.py -k a_closure'),
+        "if first and all(map(torch.equal, first[1], held_params(self.opt))): return learn.team.mean(first[0])", "if first: return first[0]", 'test_turns_rules.py -k a_closure'),
     Fault('the gradient of one turn reaches what another trains', 'turn', "loss.backward(inputs=params, ", "loss.backward(", 'test_turns.py -k gan-plain'),
     Fault("gradients of its own don't know the scale", 'turn', "    k = turn.scale\n", "    k = 1.\n", 'test_turns_rules.py -k gradients_of_its_own'),
     Fault('a turn that is cancelled leaves its gradients', 'learner', "if self.outcome['turn']=='cancelled'", "if False",
