@@ -1,7 +1,7 @@
 """What fingerprints cost, in CPU time of a step, beside the same fit without
 
 Learners that differ in nothing else train in turns within one fit each, a chunk of batches at a time (`benchmarks.chunks`); each chunk is compared with
-that of the learner without in the same round. `idle` is a second one without: how far it is from 1 tells the noise. The transformer has 10 million weights and sees 2,048
+the chunk of the plain learner in the same round. `idle` is a second plain learner: its distance from 1 is the noise. The transformer has 10 million weights and sees 2,048
 tokens a step; its optimizer is AdamW, so that 40 million numbers are hashed in each step. The mlp is that of the other benchmarks: its step takes half a millisecond.
 
     python -m benchmarks.fingerprint

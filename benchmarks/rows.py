@@ -1,7 +1,7 @@
 """What it costs to read `learn.rows` in each step, and to keep a `FlightRecorder`, in CPU time of a step, beside the same fit without
 
 Learners that differ in nothing else train in turns within one fit each, a chunk of batches at a time (`benchmarks.chunks`); each chunk is compared with
-that of the learner without in the same round. `idle` is a second one without: how far it is from 1 tells the noise. All of them train on the same
+the chunk of the plain learner in the same round. `idle` is a second plain learner: its distance from 1 is the noise. All of them train on the same
 `DataLoader` of tensors, as rows are indices into its dataset. Where rows are read by a callback, the learner without has one that reads the batch.
 
     python -m benchmarks.rows

@@ -213,7 +213,7 @@ def _compare(f, pred, yb, dim, is_constant=False):
     return res
 
 class _Constants(TorchDispatchMode):
-    "Have torch draw the same number for each element, so that losses that draw some can be compared"
+    "Make torch draw the same number for each element, so that losses with random numbers can be compared"
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         if func is torch.ops.aten.native_dropout.default:
             return args[0].clone(),torch.ones_like(args[0], dtype=torch.bool)
@@ -464,7 +464,7 @@ class Joined:
         items=0,    # Items so far, in all processes
         units=0,    # Sum of the denominators
         per_item=None, # Units of an item in the first part: what is nearly so in others
-        keeps:bool=True # Is `per_item` that of the first part? Else each part is a whole
+        keeps:bool=True # Does `per_item` stay as the first part has it? If not, each part is a whole
     ): self.who,self.how,self.items,self.units,self.per_item,self.keeps = who,how,items,units,per_item,keeps
     def add(self,
         parts # Pairs of items and units

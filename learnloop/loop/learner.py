@@ -391,7 +391,7 @@ def denominator(self:Learner):
 def take_denominator(self:Learner,
     d # Number, or scalar tensor
 ):
-    "Have `d` as the denominator of the loss at hand"
+    "Set `d` as the denominator of the present loss"
     self._denominator = self.loss,d
 
 # %% ../../nbs/loop/05_learner.ipynb #55c45054

@@ -227,7 +227,7 @@ if MYPY:
 
                 - `k`: Number, or scalar tensor"""
             def take_denominator(self, d: Any) -> Any:
-                """Have `d` as the denominator of the loss at hand
+                """Set `d` as the denominator of the present loss
 
                 - `d`: Number, or scalar tensor"""
             def take_step(self, opt: str | None=None, counts: bool=True, name: str | None=None) -> Any:

@@ -123,6 +123,14 @@ class L1LossFlat(_Elementwise):
     loss_cls = nn.L1Loss
 
 # %% ../../nbs/measure/01_losses.ipynb #feedb632
+def _denominator(self,
+    pred, # Predictions
+    targ  # Targets
+): # A number, a scalar tensor or 'items'
+    "Find what the loss is a mean of"
+    if self.reduction!='mean': return SUM if self.reduction=='sum' else 'items'
+    return target_weights(targ, self.weight, self.ignore_index).sum()
+
 class _Classes:
     "What scores of classes mean"
     y_int,axis = True,1
@@ -156,13 +164,7 @@ class LabelSmoothingCrossEntropy(_Classes, nn.CrossEntropyLoss):
     ): # A scalar; unreduced, the shape of `targ`
         "Compute the loss"
         return super().forward(_match_weights(self, pred), targ)
-    def denominator(self,
-        pred, # Predictions
-        targ  # Targets
-    ): # A number, a scalar tensor or 'items'
-        "Find what the loss is a mean of"
-        if self.reduction!='mean': return SUM if self.reduction=='sum' else 'items'
-        return target_weights(targ, self.weight, self.ignore_index).sum()
+    denominator = _denominator  # in each class: a base class does not vouch for the `forward` of another
 
 # %% ../../nbs/measure/01_losses.ipynb #915b703e
 class LabelSmoothingCrossEntropyFlat(CrossEntropyLossFlat):
@@ -202,13 +204,7 @@ class FocalLoss(_Classes, nn.Module):
         loss = wrong**self.gamma*ce*w
         if self.reduction=='mean': return loss.sum()/w.sum()
         return loss.sum() if self.reduction=='sum' else loss
-    def denominator(self,
-        pred, # Predictions
-        targ  # Targets
-    ): # A number, a scalar tensor or 'items'
-        "Find what the loss is a mean of"
-        if self.reduction!='mean': return SUM if self.reduction=='sum' else 'items'
-        return target_weights(targ, self.weight, self.ignore_index).sum()
+    denominator = _denominator  # in each class: a base class does not vouch for the `forward` of another
     def extra_repr(self): return f'gamma={self.gamma}'
 
 # %% ../../nbs/measure/01_losses.ipynb #08e459e3

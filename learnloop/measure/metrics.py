@@ -631,7 +631,7 @@ class AvgLoss(AvgMetric):
         value, # A scalar tensor
         n # What it is the mean of: a number, or a scalar tensor
     ):
-        "Have `value` in the mean"
+        "Add `value` to the mean"
         self.vals.append(value)
         self.sizes.append(as_size(n))
     @property
@@ -726,7 +726,7 @@ class AvgSmoothLoss(Metric):
         return res
 
 def _share(learn, n):
-    "How much the loss of this process counts in that of the batch, which has `n` items"
+    "Compute the weight of this process's loss in the loss of the whole batch, which has `n` items"
     total = learn.mean_of.total if getattr(learn, 'training', False) else None
     return learn.bs/n if total is None else _units(learn)/total
 
