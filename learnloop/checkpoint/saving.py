@@ -623,7 +623,7 @@ def _restart_opt(self:Learner):
     self.opt,self._holds.opts = old,opts(old)
 
 @patch
-def take_opt(self:Learner,
+def match_opt(self:Learner,
     sd:dict, # State of the optimizer or the optimizers, as `opt_state` makes it
     where,   # Where it is from, for messages
     tip=''   # What would help, for the end of a message
@@ -662,7 +662,7 @@ def _opt_notes(self:Learner):
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #c1d0a56b
 @patch
-def put_opt(self:Learner,
+def check_opt(self:Learner,
     sd:dict, # State of the optimizer or the optimizers, as `state_of_opt` makes it
     where,   # Where it is from, for messages
     tip=''   # What would help, for the end of a message
@@ -677,11 +677,11 @@ def put_opt(self:Learner,
         if self._first_opt and not self._fits_opt(sd, where):
             vars(self).update(self._first_opt)
             self.create_opt()
-    return self.take_opt(sd, where, tip)
+    return self.match_opt(sd, where, tip)
 
 @patch
 def _fits_opt(self:Learner, sd, where):
-    try: self.take_opt(sd, where)
+    try: self.match_opt(sd, where)
     except ValueError: return False
     return True
 
@@ -747,7 +747,7 @@ def _check_shared(self:Learner, file):
     sizes = self.team.gather(size)
     if len({*sizes})==1: return
     e = ValueError(f'{file} is not the same for all processes: it has {sizes} bytes, by rank. They must share the disk')
-    e.told = True  # all raise it
+    e.in_all = True  # all raise it
     raise e
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #be770f08
@@ -799,7 +799,7 @@ def _load(self:Learner, file, with_opt, strict):
         learned = state_for(self.loss_module, saved['loss_func'], f'the loss function of {file}', strict, _lax)
     was = OptState(self)
     try:
-        if with_opt and saved['opt'] is not None: states = self.put_opt(saved['opt'], file, _no_opt)
+        if with_opt and saved['opt'] is not None: states = self.check_opt(saved['opt'], file, _no_opt)
         self.to_device()  # first, as the optimizer's state goes where the parameters are
         self.model.load_state_dict(weights, strict=strict)
     except BaseException:
@@ -807,7 +807,7 @@ def _load(self:Learner, file, with_opt, strict):
         raise
     if learned is not None: self.loss_module.load_state_dict(learned, strict=strict)
     for o,s in states: o.load_state_dict(s)
-    self._note_hypers()
+    self._record_hypers()
     if with_opt and saved['opt'] is None: self._restart_opt()
     self.paused = None  # a fit that was interrupted had other weights
 

@@ -18,7 +18,7 @@ from ..data.checks import checked_args, replaced, restored
 from ..data.loaders import check_loader
 from ..data.rng import own_stream
 from .callback import as_list, mk_cb
-from .errors import let_go
+from .errors import release_refs
 from .learner import Learner
 from .place import PASS_FIELDS
 
@@ -72,7 +72,7 @@ def evaluate_on(self:Learner,
         self.added_cbs(cbs)):
         try: f() if inner else self.with_events('evaluate', f)
         except BaseException as e:
-            with suppress(Exception): let_go(self, e)
+            with suppress(Exception): release_refs(self, e)
             raise
         finally: self._end()
 

@@ -41,11 +41,11 @@ def create_opt(self:Learner):
     is_known = given and self._holds and self._holds.opts==opts(self.opt)
     if not is_known: self._holds = HeldParams(self.opt, self.model, None if given else self._split)
     self._holds.own_lr,self._holds.made_by = _lr_of(self.opt) if lr is None else None,_made_by(self)
-    self._have_modes()
+    self._add_opt_modes()
     return self.opt
 
 @patch
-def _have_modes(self:Learner):
+def _add_opt_modes(self:Learner):
     "Add `OptModes` where an optimizer has modes"
     if with_modes(self.opt) and not any(isinstance(o, OptModes) for o in self.cbs): self.add_cb(OptModes)
 
@@ -62,7 +62,7 @@ def _set_opt(self, v):
     if v is not None and not is_opt(v):
         raise TypeError(f'learn.opt was set to {v!r}: it must be a torch optimizer, a dict of them by name, or None')
     self._opt = v
-    self._note_hypers()
+    self._record_hypers()
 Learner._opt,Learner._makes_opt = None,False
 Learner.opt = property(_get_opt, _set_opt, doc='Torch optimizer, or dict of them; made when first read')
 
@@ -92,7 +92,7 @@ def _opt_lr(learn):
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #c4a7e1b1
 @patch
-def _note_hypers(self:Learner, is_over=False):
+def _record_hypers(self:Learner, is_over=False):
     "Note `lr` and `wd` of the optimizer, unless a fit changes them: it does so at its end"
     if not is_over and self._seen_hypers is None: return
     self._seen_hypers = {k:_lr_of(self._opt, k) for k in ('lr','wd') if self._opt}
@@ -105,7 +105,7 @@ def _keep_hypers(self:Learner, names=()):
         if k=='wd': self.wd = now[k]
         # an instance, or an assigned optimizer of a learner without a rate, keeps its own
         elif not is_opt(self.opt_func) and (self._given_lr is not None or _made_opt(self)): self._given_lr = now[k]
-    self._note_hypers()
+    self._record_hypers()
 
 Learner._seen_hypers = {} # `lr` and `wd` of the optimizer when it was made, loaded or used last; None during a fit
 
@@ -211,7 +211,7 @@ def unfreeze(self:Learner):
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #7a6c78d6
 @patch
-def _have_fused(self:Learner, fuse):
+def _set_fuse(self:Learner, fuse):
     "Do as `fuse` of `fit` says"
     if fuse is None: return
     if not isinstance(fuse, bool|Mapping):
@@ -222,11 +222,11 @@ def _have_fused(self:Learner, fuse):
 @patch
 def _prepare_opt(self:Learner, lr, wd, reset_opt, fuse):
     "Make or check the optimizer, and set what the fit asks for"
-    self._have_fused(fuse)
+    self._set_fuse(fuse)
     self._move_first()
     self._keep_hypers()
     if reset_opt or _is_outdated(self): self.create_opt()
-    self._have_modes()  # of an optimizer that was assigned, too
+    self._add_opt_modes()  # of an optimizer that was assigned, too
     self._check_held()
     self._check_params()
     if lr is None and _opt_lr(self)!=_lr_of(self.opt): lr = self.lr

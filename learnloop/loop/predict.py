@@ -130,11 +130,11 @@ def _bare(o):
     if isinstance(o, Mapping): return dict(zip(o, vals, strict=True))
     return vals if type(o) is list else tuple(vals)
 
-def _dressed(like, o):
+def _rewrap(like, o):
     "`o` in containers of the kind that `like` has"
     vals,has = batch_parts(o),batch_parts(like)
     if vals is None or has is None: return o
-    return batch_like(like, [_dressed(a, b) for a,b in zip(has, vals, strict=True)])
+    return batch_like(like, [_rewrap(a, b) for a,b in zip(has, vals, strict=True)])
 
 # %% ../../nbs/loop/06_predict.ipynb #c0ae0042
 @patch
@@ -158,7 +158,7 @@ def _gather_parts(self:GatherPredsCallback):
     self._parts = None
     for _,batch in sorted(batches.items()):
         for k,v in batch.items():
-            if self._like: v[:] = [_dressed(self._like.get(k, o), o) for o in v]
+            if self._like: v[:] = [_rewrap(self._like.get(k, o), o) for o in v]
             getattr(self, k).extend(v)
     if self._saves: team.first(self._save_all, batches)
     if not self.with_preds: self.preds = []
@@ -275,7 +275,7 @@ def _item_kind(dl, split):
     is_torchs = isinstance(dl, DataLoader)
     is_map = is_torchs and not isinstance(dl.dataset, IterableDataset)
     src = dl.dataset if is_torchs else dl
-    if getattr(dl, 'is_several', False) or not is_map and iter(src) is src: return None,None
+    if getattr(dl, 'is_multi', False) or not is_map and iter(src) is src: return None,None
     is_item,targs = is_torchs and dl.batch_sampler is not None,None
     with preserve_rng(dl):
         o = src[0] if is_map else next(iter(src))
@@ -290,14 +290,14 @@ def _describe_targets(yb):
     return yb[0].new_empty((1, *yb[0].shape[1:]), device='cpu') if is_one else None
 
 # %% ../../nbs/loop/06_predict.ipynb #5a7c3e06
-def _odd(o, like):
+def _find_mismatch(o, like):
     "What in `o` has another number of dimensions than `like` says, and that number; None if there is nothing"
     kind = _kind(o)
     if isinstance(kind, int) and isinstance(like, int): return None if kind==like else (o, like)
     if isinstance(kind, dict) and isinstance(like, dict): pairs = [(o[k], like[k]) for k in kind if k in like]
     elif isinstance(kind, list) and isinstance(like, list): pairs = zip(batch_parts(o), like, strict=False)
     else: return None
-    return next(filter(None, starmap(_odd, pairs)), None)
+    return next(filter(None, starmap(_find_mismatch, pairs)), None)
 
 
 # %% ../../nbs/loop/06_predict.ipynb #5a7c3e04
@@ -328,7 +328,7 @@ def _as_item(item, like, n_inp):
     return x,is_whole
 
 def _check_item(x, like):
-    odd = _odd(x, like)
+    odd = _find_mismatch(x, like)
     if odd is None: return
     what,n = odd
     fix = 'it looks like a batch: use learn.get_preds(dl=[batch])' if _kind(what)>n else 'give an item like those'
@@ -380,13 +380,13 @@ def _is_taken(self:Learner, name, cbs):
     return hasattr(self, name) and not any(getattr(self, name) is o for o in self._eval_cbs)
 
 # %% ../../nbs/loop/06_predict.ipynb #c12a0004
-_PIECES = ('one_batch', '_do_one_batch', 'valid_batch', 'calc_loss', 'forward', 'take_loss', '_do_loss', '_fetch',
+_LOOP_METHODS = ('one_batch', '_do_one_batch', 'valid_batch', 'calc_loss', 'forward', 'set_loss', '_do_loss', '_fetch',
     'drop_batch', 'with_events', '__call__')
 
 @patch
-def _is_alone(self:Learner, cb):
+def _only_gathers(self:Learner, cb):
     "Does nobody but `cb` hear anything of a batch, but for those that only look when it is over?"
-    if any(getattr(type(self), k) is not getattr(Learner, k) or k in vars(self) for k in _PIECES): return False
+    if any(getattr(type(self), k) is not getattr(Learner, k) or k in vars(self) for k in _LOOP_METHODS): return False
     if self.engine_stack.is_around(('fetch', 'batch'), but=[self.team]): return False
     for e in (*self.phases['fetch'].events, *self.phases['batch'].events, 'after_pred', 'after_loss'):
         for f in self._handlers[e]:
@@ -398,7 +398,7 @@ def _is_alone(self:Learner, cb):
 @patch
 def _predict_all(self:Learner, cb, batches):
     "Take `batches` through the model as long as no other callback hears of them; tell whether all of them were taken"
-    if not self._is_alone(cb) or self.team.world>1 and not getattr(batches.dl, 'is_sure', False): return False
+    if not self._only_gathers(cb) or self.team.world>1 and not getattr(batches.dl, 'is_sure', False): return False
     version,n,after,self.loss = self.version,len(self.open),self._handlers['after_batch'],None
     try:
         while version==self.version:
