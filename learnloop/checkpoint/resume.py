@@ -789,7 +789,7 @@ class _Only(Callback):
     def __init__(self, res): self.res = res
     def before_batch(self):
         learn,res = self.learn,self.res
-        inner = [e for e in learn.events if learn.is_per_batch(e)]
+        inner = [e for e in learn.events if learn.per_batch(e)]
         heard = {e:[o.name for o in learn.ordered_cbs(e) if o is not self and o.listens(True, True)] for e in inner}
         res.xb,res.yb,res.heard = learn.xb,learn.yb,{e:names for e,names in heard.items() if names}
     def after_loss(self):

@@ -293,16 +293,6 @@ def __call__(self:Callback,
         if name=='after_fit' and not self.run: self.run = True
     return None if res is on.filtered_out else res
 
-# %% ../../nbs/loop/01_callback.ipynb #d1a000c3
-@patch
-def may_hear(self:Callback)->set|None: # Names, those of other things, too; None for perhaps all events
-    "Collect names in which those of all events that it hears are, so that it isn't asked about others"
-    cls,own = type(self),vars(self).get('_events')
-    if cls.handlers is not Callback.handlers or cls.__call__ is not Callback.__call__: return None
-    names = _names_of(cls)[0]
-    if not own: return names
-    return names | {*own, *(o.event for f in own.values() for o in getattr(f, 'heard', ()))}
-
 # %% ../../nbs/loop/01_callback.ipynb #dd7a2293
 @patch
 def _enters(self:Callback, flow): "Called just before its name is looked at, and it is added to `flow`"
@@ -370,8 +360,8 @@ def _check_events(flow, cb):
 # %% ../../nbs/loop/01_callback.ipynb #4bf97aea
 def _check_signatures(flow, cb):
     "Refuse handlers of built-in events that can't be called with the callback alone; `after_record` has an argument"
-    if cb.may_hear() is None: return
-    for nm in cb.may_hear() & {*event} - {'after_record'}:
+    if type(cb).handlers is not Callback.handlers or type(cb).__call__ is not Callback.__call__: return
+    for nm in {*event} - {'after_record'}:
         fs = [f.__func__ for f,o in cb._heard(nm) if o is None and inspect.ismethod(f)]
         for f in fs + [f for f in cb._functions().values() if any(o.event==nm for o in getattr(f, 'heard', ()))]:
             try: sig = inspect.signature(f)

@@ -13,7 +13,7 @@ __all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpoch
 # %% ../../nbs/loop/00_flow.ipynb #6b358ab8
 import difflib, inspect, re
 from contextlib import contextmanager
-from functools import cache, cached_property, partial, wraps
+from functools import cache, partial, wraps
 from types import MethodType
 from fastcore.basics import camel2snake, noop, patch, snake2camel
 from ..data.checks import NoAttribute, called_here, did_you_mean, note_on, safely
@@ -156,35 +156,6 @@ class _Handlers(dict):
         self[event] = self.flow._collect(event, self.training)
         return self[event]
 
-# %% ../../nbs/loop/00_flow.ipynb #d1a000f3
-class _HandlerIndex:
-    "What is known of who hears what, as long as no callback comes or goes"
-    def __init__(self, flow):
-        self.flow,self.names,self.lists,phases = flow,{},{},flow.phases.values()
-        self.begins,self.alike = {p.before:p for p in phases},[p for p in phases if p.like]
-    @cached_property
-    def wrappers(self): return [o for o in self.flow.cbs if getattr(o, 'wrap_handler', None)]
-    def handlers(self):
-        "Handlers for validation and for training, for callbacks muted as they are"
-        def _how(o): return getattr(o, 'order', 0),*(bool(getattr(o, k, True)) for k in ('run','run_train','run_valid'))
-        how = tuple(map(_how, self.flow.cbs)) if self.lists else None
-        if how not in self.lists:
-            if len(self.lists)>7: self.lists.clear()
-            self.lists[how] = _Handlers(self.flow, False),_Handlers(self.flow, True)
-        return self.lists[how]
-    def answers(self, event, phase):
-        "Names of events: who hears none of them has no part in `event`; None if all have a part"
-        if phase and phase.like: return None
-        names = [event, phase.cleanup] if phase else [event]
-        return {*names, *(e.replace(p.name, p.like) for p in self.alike for e in names if e in p.events)}
-    def may_hear(self, who, names):
-        "Has `who` a part in what `names` says?"
-        if id(who) not in self.names:
-            ask = getattr(who, 'may_hear', None)
-            self.names[id(who)] = ask() if ask else None
-        known = self.names[id(who)]
-        return names is None or known is None or not names.isdisjoint(known)
-
 # %% ../../nbs/loop/00_flow.ipynb #029b9b4b
 @with_lazy_methods
 class Flow:
@@ -198,7 +169,8 @@ class Flow:
     def __init__(self):
         self._cbs,self.open,self.outcome,self.exception,self.created = _Callbacks(self),[],{},None,False
         self.phases,self.events = {},[]
-        self._inner,self._recurring,self._inside = set(),set(),{}  # What the table says of rows: see `declare`
+        # Names of phases and events that repeat with each batch, events muted by mode, and phases inside each phase
+        self._recurring,self._inner,self._inside = set(),set(),{}
         self.engines,self._own_engines,self.engine_stack = [],(),Stack() # How it is run: see `Engine`
         self._muted = ()      # Callbacks that hear nothing for now
         self.team = SingleProcess(self) # Whoever speaks for the other processes of the run
@@ -219,12 +191,10 @@ class Flow:
     def _doing(self): return self.open[-1].name  # the phase
     def _tip(self, e): return ''  # and what helps
     def _changed(self, muted=False):
-        "Forget who hears what: callbacks came or went; or were `muted`, and lists made for that before are there"
+        "Forget which handlers run: callbacks were added or removed, or only `muted`"
         self.version,training = self.version+1,self.training
-        if not muted:
-            self._handler_index = _HandlerIndex(self)
-            self.restack()
-        self._valid_handlers,self._train_handlers = self._handler_index.handlers()
+        if not muted: self.restack()
+        self._valid_handlers,self._train_handlers = _Handlers(self, False),_Handlers(self, True)
         self.training = training
 
 # %% ../../nbs/loop/00_flow.ipynb #f10a0002
@@ -337,22 +307,14 @@ def inside(self:Flow,
 def per_batch(self:Flow,
     name:str # Of a declared phase or event
 )->bool:
-    "Whether it is_per_batch with each batch"
+    "Whether `name` repeats with each batch"
     return name in self._recurring if name in self.events else self._phase(name).name in self._recurring
 
 # %% ../../nbs/loop/00_flow.ipynb #135bd8f6
 @patch(as_prop=True)
 def mid_batch(self:Flow):
-    "Is a phase open that is_per_batch with each batch?"
+    "Is a phase open that repeats with each batch?"
     return any(p.name in self._recurring for p in self.open)
-
-# %% ../../nbs/loop/00_flow.ipynb #135bd8f8
-@patch
-def is_per_batch(self:Flow,
-    name:str # Of a phase, or of an event
-)->bool:
-    "Whether `name` is_per_batch with each batch: `run_train` and `run_valid` mute such events"
-    return name in self._recurring or name in self._inner
 
 # %% ../../nbs/loop/00_flow.ipynb #604e9524
 def _check_misspelt(cls):
@@ -383,8 +345,8 @@ def _handlers_of(self:Flow, who, event):
     "Bound methods of `who` for `event`, those of the phase that it stands in for included"
     if who is self: return self._wrapped(who, event, [getattr(self, event)] if hasattr(type(self), event) else [])
     fs = self._wrapped(who, event, who.handlers(event))
-    for p in self._handler_index.alike:
-        if event not in p.events or getattr(who, 'fit_only', False): continue
+    for p in self.phases.values():
+        if not p.like or event not in p.events or getattr(who, 'fit_only', False): continue
         if who.handlers(p.before) or not who.handlers(f'before_{p.like}'): continue
         like = self._wrapped(who, event, who.handlers(event.replace(p.name, p.like)))
         fs += [MethodType(partial(_stand_in, self, p, f), who) for f in like]
@@ -394,9 +356,8 @@ def _handlers_of(self:Flow, who, event):
 def _wrapped(self:Flow, who, event, fs):
     "Let callbacks with a `wrap_handler`, such as a tracer, have a hand in the methods of others"
     fs = list(fs)
-    if not fs: return fs
-    for o in self._handler_index.wrappers:
-        if o is not who: fs = [o.wrap_handler(who, event, f) for f in fs]
+    for o in self.cbs if fs else ():
+        if o is not who and getattr(o, 'wrap_handler', None): fs = [o.wrap_handler(who, event, f) for f in fs]
     return fs
 
 # %% ../../nbs/loop/00_flow.ipynb #2e86299b
@@ -408,10 +369,9 @@ def _listens(self:Flow, who, event, training):
 @patch
 def _collect(self:Flow, event, training):
     "The methods to call at `event`, in order"
-    res,phase = [],self._handler_index.begins.get(event)
-    inner,names = event in self._inner,self._handler_index.answers(event, phase)
+    res,phase = [],next((p for p in self.phases.values() if p.before==event), None)
     for who in (self, *self._ordered(event)):
-        if who is not self and not (who.listens(inner, training) and self._handler_index.may_hear(who, names)): continue
+        if who is not self and not who.listens(event in self._inner, training): continue
         if phase:
             ends = self._handlers_of(who, phase.cleanup)
             if phase.like and not ends: ends = [MethodType(_nothing, who)]

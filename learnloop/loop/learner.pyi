@@ -592,13 +592,9 @@ if MYPY:
 
                 - `phase`: Name of a declared phase"""
             def per_batch(self, name: str) -> bool:
-                """Whether it is_per_batch with each batch
+                """Whether `name` repeats with each batch
 
                 - `name`: Of a declared phase or event"""
-            def is_per_batch(self, name: str) -> bool:
-                """Whether `name` is_per_batch with each batch: `run_train` and `run_valid` mute such events
-
-                - `name`: Of a phase, or of an event"""
             def listeners(self, event: str) -> list:
                 """List who hears `event` in the present mode
 
@@ -728,7 +724,6 @@ if MYPY:
             from learnloop.loop.flow import declare as declare
             from learnloop.loop.flow import inside as inside
             from learnloop.loop.flow import per_batch as per_batch
-            from learnloop.loop.flow import is_per_batch as is_per_batch
             from learnloop.loop.flow import listeners as listeners
             from learnloop.loop.flow import fire_for as fire_for
             from learnloop.loop.flow import silent_copy as silent_copy
@@ -822,7 +817,6 @@ else:
         from learnloop.loop.flow import declare as declare
         from learnloop.loop.flow import inside as inside
         from learnloop.loop.flow import per_batch as per_batch
-        from learnloop.loop.flow import is_per_batch as is_per_batch
         from learnloop.loop.flow import listeners as listeners
         from learnloop.loop.flow import fire_for as fire_for
         from learnloop.loop.flow import silent_copy as silent_copy
@@ -1020,7 +1014,7 @@ class Learner(_LearnerMethods, Flow):
         """Smoothed training loss; None before the first batch, or without a recorder"""
     @property
     def mid_batch(self) -> Any:
-        """Is a phase open that is_per_batch with each batch?"""
+        """Is a phase open that repeats with each batch?"""
     @property
     def trace(self) -> Any:
         """The `Tracer` that is there, or what the last one recorded"""

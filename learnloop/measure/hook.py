@@ -49,10 +49,10 @@ class Hook:
         # hooks of tensors: those of modules fail if the next layer works in place, and warn in the first layer
         ts = [o for o in tensors_in(out) if o.requires_grad]
         grads = [None]*len(ts)
-        def _call_handlers(i, g):
+        def _hear(i, g):
             grads[i] = g
             self._call(m, (), tuple(grads))
-        for i,t in enumerate(ts): t.register_hook(partial(_call_handlers, i))
+        for i,t in enumerate(ts): t.register_hook(partial(_hear, i))
 
     def remove(self):
         "Stop listening; `stored` stays"

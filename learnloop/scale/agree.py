@@ -55,7 +55,7 @@ def points_needed(
     res = {}
     never = set() if learn.training else _OF_TURNS
     for e in learn.events:
-        if e in never or not (e in at or learn.is_per_batch(e)): continue
+        if e in never or not (e in at or learn.per_batch(e)): continue
         for o in learn.listeners(e):
             if not _is_invariant(o, e): res.setdefault(at.get(e, 'anywhere'), []).append((o, e))
     if res and (not learn.one_turn or 'anywhere' in res):
@@ -174,12 +174,12 @@ def _finish(self:TeamEngine, name):
         if not self.defer_sync: self.sync_grads()
         self._begin_again()
     elif name in _PASSES:
-        self._call_handlers(self._flush())
+        self._take_code(self._flush())
         if name=='train': self.engine.end_train()
         crc = getattr(self.learn.data_pass and self.learn.data_pass.dl, 'crc', 0)
         numbers = [n for *_,n in self.processes.meet(f'end of {name}', number=crc|self.wanted<<32)]
         _check_order({n%2**32 for n in numbers})
-        self._call_handlers(max(numbers)>>32)
+        self._take_code(max(numbers)>>32)
     elif (name in _ENDS or name in ('turn', 'batch') and self._is_due(name)
         or 'ends' in self.points and name not in _OURS):
         self.processes.meet(f'end of {name}')
@@ -455,7 +455,7 @@ def _flush(self:TeamEngine):
     return code
 
 @patch
-def _call_handlers(self:TeamEngine, code):
+def _take_code(self:TeamEngine, code):
     "Have `code`, which all have heard at the end of a pass, be what `between` returns next"
     self.heard = max(self.heard, code)
     if code: self.wanted = 0
