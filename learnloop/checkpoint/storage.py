@@ -253,7 +253,7 @@ def _untouched(c, nm, size):
     return f if f.st_size==size and f.st_mtime_ns<=manifest.st_mtime_ns else None
 
 def _try_link(olds, new, size, apart):
-    "Make the file `new` another name of one in `olds`, if `silent_copy` of one that the last hasn't; True if it is made"
+    "Make the file `new` another name of one in `olds`, if `apart` of one that the last hasn't; True if it is made"
     there = {o:f.st_ino for o in olds if (f := _untouched(o, new.name, size))}
     taken = there.get(olds[-1]) if apart and olds else None
     for o,ino in there.items():

@@ -420,16 +420,15 @@ def remove_cb(self:Flow,
     "Remove a callback, if it is there"
     with ExitStack() as todo:  # all of it, also if a clean-up fails
         for o in [o for o in self.cbs if _is(o, cb)]:
-            self._drop_cb(o)
+            _drop_cb(self, o)
             todo.callback(setattr, o, 'learn', None)
             todo.callback(self._unwind, 0, who=o)
     return self
 
-@patch
-def _drop_cb(self:Flow, cb):
-    list.remove(self.cbs, cb)
-    vars(self).pop(cb.name, None)
-    self._changed()
+def _drop_cb(flow, cb):
+    list.remove(flow.cbs, cb)
+    vars(flow).pop(cb.name, None)
+    flow._changed()
 
 # %% ../../nbs/loop/01_callback.ipynb #e399c310
 def _set_list(flow, cbs): list.__setitem__(flow.cbs, slice(None), cbs)
@@ -494,7 +493,7 @@ def removed_cbs(self:Flow,
     before,away = list(self.cbs),as_list(cbs)
     gone = [o for o in before if any(_is(o, cb) for cb in away)]
     try:
-        for o in gone: self._drop_cb(o)
+        for o in gone: _drop_cb(self, o)
         yield self
     finally:
         late = [o for o in self.cbs if o not in before]

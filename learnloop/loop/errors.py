@@ -167,7 +167,7 @@ def tip(
     extra = re.search(r"unexpected keyword argument '(\w+)'", s)
     if isinstance(learn.batch, Mapping) and extra:
         has_more = safely(_takes_some, learn.model, xb[0])
-        if has_more and not learn._targ: return _DICT_CALL.format(extra[1])
+        if has_more and not learn._batch_args[1]: return _DICT_CALL.format(extra[1])
         return _BY_NAME.format(', '.join(map(str, xb[0])))
     return _TURN_CALL if learn.open_turn and learn.open_turn.loss and learn.pred is None else _CALL
 

@@ -153,7 +153,7 @@ class _Handlers(dict):
         if event not in self.flow.events:
             near = called_here('event', event) or did_you_mean(event, self.flow.events)
             raise ValueError(f"unknown event {event!r}{near} (`declare` adds events)")
-        self[event] = self.flow._collect(event, self.training)
+        self[event] = _collect(self.flow, event, self.training)
         return self[event]
 
 # %% ../../nbs/loop/00_flow.ipynb #029b9b4b
@@ -237,12 +237,11 @@ def _set_cbs(self, cbs):
 Flow.cbs = property(lambda self: self._cbs, _set_cbs, doc='The callbacks: a list, of which each change acts at once')
 
 # %% ../../nbs/loop/00_flow.ipynb #548a15ec
-@patch
-def _repeats_per_batch(self:Flow, o):
+def _repeats_per_batch(flow, o):
     "Does the row `o` recur with each batch? It says so, or lies in one that does, or, a phase, beside those that do"
-    own,outer = getattr(o, 'per_batch', None),[p for p in o.inside if p in self.phases]
-    if own is not None or any(p in self._recurring for p in outer): return own is not False
-    def _has_batches(p): return any(q.per_batch and p in q.inside for q in self.phases.values())
+    own,outer = getattr(o, 'per_batch', None),[p for p in o.inside if p in flow.phases]
+    if own is not None or any(p in flow._recurring for p in outer): return own is not False
+    def _has_batches(p): return any(q.per_batch and p in q.inside for q in flow.phases.values())
     return isinstance(o, Phase) and bool(outer) and all(map(_has_batches, outer))
 
 # %% ../../nbs/loop/00_flow.ipynb #8a6d9e25
@@ -252,28 +251,26 @@ def declare(self:Flow,
 )->Flow: # The flow itself
     "Add phases and events that callbacks may hear"
     rows = [Event(o) if isinstance(o, str) else o for o in rows]
-    self._check_rows(rows)
+    _check_rows(self, rows)
     for o in rows:
         self.events += o.events
         if isinstance(o, Phase): self.phases[o.name] = o
-        if self._repeats_per_batch(o): self._recurring.update({o.name, *o.events})
+        if _repeats_per_batch(self, o): self._recurring.update({o.name, *o.events})
         outer = [self.phases[p].before for p in o.inside if p in self.phases]
         if getattr(o, 'per_batch', None) or any(e in self._inner for e in outer): self._inner.update(o.events)
-    self._inside = {nm:self._within(nm) for nm in self.phases}
+    self._inside = {nm:_within(self, nm) for nm in self.phases}
     self._changed()
     return self
 
-@patch
-def _within(self:Flow, name):
+def _within(flow, name):
     "Names of the phases that may run inside `name`, at any depth"
     res = [name]
-    for o in res: res += [p.name for p in self.phases.values() if o in p.inside and p.name not in res]
+    for o in res: res += [p.name for p in flow.phases.values() if o in p.inside and p.name not in res]
     return res[1:]
 
-@patch
-def _check_rows(self:Flow, rows):
-    known = {*self.phases, *(o.name for o in rows if isinstance(o, Phase))}
-    taken = {*self.phases, *self.events}
+def _check_rows(flow, rows):
+    known = {*flow.phases, *(o.name for o in rows if isinstance(o, Phase))}
+    taken = {*flow.phases, *flow.events}
     for o in rows:
         if not isinstance(o, (Phase,Event)): raise TypeError(f'declare: {o!r} is no Phase, Event or name of an event')
         if twice := [nm for nm in (*o.events, o.name) if nm in taken]:
@@ -343,20 +340,19 @@ def _ordered(self:Flow, event=None):
 @patch
 def _handlers_of(self:Flow, who, event):
     "Bound methods of `who` for `event`, those of the phase that it stands in for included"
-    if who is self: return self._wrapped(who, event, [getattr(self, event)] if hasattr(type(self), event) else [])
-    fs = self._wrapped(who, event, who.handlers(event))
+    if who is self: return _wrapped(self, who, event, [getattr(self, event)] if hasattr(type(self), event) else [])
+    fs = _wrapped(self, who, event, who.handlers(event))
     for p in self.phases.values():
         if not p.like or event not in p.events or getattr(who, 'fit_only', False): continue
         if who.handlers(p.before) or not who.handlers(f'before_{p.like}'): continue
-        like = self._wrapped(who, event, who.handlers(event.replace(p.name, p.like)))
+        like = _wrapped(self, who, event, who.handlers(event.replace(p.name, p.like)))
         fs += [MethodType(partial(_stand_in, self, p, f), who) for f in like]
     return fs
 
-@patch
-def _wrapped(self:Flow, who, event, fs):
+def _wrapped(flow, who, event, fs):
     "Let callbacks with a `wrap_handler`, such as a tracer, have a hand in the methods of others"
     fs = list(fs)
-    for o in self.cbs if fs else ():
+    for o in flow.cbs if fs else ():
         if o is not who and getattr(o, 'wrap_handler', None): fs = [o.wrap_handler(who, event, f) for f in fs]
     return fs
 
@@ -366,17 +362,16 @@ def _listens(self:Flow, who, event, training):
     if who is self: return True
     return who in self.cbs and self._can_hear(who, event) and who.listens(event in self._inner, training)
 
-@patch
-def _collect(self:Flow, event, training):
+def _collect(flow, event, training):
     "The methods to call at `event`, in order"
-    res,phase = [],next((p for p in self.phases.values() if p.before==event), None)
-    for who in (self, *self._ordered(event)):
-        if who is not self and not who.listens(event in self._inner, training): continue
+    res,phase = [],next((p for p in flow.phases.values() if p.before==event), None)
+    for who in (flow, *flow._ordered(event)):
+        if who is not flow and not who.listens(event in flow._inner, training): continue
         if phase:
-            ends = self._handlers_of(who, phase.cleanup)
+            ends = flow._handlers_of(who, phase.cleanup)
             if phase.like and not ends: ends = [MethodType(_nothing, who)]
-            res += [MethodType(partial(_plan_cleanup, self, phase, f), who) for f in ends]
-        res += self._handlers_of(who, event)
+            res += [MethodType(partial(_plan_cleanup, flow, phase, f), who) for f in ends]
+        res += flow._handlers_of(who, event)
     return res
 
 # %% ../../nbs/loop/00_flow.ipynb #f10a0003
@@ -460,7 +455,7 @@ def __call__(self:Flow,
     try:
         if fs := self._handlers[event]: self._call_handlers(fs, event, kwargs)
     except CancelException as e:
-        if self.catcher(e) is None: raise self._uncaught(e) from e
+        if self.catcher(e) is None: raise _uncaught(self, e) from e
         raise
 
 # %% ../../nbs/loop/00_flow.ipynb #d983396c
@@ -502,9 +497,9 @@ def with_events(self:Flow,
         if fs := self._handlers[p.after]: self._call_handlers(fs, p.after)
     except p.catches: self._unwind(depth)
     except BaseException as e:
-        err = self._in_flight(p, e)
+        err = _in_flight(self, p, e)
         self.outcome[phase] = out or 'cancelled' if isinstance(err, CancelException) else 'failed'
-        err = self._unwind(depth, self._announce(err))
+        err = self._unwind(depth, _announce(self, err))
         if err is e: raise
         raise err  # noqa: B904  `_uncaught` sets the cause
     else:
@@ -521,20 +516,18 @@ def _check_same(p, e, other):
     if other is not e and not isinstance(other, p.catches): raise other from e
 
 # %% ../../nbs/loop/00_flow.ipynb #f10a0009
-@patch
-def _in_flight(self:Flow, p, e):
+def _in_flight(flow, p, e):
     "Return what passes through the phase `p`: `e`, or what acts in its place"
-    if isinstance(e, CancelException) and self.catcher(e) is None: e = self._uncaught(e)
-    if not (ended := self.engine_stack.ended): return e
-    if isinstance(e, CancelException): e = ended(self, p, e)
+    if isinstance(e, CancelException) and flow.catcher(e) is None: e = _uncaught(flow, e)
+    if not (ended := flow.engine_stack.ended): return e
+    if isinstance(e, CancelException): e = ended(flow, p, e)
     if isinstance(e, CancelException): return e
-    self._say_where(e)  # first: other processes may get the note, too
-    return ended(self, p, e)
+    _say_where(flow, e)  # first: other processes may get the note, too
+    return ended(flow, p, e)
 
-@patch
-def _say_where(self:Flow, e):
+def _say_where(flow, e):
     if any(o.startswith('learnloop: in ') for o in getattr(e, '__notes__', ())): return
-    note_on(e, f'learnloop: in the {self._doing()} phase{safely(self._where)}')
+    note_on(e, f'learnloop: in the {flow._doing()} phase{safely(flow._where)}')
 
 # %% ../../nbs/loop/00_flow.ipynb #0b5154f1
 @patch
@@ -565,25 +558,24 @@ def _merge(self:Flow, err, e, ending):
     "What is in flight when `e` is raised on top of `err`, and whether the innermost phase is ending"
     if isinstance(e, CancelException):
         catcher = self.catcher(e)
-        if catcher is None: e = self._uncaught(e)
+        if catcher is None: e = _uncaught(self, e)
         elif err is None: return None if ending and catcher==len(self.open)-1 else e
         elif isinstance(err, CancelException): return e if catcher<self.catcher(err) else err
-    if err is None or isinstance(err, CancelException): return self._announce(e)
+    if err is None or isinstance(err, CancelException): return _announce(self, e)
     _add_then(err, e)
     return err
 
-@patch
-def _announce(self:Flow, e):
+def _announce(flow, e):
     "Fire `after_exception` for an error that is new"
-    if isinstance(e, CancelException) or e is self.exception: return e
-    self.exception = e
-    self._say_where(e)
-    if tip := safely(self._tip, e): note_on(e, f'learnloop: {tip}')
-    for f in self._handlers['after_exception']:
-        if not self._listens(f.__self__, 'after_exception', self.training): continue
+    if isinstance(e, CancelException) or e is flow.exception: return e
+    flow.exception = e
+    _say_where(flow, e)
+    if tip := safely(flow._tip, e): note_on(e, f'learnloop: {tip}')
+    for f in flow._handlers['after_exception']:
+        if not flow._listens(f.__self__, 'after_exception', flow.training): continue
         try: f()
         except BaseException as o:
-            self._note_origin(o, f, 'after_exception')
+            flow._note_origin(o, f, 'after_exception')
             _add_then(e, o)
     return e
 
@@ -595,11 +587,10 @@ def catcher(self:Flow,
     "Find the open phase that takes `e`, the innermost"
     return next((i for i in range(len(self.open)-1, -1, -1) if isinstance(e, self.open[i].catches)), None)
 
-@patch
-def _uncaught(self:Flow, e):
+def _uncaught(flow, e):
     by = f' by {e.callback} in {e.event}' if e.event else ''
-    can = ', '.join(o.cancel.__name__ for o in self.open if o.cancel) or 'no cancel at all'
-    names = ' > '.join(o.name for o in self.open) or 'none'
+    can = ', '.join(o.cancel.__name__ for o in flow.open if o.cancel) or 'no cancel at all'
+    names = ' > '.join(o.name for o in flow.open) or 'none'
     res = UncaughtCancelError(f'{type(e).__name__} was raised{by}, and no open phase takes it (open: {names}); '
         f'there, {can} can be raised')
     res.__cause__ = e

@@ -203,7 +203,7 @@ def rows(self:Learner)->list|None:
     "Which items are in the batch, or in the part of it that a turn takes: indices or keys; None if unknown"
     b,p = self.batch,self.data_pass
     if b is None or p is None: return None
-    if self._row_args[0] is not None: res = row_keys(b, self._row_args[0])
+    if (row_id := self._batch_args[2]) is not None: res = row_keys(b, row_id)
     else: res = rows_of(p.batches)
     # a process without a part of the batch only goes along with the others
     if not self.bs and self.n_items: return [] if isinstance(res, list) else None
@@ -222,8 +222,7 @@ def _named(self:Learner):
 def _unpack(self:Learner, i, b):
     "Have `b` as batch `i`, taken apart, on the device"
     self.iter,self.batch = i,b
-    dev,how = self._dev or self.device,(self._n_inp, self._targ, *self._row_args)
-    self.xb,self.yb,self.bs = unpack(b, dev, *how, self._unsure)
+    self.xb,self.yb,self.bs = unpack(b, self._dev or self.device, *self._batch_args, self._unsure)
     self.n_items = self.team.count_items(i)
 
 @patch
@@ -266,36 +265,34 @@ def calc_loss(self:Learner):
 # %% ../../nbs/loop/05_learner.ipynb #e1f3b800
 @patch
 def _do_loss(self:Learner):
-    loss = self._own_loss() if self.loss_func is None or not self.yb else None
+    loss = _own_loss(self) if self.loss_func is None or not self.yb else None
     if loss is None and self.loss_func is not None: loss = (self._loss_call or self.loss_func)(self.pred, *self.yb)
     if isinstance(loss, torch.Tensor): self.loss_grad,self.loss = loss,loss.detach().clone()
     else: self.set_loss(loss)
-    if self.loss_grad is None and self.training: self._refuse_none()
+    if self.loss_grad is None and self.training: _refuse_none(self)
 
-@patch
-def _own_loss(self:Learner):
-    self._check_target()
-    if self.loss_func is not None: return named_loss(self.pred)
-    loss,self.pred = own_loss(self.pred)
+def _own_loss(learn):
+    learn._check_target()
+    if learn.loss_func is not None: return named_loss(learn.pred)
+    loss,learn.pred = own_loss(learn.pred)
     return loss
 
 @patch
 def _check_target(self:Learner):
     "Refuse a batch without the targets that `targ` names, except for inference"
-    if not self._targ or self.yb or not self.training and self.inside('evaluate'): return
-    b = self.batch
+    b,targ = self.batch,self._batch_args[1]
+    if not targ or self.yb or not self.training and self.inside('evaluate'): return
     known = [k for k in (b if isinstance(b, Mapping) else dir(b)) if isinstance(k, str)]
-    raise ValueError(f'no target: targ={self._targ!r} names it, and the batch is {describe(b)}'
-        f'{did_you_mean(str(self._targ[0]), known)}')
+    raise ValueError(f'no target: targ={targ!r} names it, and the batch is {describe(b)}'
+        f'{did_you_mean(str(targ[0]), known)}')
 
 # %% ../../nbs/loop/05_learner.ipynb #52f11aab
-@patch
-def _refuse_none(self:Learner):
+def _refuse_none(learn):
     why = 'loss_func returned None'
-    if self.loss_func is None: why = (
+    if learn.loss_func is None: why = (
         'give the learner a loss_func, or a model that returns its own loss: alone, in a tuple with no other scalar, '
         "as 'loss' of a dict, or as a dict of scalars to be added up")
-    raise ValueError(f'no loss: {why} (the model returned {describe(self.pred)})')
+    raise ValueError(f'no loss: {why} (the model returned {describe(learn.pred)})')
 
 # %% ../../nbs/loop/05_learner.ipynb #c31dcb07
 @patch
@@ -339,7 +336,7 @@ def turn(self:Learner,
     denominator=None # What the loss is a mean of: a number, or a function without arguments; None for items
 ):
     "Take a turn in a batch: a loss, its gradients, and a step"
-    if self.open_turn is not None or not self.training: self._refuse_turn()
+    if self.open_turn is not None or not self.training: _refuse_turn(self)
     kept = self.loss,self.loss_grad
     turn = self.open_turn = Turn(self, loss, opt, name, counts, grads, create_graph, retain_graph, closure, denominator)
     try: self.with_events('turn', self._do_turn)
@@ -348,9 +345,8 @@ def turn(self:Learner,
         self.open_turn = None
         if not turn.counts: self.loss,self.loss_grad = kept  # those of the turn that counts are the batch's
 
-@patch
-def _refuse_turn(self:Learner):
-    if self.open_turn: raise RuntimeError(f'turn: {self.open_turn} goes on: end it, and then begin another')
+def _refuse_turn(learn):
+    if learn.open_turn: raise RuntimeError(f'turn: {learn.open_turn} goes on: end it, and then begin another')
     raise RuntimeError('turn: this is no training; in validation compute the loss, by overriding valid_batch')
 
 # %% ../../nbs/loop/05_learner.ipynb #55c45052
@@ -468,9 +464,8 @@ def use_dl(self:Learner,
     "Have `dl` as the loader that is gone through next"
     trains = dl is self.dls.train and not self.inside('evaluate')
     self.dl,self._dev,self.n_iter = dl,self.device,None if dl is None else batch_len(self.team.share(dl, trains))
-    self._n_inp = getattr(dl if hasattr(dl, 'is_one_item') else self.dls, 'n_inp', None)
-    _,self._targ,*self._row_args = batch_args(self.dls, 4)
-    if hasattr(dl, 'is_one_item'): self._row_args = None,_one
+    self._batch_args = batch_args(self.dls, 4)
+    if hasattr(dl, 'is_one_item'): self._batch_args = dl.n_inp,self._batch_args[1],None,_one
     return dl is not None
 
 def _one(b): return 1
@@ -545,22 +540,19 @@ def _check_loss(f):
         f'loss of a batch; {fix}')
 
 # %% ../../nbs/loop/05_learner.ipynb #abd05d3e
-@patch
-def _where(self:Learner): return where(self) + (f', turn {self.turn_name!r}' if self.turn_name else '')
+def _where(learn): return where(learn) + (f', turn {learn.turn_name!r}' if learn.turn_name else '')
 
-@patch
-def _doing(self:Learner):
-    name = self.open[-1].name
-    return 'batch' if name=='turn' and not self.turn_name else name  # nobody need know of the only one
+def _doing(learn):
+    name = learn.open[-1].name
+    return 'batch' if name=='turn' and not learn.turn_name else name  # the only turn of a batch has no name
 
-@patch
-def _tip(self:Learner, e): return tip(self, e)
+Learner._where,Learner._doing,Learner._tip = _where,_doing,tip
 
 # %% ../../nbs/loop/05_learner.ipynb #f3502efd
-@patch
-def __repr__(self:Learner):
-    told = learner_summary(self, vars(self).get('_given_lr'))
-    return '\n'.join([type(self).__name__, *(f'  {k:10} {v}' for k,v in told.items())])
+def _repr(learn):
+    lines = [f'  {k:10} {v}' for k,v in learner_summary(learn, vars(learn).get('_given_lr')).items()]
+    return '\n'.join([type(learn).__name__, *lines])
+Learner.__repr__ = _repr
 
 @patch
 def _repr_markdown_(self:Learner): return as_table(type(self).__name__, learner_summary(self, self._given_lr))

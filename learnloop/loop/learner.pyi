@@ -250,8 +250,6 @@ if MYPY:
                 - `dl`: Loader: any iterable of batches, or None
 
                 Returns: Is there one?"""
-            def __repr__(self) -> Any:
-                ...
             def to_device(self) -> Any:
                 """Have model and loss function where batches go"""
             def fit(self, n_epoch: int | None=None, lr: Any=None, wd: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, max_steps: int | None=None, steps_per_epoch: int | None=None, resume: Any=None, accept: Any=(), keep_failed: bool=False, fuse: Any=None) -> None:
@@ -671,7 +669,6 @@ if MYPY:
             from learnloop.loop.learner import backward as backward
             from learnloop.loop.learner import count_step as count_step
             from learnloop.loop.learner import use_dl as use_dl
-            from learnloop.loop.learner import __repr__ as __repr__
             from learnloop.loop.learner import to_device as to_device
             from learnloop.loop.learner import fit as fit
             from learnloop.loop.learner import no_logging as no_logging
@@ -764,7 +761,6 @@ else:
         from learnloop.loop.learner import backward as backward
         from learnloop.loop.learner import count_step as count_step
         from learnloop.loop.learner import use_dl as use_dl
-        from learnloop.loop.learner import __repr__ as __repr__
         from learnloop.loop.learner import to_device as to_device
         from learnloop.loop.learner import fit as fit
         from learnloop.loop.learner import no_logging as no_logging
@@ -860,7 +856,6 @@ class Learner(_LearnerMethods, Flow):
     paused: Any
     failed: Any
     saved_hashes: Any
-    opt: Any
     batch: Any
     source: Any
     xb: Any
@@ -878,8 +873,9 @@ class Learner(_LearnerMethods, Flow):
     n_iter: Any
     data_pass: Any
     training: bool
-    fuser: Any
+    opt: Any
     opt_at_start: Any
+    fuser: Any
     engine_stack: Any
     exception: Any
     saved: Any

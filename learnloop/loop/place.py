@@ -70,8 +70,7 @@ PASS_FIELDS = dict(dl=None, n_iter=None, iter=0, data_pass=None, open_turn=None,
     _denominator=(None, None), # A loss, and what it is a mean of
     _loss_call=None,   # What `get_preds` calls in place of `loss_func`
     _own_engines=(), engine_stack=None, # Engines of the evaluation, and all that there are
-    _dev=None, _n_inp=None, _targ=None,
-    _row_args=(None, None)) # `row_id` and `bs_of` of the loaders
+    _dev=None, _batch_args=(None, (), None, None)) # Where batches go, and what the loaders say of them: `BATCH_ARGS`
 
 # %% ../../nbs/loop/04_place.ipynb #c0de4002
 class Plain(Engine):

@@ -135,7 +135,7 @@ def test_a_loader_with_an_attribute_of_the_name_n_inp_is_any_loader():
     learn = mk_learner(dls=(TRAIN, None), defaults=True)
     learn.dls.n_inp,learn.dls.train = None,Odd(TRAIN)
     quiet(learn, 1)
-    assert learn._n_inp is None
+    assert learn._batch_args[0] is None
 
 def test_nothing_of_a_loader_is_held_after_a_fit():
     dl = torch.utils.data.DataLoader([(xb[0], yb[0]) for xb,yb in TRAIN])

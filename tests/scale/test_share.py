@@ -244,7 +244,7 @@ def test_an_iterator_gives_each_batch_once():
 
 def test_lists_pooled():
     dl = share(chunks(11, 2), Stand(1, 2, []), True, per_process=True)
-    dl.team.said.append(dict(length=len(dl), states={}))
+    dl.team.reply.append(dict(length=len(dl), states={}))
     assert [b.tolist() for b in dl]==[[2,3],[6,7],[10]] and len(dl)==3
 
 # ---- loaders that share already
