@@ -45,7 +45,7 @@ FAULTS = [
     Fault('an error of a clean-up masks the one in flight', 'flow', "    _add_then(err, e)\n    return err", "    return e", FLOW),
     Fault('of two cancels the inner one wins', 'flow', "return e if catcher<self.catcher(err) else err", "return e if catcher>self.catcher(err) else err",
         f'{FLOW} -k two_cancels'),
-    Fault('after_exception is fired in each phase', 'flow', " or e is self.exception: return e", ": return e", FLOW),
+    Fault('after_exception is fired in each phase', 'flow', " or e is flow.exception: return e", ": return e", FLOW),
     Fault('no note says where an error came from', 'flow', "if not told: note_on(e, f'learnloop: in {who}{at}')", "pass", FLOW),
     Fault('outcomes of inner phases are not forgotten', 'flow',
         "        if o in self.outcome: del self.outcome[o]\n", "        pass\n", f'{FLOW} -k outcome'),
