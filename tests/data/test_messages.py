@@ -57,8 +57,8 @@ CASES = {
     'metric value': (lambda: fit(metrics=[torch.tensor(.5)]), 'tensor.*is no metric.*without calling it'),
     'metric dict': (lambda: fit(metrics=dict(a=accuracy)), 'is no metric.*list'),
     'callback class': (lambda: mk(cbs=CheckpointCallback), r'folder.*class CheckpointCallback.*CheckpointCallback\(…\)'),
-    'callback function': (lambda: mk(cbs=[print]), r'is no callback.*Callback\(after_batch=f\)'),
-    'scheduler': (lambda: mk(cbs=torch.optim.lr_scheduler.StepLR), r'StepLR.*is no callback.*TorchScheduler\(f\)'),
+    'callback function': (lambda: mk(cbs=[print]), r'is not a callback.*Callback\(after_batch=f\)'),
+    'scheduler': (lambda: mk(cbs=torch.optim.lr_scheduler.StepLR), r'StepLR.*is not a callback.*TorchScheduler\(f\)'),
     'device': (lambda: DataLoaders([1], device='gpu'), "device='gpu'.*'cuda'"),
     # loaders and batches
     'list of loaders': (lambda: mk(dls=[DataLoader(DS)]), r'\[DataLoader\].*tuple, \(train, valid\)'),

@@ -36,7 +36,7 @@ def test_only_methods_are_checked():
 @pytest.mark.parametrize('cb', [type('Mine', (Callback,), dict(before_lunch=lambda self: None)), Callback('mine', cleanup_lunch=print),
     Callback('mine', lunch=print), Callback(mine=on('lunch')(lambda cb: None))], ids=['method', 'function', 'any name', 'on'])
 def test_events_that_the_learner_does_not_declare_are_refused_when_added(cb):
-    with pytest.raises(ValueError, match="unknown event '.*lunch' in .*: Flow declares none"): Flow().add_cb(cb)
+    with pytest.raises(ValueError, match="unknown event '.*lunch' in .*: Flow does not declare it"): Flow().add_cb(cb)
 
 def test_declared_events_are_heard():
     heard = []
@@ -142,7 +142,7 @@ def test_overridden_methods_are_not_heard_twice():
     (lambda: on('after_batch', every=2, once=1), ValueError, '2 of every, once and when given; use one'),
     (lambda: on('after_batch', when=3), TypeError, 'when=3'), (lambda: on(print), TypeError, 'name of an event'),
     (lambda: Callback(after_batch=3), TypeError, 'after_batch=3'),
-    *((lambda o=o: mk_cb(o), TypeError, 'is no callback: give a Callback') for o in (3, 'after_batch', None, print, Learner, object())),
+    *((lambda o=o: mk_cb(o), TypeError, 'is not a callback: pass a Callback') for o in (3, 'after_batch', None, print, Learner, object())),
 ])
 def test_bad_arguments(f, error, want):
     with pytest.raises(error, match=want): f()
@@ -152,7 +152,7 @@ def test_what_is_no_callback_is_refused_everywhere(cbs):
     learn = mk_learner(cbs=[])
     for f in (lambda: mk_learner().fit(1, cbs=cbs), lambda: learn.validate(cbs=cbs), lambda: learn.add_cbs(cbs),
         lambda: Learner(TRAIN, torch.nn.Linear(2, 1), cbs=cbs)):
-        with pytest.raises((TypeError, ValueError), match='is no callback|two callbacks'): f()
+        with pytest.raises((TypeError, ValueError), match='is not a callback|two callbacks'): f()
     assert names(learn.cbs)==['train_eval']
 
 # Names of callbacks
@@ -243,7 +243,7 @@ def test_missing_attribute(k, want):
     assert not hasattr(cb, k)
 
 def test_missing_attribute_outside_of_a_learner():
-    with pytest.raises(AttributeError, match="MySuperCallback has no attribute 'model' of its own, and is in no learner"): _ = MySuperCallback().model
+    with pytest.raises(AttributeError, match="MySuperCallback has no attribute 'model', and is not in a learner"): _ = MySuperCallback().model
 
 def test_attributes_of_the_model_are_not_forwarded():
     learn = mk_learner([MySuperCallback])
@@ -562,7 +562,7 @@ def test_point_9_it_cancels_and_fails_like_a_method():
 def test_point_9_a_call_for_something_else_is_refused():
     class Both(Callback):
         def __call__(self, pred, targ): return 0
-    with pytest.raises(TypeError, match='Both has a __call__ of its own, which is called with the name of each event'): mk_learner([Both()])
+    with pytest.raises(TypeError, match='Both has its own __call__, which gets the name of each event'): mk_learner([Both()])
 
 def test_point_9_outside_of_a_learner():
     class T(Callback):

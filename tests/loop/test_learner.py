@@ -526,7 +526,7 @@ def test_a_decorated_function_makes_a_callback_for_each_learner():
 def test_an_instance_stays_one():
     cb = Callback(before_batch=lambda cb: None)
     mk_learner([cb])
-    with pytest.raises(ValueError, match='in another learner.*in the cell that makes the learner'): mk_learner([cb])
+    with pytest.raises(ValueError, match='in another learner.*in the cell that creates the learner'): mk_learner([cb])
 
 @pytest.mark.parametrize('ctx', ['no_logging', 'no_bar', 'loss_not_reduced'])
 def test_contexts_put_back_what_they_change(ctx):

@@ -417,15 +417,15 @@ def refused(train_batch, error, match, cls=Learner, **kwargs):
 
 def test_a_turn_in_a_turn_is_refused():
     def train_batch(self): self.turn(lambda: self.turn(lambda: gen_loss(self.model, self.model.gen(noise(2))), opt='gen'), opt='critic')
-    refused(train_batch, RuntimeError, r"turn: Turn\('critic'\) goes on: end it")
+    refused(train_batch, RuntimeError, r"turn: Turn\('critic'\) is still open: end it")
 
 def test_a_turn_outside_of_training_is_refused():
     learn = gan()
-    with pytest.raises(RuntimeError, match='this is no training'): learn.turn()
+    with pytest.raises(RuntimeError, match='outside training'): learn.turn()
     class L(Learner):
         def valid_batch(self): self.turn()
     learn = mk_learner(cls=L)
-    with learn.no_logging(), pytest.raises(RuntimeError, match='this is no training; in validation compute the loss, by overriding valid_batch'): learn.validate()
+    with learn.no_logging(), pytest.raises(RuntimeError, match='outside training: in validation, compute the loss in valid_batch'): learn.validate()
 
 @pytest.mark.parametrize('kw,match', [(dict(opt='genn'), "no optimizer 'genn'; did you mean 'gen'.*critic, gen"), (dict(opt=3), 'no optimizer 3')])
 def test_a_wrong_name_is_refused(kw, match): refused(lambda self: self.turn(lambda: gen_loss(self.model, self.model.gen(noise(2))), **kw), ValueError, match)
