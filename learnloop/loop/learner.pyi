@@ -162,26 +162,26 @@ if MYPY:
                 - `device`: Where copies of tensors are kept; None for where they are
                 - `of`: Modules, optimizers and other objects to restore; None for all of the learner"""
             def evaluate_on(self, dl: Any, cbs: Any=None, inner: bool=False, muted: Any=(), engines: Any=(), **own: Any) -> Any:
-                """Validate on `dl`, and leave things as they were
+                """Validate on `dl`, and restore the learner's state
 
                 - `dl`: Loader: any iterable of batches
                 - `cbs`: Callbacks for this evaluation only
-                - `inner`: Skip the `evaluate` phase? For callbacks that are in a `validate` of their own
-                - `muted`: Callbacks that hear none of its events
+                - `inner`: Skip the `evaluate` phase? For callbacks that already opened a `validate` phase
+                - `muted`: Callbacks that are muted during the evaluation
                 - `engines`: Engines for this evaluation only
-                - `own`: Fields of the pass that have other values meanwhile"""
+                - `own`: Fields of the pass that have other values during the evaluation"""
             def validate(self, ds_idx: Any=1, dl: Any=None, cbs: Any=None) -> list | None:
                 """Compute loss and metrics
 
-                - `ds_idx`: Which of `dls`, by index or name
+                - `ds_idx`: Loader in `dls`, by index or name
                 - `dl`: Any other loader
                 - `cbs`: Callbacks for this evaluation only
 
-                Returns: Loss, metrics and parts of the loss, as a recorder's `Scores`, which have names; None without one"""
+                Returns: Loss, metrics and loss parts, as the recorder's named `Scores`; None without a recorder"""
             def find_dl(self, ds_idx: Any=1, dl: Any=None) -> Any:
-                """Find the loader that is meant
+                """Return the loader by index or name, or check `dl`
 
-                - `ds_idx`: Which of `dls`, by index or name
+                - `ds_idx`: Loader in `dls`, by index or name
                 - `dl`: Any other loader
 
                 Returns: Never None"""
@@ -299,17 +299,17 @@ if MYPY:
             def warn_of_unheld(self) -> Any:
                 """Warn of parameters that require gradients, but are in no group of the optimizer"""
             def loss_not_reduced(self) -> AbstractContextManager[Any]:
-                """Have `loss_func` return the loss of each item, inside a `with` block"""
+                """Make `loss_func` return the loss of each item inside a `with` block"""
             def get_preds(self, ds_idx: Any=1, dl: Any=None, with_input: bool=False, with_decoded: bool=False, with_loss: bool=False, act: Any=None, inner: bool=False, reorder: bool=True, cbs: Any=None, **kwargs: Any) -> tuple:
                 """Gather predictions and targets
 
-                - `ds_idx`: Which of `dls`, by index or name
+                - `ds_idx`: Loader in `dls`, by index or name
                 - `dl`: Any other loader
                 - `with_input`: Return inputs, first?
                 - `with_loss`: Return the loss of each item, last? See `loss_not_reduced`
                 - `act`: Applied to predictions; None for the loss function's `activation`, if it has one
-                - `inner`: Skip the `evaluate` phase: for callbacks that are in a `validate` of their own
-                - `reorder`: In the data set's order?
+                - `inner`: Skip the `evaluate` phase? For callbacks that already opened a `validate` phase
+                - `reorder`: Return them in the data set's order?
                 - `cbs`: Callbacks for this evaluation only
                 - `kwargs`: To `GatherPredsCallback`
 
@@ -317,17 +317,17 @@ if MYPY:
             def predict(self, item: Any, act: Any=None, with_input: bool=False) -> tuple:
                 """Predict one `item`, decoded as `get_preds` does
 
-                - `item`: An item as the training set has it; without its target: an input, a tuple of several inputs, or a dict
+                - `item`: An item of the training set; or without its target: an input, a tuple of several inputs, or a dict
                 - `act`: Applied to the prediction; None for the loss function's `activation`, if it has one
                 - `with_input`: Return the input, first?
 
-                Returns: The input, if wanted, the decoded prediction, and the prediction, all of one item"""
+                Returns: The input, if requested, the decoded prediction, and the prediction, all of one item"""
             def switch_opt(self, opt_func: Any, lr: Any=None, wd: float | None=None) -> Any:
-                """Replace the optimizer by another one, also in the middle of a fit
+                """Replace the optimizer, even during a fit
 
                 - `opt_func`: As for `Learner`: class, partial, function of groups, instance, or a dict of instances
                 - `lr`: Learning rate, in any form that `set_hypers` takes; with it, a schedule of `lr` ends here
-                - `wd`: Weight decay, likewise; None for the learner's, or the optimizer's own
+                - `wd`: Weight decay, likewise; None for the learner's, or the optimizer's default
 
                 Returns: The new optimizer, or the dict of them"""
             def summary(self, batch: Any=None) -> Any:

@@ -523,7 +523,7 @@ def test_case_39_an_optimizer_of_another_model():
     for dtype in (torch.float32, torch.float64):
         opt,err = torch.optim.SGD(nn.Linear(2, 1, dtype=dtype).parameters(), lr=.1),ValueError if dtype is torch.float32 else ()
         with (pytest.raises(err, match='train nothing') if err else nullcontext(),
-            pytest.warns(UserWarning, match="optimizer has none of the model's parameters, so they never train: weight, bias; was it made for another model")):
+            pytest.warns(UserWarning, match="optimizer holds none of the model's parameters, so they never train: weight, bias; create the optimizer for this model")):
             fit(TRAIN, opt_func=opt)
 
 # --- memory

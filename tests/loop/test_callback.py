@@ -139,7 +139,7 @@ def test_overridden_methods_are_not_heard_twice():
 @pytest.mark.parametrize('f,error,want', [
     (lambda: on('after_batch', every=0), ValueError, 'every is 0.*1 or more'), (lambda: on('after_batch', once=-1), ValueError, 'once is -1'),
     (lambda: on('after_batch', every=1.5), ValueError, r'every is 1\.5'), (lambda: on('after_batch', every=True), ValueError, 'every is True'),
-    (lambda: on('after_batch', every=2, once=1), ValueError, '2 of every, once and when given; use one'),
+    (lambda: on('after_batch', every=2, once=1), ValueError, '2 of every, once and when given: use one'),
     (lambda: on('after_batch', when=3), TypeError, 'when=3'), (lambda: on(print), TypeError, 'name of an event'),
     (lambda: Callback(after_batch=3), TypeError, 'after_batch=3'),
     *((lambda o=o: mk_cb(o), TypeError, 'is not a callback: pass a Callback') for o in (3, 'after_batch', None, print, Learner, object())),
@@ -191,7 +191,7 @@ def test_a_class_named_like_a_method_of_the_learner():
 def test_a_callback_belongs_to_one_learner_once():
     cb,a = MySuperCallback(),Flow()
     a.add_cb(cb)
-    with pytest.raises(ValueError, match='there already'): a.add_cb(cb)
+    with pytest.raises(ValueError, match='already in this learner'): a.add_cb(cb)
     with pytest.raises(ValueError, match='in another learner'): Flow().add_cb(cb)
     Flow().add_cb(a.remove_cb(cb) and cb)
 
@@ -419,7 +419,7 @@ def test_failing_third_callback_takes_the_first_two_with_it(bad):
 def test_adding_what_is_there_is_an_error_that_leaves_it_there(f):
     learn = mk_learner([MySuperCallback])
     before = list(learn.cbs)
-    with pytest.raises(ValueError, match='there already'): f(learn, learn.my_super)
+    with pytest.raises(ValueError, match='already in this learner'): f(learn, learn.my_super)
     assert learn.cbs==before and learn.my_super.learn is learn
 
 def test_one_failing_cleanup_does_not_keep_the_others_from_being_removed():

@@ -974,7 +974,7 @@ def test_point_7_max_steps_that_no_step_can_reach_are_told():
             self.opt.zero_grad()
             if self.count.batches==5: raise CancelFitException
     learn = mk_learner(cls=ByHand)
-    with pytest.warns(UserWarning, match="max_steps is 2, and epoch 0 took no optimizer step that counts.*by learn.turn"): learn.fit(max_steps=2)
+    with pytest.warns(UserWarning, match="max_steps is 2, and epoch 0 took no counted optimizer step.*learn.turn"): learn.fit(max_steps=2)
 
 def test_point_7_the_picture_of_the_loop_shows_it():
     lines = str(mk_learner([listener('look', ['after_opt_step'], lambda cb, e: None)]).show_training_loop()).splitlines()
