@@ -1,4 +1,4 @@
-"""What listens to events: classes, functions, filters, and how they come and go
+"""Listeners for events: classes, functions, filters, and how to add and remove them
 
 Docs: https://learnloop.github.io/learnloop/loop/callback.html.md"""
 
@@ -20,12 +20,12 @@ from .flow import Flow, event, near_miss
 
 # %% ../../nbs/loop/01_callback.ipynb #173607dc
 class on:
-    "Hear `event`, at every call or at some: a decorator for methods and functions"
-    filtered_out = 'held back'  # What a handler returns whose filter didn't let the call pass
+    "Run a method or function at `event`, at all calls or only some: a decorator"
+    filtered_out = 'held back'  # Return value of a handler whose filter stopped the call
     def __init__(self,
         event:str, # Name of an event: `event.after_batch`
-        every:int|None=None, # Run at calls `every`, `2*every`, …
-        once:int|None=None,  # Run at this call only, the first being 1
+        every:int|None=None, # Run at calls `every`, `2*every`, …; None for all calls
+        once:int|None=None,  # Run at this call only, counting from 1
         when=None            # Run if `when(learn)` is true
     ):
         if not isinstance(event, str):
@@ -33,12 +33,12 @@ class on:
         if miss := near_miss(event): raise ValueError(f'@on: unknown event {event!r}; did you mean {miss!r}?')
         given = sum(o is not None for o in (every, once, when))
         if given>1:
-            raise ValueError(f'@on({event!r}): {given} of every, once and when given; use one, and test the rest in '
+            raise ValueError(f'@on({event!r}): {given} of every, once and when given: use one, and test the others in '
                 'the body')
         for nm,v in (('every', every), ('once', once)):
             if v is not None: check_whole(f'@on({event!r}): {nm}', v)
         if when is not None and not callable(when):
-            raise TypeError(f'@on({event!r}, when={when!r}): a function of the learner')
+            raise TypeError(f'@on({event!r}, when={when!r}): it must be a function of the learner')
         self.event,self.every,self.once,self.when = event,every,once,when
 
     def __call__(self, f):
@@ -46,7 +46,7 @@ class on:
         return f
 
     def _run(self, f, key, cb, /, **kwargs):
-        "Call `f(cb)` if the filter lets this call pass"
+        "Call `f(cb)` unless the filter stops this call"
         if self.when: ok = self.when(cb.learn)
         else:
             n = cb.calls[key] = cb.calls.get(key, 0)+1
@@ -64,22 +64,22 @@ def _warn_shadow(cb, k):
         stacklevel=3)
 
 def _static(o, k):
-    "The attribute `k` of the class or object `o`, its properties not run; None if there is none"
+    "Return the attribute `k` of the class or object `o`, without running properties; None if missing"
     return inspect.getattr_static(o, k, None)
 
 def _defines(cls, k):
-    "Has `cls` an attribute `k`? Handlers ask in each batch, and `_static` takes ten times as long"
+    "Whether `cls` has an attribute `k`: handlers ask in each batch, and `_static` takes ten times as long"
     for c in cls.__mro__:
         if k in c.__dict__: return True
     return False
 
 # %% ../../nbs/loop/01_callback.ipynb #6c0605e8
 class _Reader:
-    "Reads what it doesn't have from its `learn`"
-    learn,_default = None,'learn'  # `_default`, as in fastai: the attribute whose attributes it reads
-    _live = 'order','run','run_train','run_valid'  # Setting one of these changes who hears what
+    "Reads missing attributes from its `learn`"
+    learn,_default = None,'learn'  # `_default`, as in fastai: the attribute that supplies missing ones
+    _live = 'order','run','run_train','run_valid'  # Setting one of these changes which handlers run
     def __getattr__(self, k):
-        # neither a special name nor a property that failed, which shows its own error, is looked for in the learner
+        # don't ask the learner for special names, nor for a property that failed: that shows its own error
         if k.startswith('__') or k==self._default:
             raise AttributeError(f'{type(self).__name__!r} object has no attribute {k!r}')
         if _defines(type(self), k): return object.__getattribute__(self, k)
@@ -87,7 +87,7 @@ class _Reader:
         is_flow = isinstance(learn, Flow)
         if is_flow and k[0]!='_' and (k in vars(learn) or _defines(type(learn), k)): return getattr(learn, k)
         if k in vars(self).get('_events', ()): return self._events[k]
-        if learn is None: raise AttributeError(f'{self.label} has no attribute {k!r} of its own, and is in no learner')
+        if learn is None: raise AttributeError(f'{self.label} has no attribute {k!r}, and is not in a learner')
         if not is_flow: return getattr(learn, k)
         def _advice(): return called_here('attribute', k) or did_you_mean(k, [*vars(self), *dir(learn)])
         raise NoAttribute(f'neither {self.label} nor its learner has an attribute {k!r}', _advice)
@@ -104,8 +104,8 @@ class _Reader:
     def __dir__(self): return [*super().__dir__(), *(k for k in dir(self.learn) if k[0]!='_')]
 
 def _shadows(learn, k):
-    "Would an attribute `k` of a callback hide state of the learner? A method is nothing that one writes to"
-    # `hasattr` would read `opt`, which makes an optimizer
+    "Whether an attribute `k` of a callback would hide state of the learner, such as a count, but not a method"
+    # `hasattr` would read `opt`, which creates an optimizer
     there = k in getattr(learn, '__dict__', {}) or _defines(type(learn), k)
     return there and not inspect.isroutine(_static(type(learn), k))
 
@@ -114,10 +114,10 @@ def _shadows(learn, k):
 def _snake_name(name): return camel2snake(re.sub('(?<=.)Callback$', '', name))
 
 class _Named(_Reader):
-    "Has a name that may be set until it is in a learner"
+    "Has a name that can be set until it is in a learner"
     @property
     def name(self):
-        "Its name: an attribute of the learner while it is there, and the key of its state in checkpoints"
+        "Name: the learner's attribute for this callback, and the key of its state in checkpoints"
         if '_name' in vars(self): return self._name
         if not vars(self).get('_events'): return _snake_name(type(self).__name__)
         event,f = next(iter(self._events.items()))
@@ -126,45 +126,45 @@ class _Named(_Reader):
     @name.setter
     def name(self, v):
         if self.learn is not None:
-            raise ValueError(f'{self.label} is in a learner as {self.name!r}: name it {v!r} before it is added')
+            raise ValueError(f'{self.label} is in a learner as {self.name!r}: set the name {v!r} before you add it')
         self._name = v
 
-    calls = property(lambda self: vars(self).setdefault('_calls', {}), doc='How often filtered methods were called')
+    calls = property(lambda self: vars(self).setdefault('_calls', {}), doc='Number of calls of each filtered method')
     label = property(lambda self: type(self).__name__ if type(self) is not Callback else f'Callback({self.name})',
-        doc='What it is called in messages')
+        doc='Name in messages')
     def __repr__(self): return self.label
 
 # %% ../../nbs/loop/01_callback.ipynb #f1a90002
 class _Declares(_Named):
-    "What a callback declares of itself, with defaults that hold for any callback"
-    order = 0                 # Its place among the callbacks that hear an event: lower runs first
-    run = True                # Does it hear events? True again after a fit or evaluation
-    run_train = True          # Does it hear events inside batches of training?
-    run_valid = True          # Does it hear events inside batches of validation?
-    read_only = False         # Is training the same without it? Then a run may be resumed with it or without
-    rank_invariant = False    # Does it cancel in all processes alike, if at all? Then they need not synchronize for it
-    fit_only = False          # Are evaluations none of its business? Then `before_fit` doesn't stand in there
-    safe_in_evaluate = False  # Does an evaluation leave its state alone? Then it is neither copied nor restored
-    remove_on_fetch = False   # Does it hear no event of `get_preds`?
+    "Facts that a callback declares, with safe defaults"
+    order = 0                 # Position among the callbacks that handle an event: smaller runs first
+    run = True                # Handle events? Reset to True after a fit or evaluation
+    run_train = True          # Handle events inside training batches?
+    run_valid = True          # Handle events inside validation batches?
+    read_only = False         # Is training the same without it? Then a run can be resumed with or without it
+    rank_invariant = False    # Are its cancels the same in all processes? Then these needn't synchronize for it
+    fit_only = False          # Ignore evaluations? Then they don't call its `before_fit`
+    safe_in_evaluate = False  # Is its state unchanged by an evaluation? Then it is neither copied nor restored
+    remove_on_fetch = False   # Mute it in `get_preds`?
     writes = False            # Does it write files? Then trial runs, such as `FastDevRun`, mute it
-    handles_nan = False       # Does it act on a loss that isn't finite? Then the recorder doesn't warn
-    needs_length = False      # Does it depend on how long the fit is? Then a resumed run must keep its `n_epoch`
-    owns = ()                 # Names of the hyper-parameters that it sets, and no other callback may set
-    in_charge_of = {}         # What it sets again and again in this fit, each with the value to restore, or None
-    epoch_columns = ()        # Its own columns in the table of epochs, whose values it puts into `recorder.row`
+    handles_nan = False       # Does it handle a loss that isn't finite? Then the recorder doesn't warn
+    needs_length = False      # Does it depend on the length of the fit? Then a resumed run must keep its `n_epoch`
+    owns = ()                 # Hyper-parameters that only this callback may set
+    in_charge_of = {}         # Hyper-parameters that it keeps setting in this fit, with the value to restore, or None
+    epoch_columns = ()        # Its columns in the epoch table; it puts their values into `recorder.row`
     provides = ()             # Names that it gives `recorder.record`; as a dict, with which value is better
-    state_schema = {'*':...}  # What `state_dict` may have, checked before a checkpoint is loaded: see `misfit`
-    # Optional methods, None where a class has none
-    opt_switched = None       # Called with the names of the hyper-parameters given, when `switch_opt` made an optimizer
-    wrap_handler = None       # Called with a callback, an event and its handler: returns what is called in its place
-    use_live_weights = None   # Called with the state of a checkpoint: puts the trained weights in place of others
-    together = None           # Called in all processes before a checkpoint: merges what each process has of the state
+    state_schema = {'*':...}  # Allowed contents of `state_dict`, checked before a checkpoint is loaded: see `misfit`
+    # Optional methods, None where a class lacks them
+    opt_switched = None       # Called with the names of given hyper-parameters, after `switch_opt` created an optimizer
+    wrap_handler = None       # Called with a callback, an event and its handler: returns the function to call instead
+    use_live_weights = None   # Called with a checkpoint's state: replaces averages by the trained weights
+    together = None           # Called in all processes before a checkpoint: merges the state of the processes
 
 # %% ../../nbs/loop/01_callback.ipynb #6674180e
 class Callback(_Declares):
-    "Listens to the events of a learner: subclass it, or give functions by event: `Callback(after_batch=f)`"
-    foreign = None  # The callback of another system that it adapts
-    _copy_of = None # The callback that it is a copy of; itself: each further learner gets a copy
+    "Listens to the events of a learner: subclass it, or pass functions: `Callback(after_batch=f)`"
+    foreign = None  # The callback of another framework that it adapts
+    _copy_of = None # The callback that it copies; if that is itself, each further learner gets a copy
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -172,37 +172,37 @@ class Callback(_Declares):
             miss = near_miss(k) if callable(v) else None
             if miss: raise ValueError(f'unknown event {k!r} in {cls.__name__}; did you mean {miss!r}?')
 
-    @use_kwargs(event, keep=True)  # so that events are completed
+    @use_kwargs(event, keep=True)  # for completion of event names
     def __init__(self,
-        name:str|None=None, # Its name in the learner and in checkpoints; None: the class's or the first function's
-        **events            # Functions that take the callback, by the name of the event that they hear
+        name:str|None=None, # Name in the learner and in checkpoints; None for that of the class or the first function
+        **events            # Functions of the callback, by event name
     ):
         if name: self.name = name
         for k,f in events.items():
             miss = near_miss(k)
             if miss: raise ValueError(f'unknown event {k!r} in Callback({k}=…); did you mean {miss!r}?')
             if f is None or callable(f): continue
-            raise TypeError(f'Callback({k}={f!r}): a function of the callback, or None')
+            raise TypeError(f'Callback({k}={f!r}): it must be a function of the callback, or None')
         self._events = {k:MethodType(f, self) for k,f in events.items() if f is not None}
         self._event_args = tuple(events)
 
 # %% ../../nbs/loop/01_callback.ipynb #1eed92fc
 @patch
 def state_dict(self:Callback)->dict: # Plain data and tensors
-    "Return what must be saved to go on later"
+    "Return the state that a checkpoint needs"
     return dict(calls=dict(self.calls)) if self.calls else {}
 
 # %% ../../nbs/loop/01_callback.ipynb #b841094e
 @patch
 def load_state_dict(self:Callback,
-    sd:dict # What `state_dict` returned
+    sd:dict # Return value of `state_dict`
 ):
-    "Take up the state in `sd`"
+    "Restore the state `sd`"
     self._calls = dict(sd.get('calls', {}))
 
 # %% ../../nbs/loop/01_callback.ipynb #75fa42bd
 def _names_of(cls):
-    "Names that `cls` has, and events that its methods decorated by `on` hear; those methods, by name"
+    "Return all names in `cls`, with the events of its methods decorated by `on`; and those methods, by name"
     n = sum([len(vars(o)) for o in cls.__mro__])  # `@patch` may have added methods
     known = cls.__dict__.get('_known')
     if known is None or known[0]!=n:
@@ -214,14 +214,14 @@ def _names_of(cls):
 
 @patch
 def _functions(self:Callback):
-    "Functions given to the constructor, and methods decorated by `on`, by name"
+    "Return functions of the constructor, and methods decorated by `on`, by name"
     on,own = _names_of(type(self))[1],vars(self).get('_events')
     return on | {k:f.__func__ for k,f in own.items()} if own else on
 
 # %% ../../nbs/loop/01_callback.ipynb #d1a000c1
 @patch
 def _heard(self:Callback, event):
-    "Bound methods that hear `event`, each with the `on` that filters it, or None"
+    "Yield bound methods that handle `event`, each with the `on` that filters it, or None"
     f = next((vars(c)[event] for c in type(self).__mro__ if event in vars(c)), None)  # `_static` takes 30 times as long
     if callable(f) and not hasattr(f, 'heard'): yield getattr(self, event),None
     for k,f in self._functions().items():
@@ -234,7 +234,7 @@ def _heard(self:Callback, event):
 def handlers(self:Callback,
     event:str # Name of an event
 )->list: # Bound methods, in the order in which they run
-    "Find what hears `event`: a `__call__` of its own, as in fastai, or what is named like it or decorated by `on`"
+    "Return the handlers of `event`: the class's own `__call__`, as in fastai, or methods named or decorated for it"
     if type(self).__call__ is Callback.__call__: return [f for f,_ in self._heard(event)]
     return [MethodType(lambda self, /, **kwargs: self(event, **kwargs), self)]
 
@@ -242,8 +242,8 @@ def handlers(self:Callback,
 @patch
 def call_filters(self:Callback,
     event:str # Name of an event
-)->list: # Strings such as `every 10`, one for each method or function of its own; '' for one that hears every call
-    "Tell which calls of `event` are let pass"
+)->list: # Strings such as `every 10`, one for each handler; '' if it isn't filtered
+    "Describe which calls of `event` each handler gets"
     if type(self).__call__ is not Callback.__call__: return ['']
     return [str(o or '') for _,o in self._heard(event)]
 
@@ -253,7 +253,7 @@ def listens(self:Callback,
     inner:bool,   # Is the event inside a batch?
     training:bool # Is the batch one of training?
 )->bool:
-    "Whether it hears anything now"
+    "Return True if it handles events at present"
     return self.run and (not inner or bool(self.run_train if training else self.run_valid))
 
 # %% ../../nbs/loop/01_callback.ipynb #448b3d0e
@@ -262,7 +262,7 @@ def _plain_flow(): return Flow()
 
 @patch
 def _find_methods(self:Callback, flow, name):
-    "What `cb(name)` calls: the handlers of an event, or a method; a misspelt event is an error"
+    "Return what `cb(name)` calls: the handlers of an event, or a method; a misspelt event is an error"
     if name in flow.events or name in vars(self).get('_events', ()): return [f for f,_ in self._heard(name)]
     if name in vars(self) or hasattr(type(self), name): return [f] if callable(f := getattr(self, name)) else []
     if miss := near_miss(name): raise AttributeError(f'{self.label} has no method {name!r}; did you mean {miss!r}?')
@@ -271,7 +271,7 @@ def _find_methods(self:Callback, flow, name):
 @patch
 def _is_muted(self:Callback, flow, name):
     if name.startswith('cleanup_'): return False
-    training = getattr(self.learn, 'training', None)  # None: `learn` doesn't say, and is any object
+    training = getattr(self.learn, 'training', None)  # None: an object without `training`
     return not any(self.listens(name in flow._inner, o) for o in (True, False) if training in (o, None))
 
 # %% ../../nbs/loop/01_callback.ipynb #528dcedc
@@ -279,15 +279,15 @@ def _is_muted(self:Callback, flow, name):
 def __call__(self:Callback,
     name:str, # Name of an event, or of any method
     *args, **kwargs
-): # What was returned, by the last if several hear the event; None if it is muted or has no such method
-    "Call what hears the event `name`, or its method of that name, as in fastai"
+): # Return value of the last handler; None if it is muted or has no such method
+    "Call the handlers of the event `name`, or the method of that name, as in fastai"
     res,is_in = None,isinstance(self.learn, Flow)
     flow = self.learn if is_in else _plain_flow()
     fs = self._find_methods(flow, name)
     try:
         for f in () if self._is_muted(flow, name) else fs: res = f(*args, **kwargs)
     except Exception as e:
-        if not is_in: note_on(e, f'learnloop: in {self.label}.{name}')  # the loop notes where it calls
+        if not is_in: note_on(e, f'learnloop: in {self.label}.{name}')  # the loop adds its own note
         raise
     finally:
         if name=='after_fit' and not self.run: self.run = True
@@ -295,49 +295,49 @@ def __call__(self:Callback,
 
 # %% ../../nbs/loop/01_callback.ipynb #dd7a2293
 @patch
-def _enters(self:Callback, flow): "Called just before its name is looked at, and it is added to `flow`"
+def _enters(self:Callback, flow): "Called just before its name is read, and it is added to `flow`"
 
 # %% ../../nbs/loop/01_callback.ipynb #7c6d6484
-makers = []  # Functions that make a callback of something of another system, or return None
+makers = []  # Functions that turn an object of another framework into a callback, or return None
 
 def _another(cb):
-    "Return a copy of `cb`, which is in a learner"
+    "Return a copy of `cb`, which is already in a learner"
     res = Callback(**{k:f.__func__ for k,f in cb._events.items()})
     vars(res).update({k:v for k,v in vars(cb).items() if k in (*cb._live, '_name', '_copy_of')})
     return res
 
 def mk_cb(
-    o # A callback, a subclass of `Callback`, a function decorated by `@on`, or a callback of another system
+    o # A callback, a subclass of `Callback`, a function decorated by `@on`, or a callback of another framework
 )->Callback:
-    "Make a callback of `o`"
+    "Convert `o` to a callback"
     if isinstance(o, type) and issubclass(o, Callback):
         try: o = o()
         except TypeError as e:
-            note_on(e, f'learnloop: cbs has the class {o.__name__}: give an instance, {o.__name__}(…)')
+            note_on(e, f'learnloop: cbs has the class {o.__name__}: pass an instance, {o.__name__}(…)')
             raise
     if isinstance(o, Callback): return o if o.learn is None or o._copy_of is None else _another(o)
     for f in makers:
         if (cb := f(o)) is not None: return cb
     if callable(o) and hasattr(o, 'heard'): return Callback(**{o.__name__: o})
-    fix = '; for one of its events: Callback(after_batch=f)' if callable(o) else ''
-    if _is_scheduler(o): fix = '; TorchScheduler(f) steps a scheduler, which f makes of the optimizer'
-    raise TypeError(f'{o!r} is no callback: give a Callback, a subclass of it, or a function decorated by '
+    fix = '; to call it at an event: Callback(after_batch=f)' if callable(o) else ''
+    if _is_scheduler(o): fix = '; use TorchScheduler(f), where f(opt) returns the scheduler'
+    raise TypeError(f'{o!r} is not a callback: pass a Callback, a subclass of it, or a function decorated by '
         f'@on(event.…){fix}')
 
 def _is_scheduler(o): return (o if isinstance(o, type) else type(o)).__module__=='torch.optim.lr_scheduler'
 
 # %% ../../nbs/loop/01_callback.ipynb #ce4fbbf6
 def as_list(
-    o # One thing, a list or other iterable of them, or None
+    o # One object, a list or other iterable of objects, or None
 )->list: # Empty for None
-    "Make a list of `o`"
+    "Return `o` as a list"
     return list(listify(o)) if o is None or isinstance(o, Iterable) else [o]
 
 # %% ../../nbs/loop/01_callback.ipynb #eb7618df
 _prefixes = 'before_','after_','cleanup_','on_','begin_'
 
 def _check_events(flow, cb):
-    "Refuse names of events that `flow` doesn't declare, and a `__call__` that can't take one"
+    "Raise an error for names of events that `flow` doesn't declare, and a `__call__` that can't take one"
     fs,cls = cb._functions(),type(cb)
     heard = [o.event for f in fs.values() for o in getattr(f, 'heard', ())]
     given = [k for k in vars(cb).get('_event_args', ()) if not hasattr(fs.get(k), 'heard')]
@@ -348,14 +348,14 @@ def _check_events(flow, cb):
         here = called_here('event', nm)
         is_own = nm in named and re.match('on_|begin_', nm) and (cb.foreign is not None or not here)
         if is_own: continue
-        raise ValueError(f'unknown event {nm!r} in {cb.label}: {type(flow).__name__} declares none of that name'
+        raise ValueError(f'unknown event {nm!r} in {cb.label}: {type(flow).__name__} does not declare it'
             f'{here or did_you_mean(nm, flow.events)}')
     _check_signatures(flow, cb)
     if cls.__call__ is Callback.__call__: return
     try: inspect.signature(cls.__call__).bind(cb, 'before_fit')
     except TypeError as e:
-        raise TypeError(f'{cb.label} has a __call__ of its own, which is called with the name of each event, '
-            f'and {e}') from e
+        raise TypeError(f'{cb.label} has its own __call__, which gets the name of each event as argument, '
+            f'but {e}') from e
 
 # %% ../../nbs/loop/01_callback.ipynb #4bf97aea
 def _check_signatures(flow, cb):
@@ -365,35 +365,36 @@ def _check_signatures(flow, cb):
         fs = [f.__func__ for f,o in cb._heard(nm) if o is None and inspect.ismethod(f)]
         for f in fs + [f for f in cb._functions().values() if any(o.event==nm for o in getattr(f, 'heard', ()))]:
             try: sig = inspect.signature(f)
-            except (TypeError,ValueError): continue  # a builtin that doesn't tell
+            except (TypeError,ValueError): continue  # a builtin without a signature
             try: sig.bind(cb)
             except TypeError as e:
-                raise TypeError(f'{cb.label}.{nm}{sig}: an event calls it with the callback alone ({e}): methods take '
-                    f'no argument, def {nm}(self), and have self.learn; functions take the callback, cb, and have '
-                    'cb.learn') from None
+                raise TypeError(f'{cb.label}.{nm}{sig}: an event passes it only the callback ({e}): define the '
+                    f'method as def {nm}(self), and use self.learn; define a function with one argument, cb, and '
+                    'use cb.learn') from None
 
 # %% ../../nbs/loop/01_callback.ipynb #4bf97ae8
 @patch
 def add_cb(self:Flow,
-    cb # What `mk_cb` takes
+    cb # Anything that `mk_cb` accepts
 )->Flow: # The flow itself
-    "Add a callback; also as an attribute under its name"
+    "Add a callback; its name becomes an attribute of the learner"
     is_there = any(o is cb or o._copy_of is cb for o in self.cbs) and isinstance(cb, Callback)
-    if is_there: raise ValueError(f'{cb.label} is there already')
+    if is_there: raise ValueError(f'{cb.label} is already in this learner')
     cb = mk_cb(cb)
     if cb.learn is not None:
-        raise ValueError(f'{cb.label} is in another learner; remove it there first, or make another one: where a cell '
-            'is run again, in the cell that makes the learner')
+        raise ValueError(f'{cb.label} is in another learner: remove it there first, or create another one; if you '
+            'rerun a '
+            'cell, create it in the cell that creates the learner')
     _check_events(self, cb)
     cb._enters(self)
     nm = cb.name
     twin = next((o for o in self.cbs if o.name==nm), None)
     if twin is not None and (nm in self.keeps or isinstance(vars(self).get(nm), Callback)):
         raise ValueError(f"two callbacks named {nm!r}: {cb.label} and {twin.label}; "
-            "give one a name of its own: cb.name = '…', or as_cb(…, name='…') for one of another system")
+            "give one another name: cb.name = '…', or as_cb(…, name='…') for a callback of another framework")
     if not nm.isidentifier() or hasattr(self, nm) and nm not in self.keeps:
-        raise ValueError(f"{cb.label} would be {nm!r}, which the learner has for itself; "
-            "give it another: cb.name = '…'")
+        raise ValueError(f"{cb.label} would be {nm!r}, which is an attribute of the learner: "
+            "give it another name: cb.name = '…'")
     for k in vars(cb):
         if k[0]!='_' and k not in (*cb._live, 'name') and _shadows(self, k): _warn_shadow(cb, k)
     cb.learn = self
@@ -409,16 +410,16 @@ def add_cb(self:Flow,
 
 # %% ../../nbs/loop/01_callback.ipynb #2973abf2
 def _is(o, cb):
-    "Is the callback `o` what `cb` names: the same, what it stands for or was made after, or a class of either?"
+    "Whether `cb` names the callback `o`: the same object, its original, or a class of either"
     if cb is not None and any(a is cb for a in (o, o.foreign, o._copy_of)): return True
     return isinstance(cb, type) and (isinstance(o, cb) or isinstance(o.foreign, cb))
 
 @patch
 def remove_cb(self:Flow,
-    cb # A callback, or a class: all of it
+    cb # A callback, or a class: then all callbacks of that class
 )->Flow: # The flow itself
-    "Remove a callback, if it is there"
-    with ExitStack() as todo:  # all of it, also if a clean-up fails
+    "Remove a callback, if the learner has it"
+    with ExitStack() as todo:  # remove all of them, even if a clean-up fails
         for o in [o for o in self.cbs if _is(o, cb)]:
             _drop_cb(self, o)
             todo.callback(setattr, o, 'learn', None)
@@ -435,11 +436,11 @@ def _set_list(flow, cbs): list.__setitem__(flow.cbs, slice(None), cbs)
 
 @patch
 def _sync_cbs(self:Flow, was):
-    "Add what came into the list of callbacks since it `was` as given, and remove what left it; all or nothing"
+    "Add the callbacks that are new in the list since it `was`, and remove the missing ones; all or nothing"
     now = [*self.cbs]
     def _new(a, b): return [o for o in a if not any(o is p for p in b)]
     came = _new(now, was)
-    bare = [o for o in came if hasattr(o, 'listens') and not isinstance(o, Callback)]  # of a flow, not a learner
+    bare = [o for o in came if hasattr(o, 'listens') and not isinstance(o, Callback)]  # of a flow that isn't a learner
     _set_list(self, was)
     self.add_cbs(_new(came, bare)).remove_cbs(_new(was, now))
     _set_list(self, [o for o in now if any(o is p for p in (*self.cbs, *bare))] + _new(self.cbs, now))
@@ -477,7 +478,7 @@ def remove_cbs(self:Flow,
 def added_cbs(self:Flow,
     cbs # One callback, or a list
 ):
-    "Have `cbs` inside a `with` block"
+    "Add `cbs` inside a `with` block"
     cbs = [mk_cb(o) for o in as_list(cbs)]
     self.add_cbs(cbs)
     try: yield self
@@ -487,9 +488,9 @@ def added_cbs(self:Flow,
 @patch
 @contextmanager
 def removed_cbs(self:Flow,
-    cbs # One, or a list of callbacks and classes; those that aren't there are passed over
+    cbs # One, or a list of callbacks and classes; missing ones are ignored
 ):
-    "Do without `cbs` inside a `with` block"
+    "Remove `cbs` inside a `with` block"
     before,away = list(self.cbs),as_list(cbs)
     gone = [o for o in before if any(_is(o, cb) for cb in away)]
     try:
@@ -506,18 +507,18 @@ def removed_cbs(self:Flow,
 def ordered_cbs(self:Flow,
     event:str # Name of an event
 )->list: # Callbacks, in the order in which they run
-    "List the callbacks that hear `event`, muted ones included"
+    "List the callbacks that handle `event`, muted ones included"
     if event not in self.events: raise ValueError(f'unknown event {event!r}{did_you_mean(event, self.events)}')
     return [o for o in self._ordered() if self._handlers_of(o, event)]
 
 # %% ../../nbs/loop/01_callback.ipynb #ca110002
 class InGraph:
-    "What stands for the handler of an event in a compiled step"
+    "Replaces the handler of an event in a compiled step"
     def __init__(self,
-        f=None,      # Traced in the handler's place, as `f(h, v)`: `h` are `hypers`, `v` as below; None for nothing
-        flags=tuple, # Function, called at each step: what `f` depends on; another answer is another graph
-        hypers=tuple, # Likewise: numbers that `f` depends on, which may differ from step to step: tensors in `h`, ()
-        after=None   # When the handler itself is called: None for never, 'backward' before the step, 'step' after it
+        f=None,      # Traced instead of the handler, as `f(h, v)`: `h` are `hypers`, `v` as below; None for nothing
+        flags=tuple, # Function, called at each step: what `f` depends on. A new value compiles a new graph
+        hypers=tuple, # Function, called at each step: numbers that `f` depends on; tensors in `h`, of shape ()
+        after=None   # When to call the handler itself: None for never, 'backward' before the step, 'step' after it
     ):
         if after not in (None, 'backward', 'step'):
             raise ValueError(f"InGraph: after={after!r}: it must be None, 'backward' or 'step'")
@@ -528,4 +529,4 @@ class InGraph:
 def in_graph(self:Callback,
     event:str # Name of an event between the model and the end of the step
 )->InGraph|None: # None if only the handler itself will do
-    "Tell what stands for the handler of `event` in a compiled step"
+    "Return what replaces the handler of `event` in a compiled step"

@@ -1,4 +1,4 @@
-"""An engine runs parts of the loop in its own way: it resumes, fetches ahead, synchronises processes, or compiles a turn
+"""An engine runs parts of the loop in its own way: it resumes, fetches ahead, synchronizes processes, or compiles a turn
 
 Docs: https://learnloop.github.io/learnloop/loop/engines.html.md"""
 
@@ -14,8 +14,8 @@ from operator import attrgetter
 
 # %% ../../nbs/loop/00_engines.ipynb #43c4507b
 class Engine:
-    "One way to run the loop; a hook that a subclass overrides gets what is inside, `inner`, and may call it"
-    level = 20  # Its place among the engines: the lowest is the outermost
+    "One way to run the loop; an overridden hook may call `inner`, the hook of the next engine"
+    level = 20  # Its position among the engines: the lowest is outermost
     around = '' # Names of the phases whose bodies it runs, separated by spaces; '*' for all
     takes = ''  # What it may run by itself: 'pass', 'batch', 'turn'
     saves_fits = False # Does it save and resume fits? `learn.keeper` is the one that does
@@ -29,7 +29,7 @@ class Engine:
         yield
     def start(self,
         learn, # The learner
-        inner # Call `inner(learn)` for the place of the next engine
+        inner # Call `inner(learn)` for the place that the next engine returns
     ): # `Place`
         "Return where the fit starts, before any of its events"
         return inner(learn)
@@ -45,36 +45,36 @@ class Engine:
         next:str, # What comes next: 'fit' (its body), 'epoch', 'validate', 'batch', 'fetch'
         inner # Call `inner(learn, next)`
     ):
-        "Act at a place where no batch is held and the state is whole"
+        "Act where no batch is held and the state is complete"
         inner(learn, next)
     def body(self,
         learn, # The learner
         phase:str, # One of `around`
         f # The body, a function without arguments
-    ): # What `f` returned
+    ): # Return value of `f`
         "Run the body of a phase"
         return f()
     def take(self,
         learn, # The learner
         what:str, # One of `takes`
         inner # Call `inner(learn, what)` to let the next engine try
-    )->bool: # Did it?
-        "Run a whole pass, batch or turn in place of the loop, if it can"
+    )->bool: # True if it was run
+        "Run a whole pass, batch or turn instead of the loop, if it can"
         return inner(learn, what)
     def ended(self,
         learn, # The learner
         phase, # The innermost open `Phase`
-        e, # What was raised in it, a cancel or an error
+        e, # The exception raised in it, a cancel or an error
         inner # Call `inner(learn, phase, e)`
-    ): # The exception that acts
-        "Return what acts in place of an exception"
+    ): # The exception that continues
+        "Return the exception that replaces `e`, or `e`"
         return inner(learn, phase, e)
 
 # %% ../../nbs/loop/00_engines.ipynb #64a701d8
 class Stack:
-    "Engines, each hook composed to one function, the outermost first; None for a hook that no engine overrides"
+    "Engines, with each hook composed to one function, outermost first; None for a hook that none overrides"
     def __init__(self,
-        engines=(), # Any order
+        engines=(), # In any order
         phases=()   # Names of all phases
     ):
         self.engines = sorted(engines, key=attrgetter('level'))
@@ -92,10 +92,10 @@ class Stack:
             if what is None or what in _names(e.takes): res = partial(getattr(e, hook), inner=res or _INNERMOST[hook])
         return res
     def is_around(self,
-        names, # Of phases
-        but=() # Engines that don't count
+        names, # Names of phases
+        but=() # Engines to ignore
     )->bool:
-        "Tell whether an engine runs around one of these phases"
+        "Return True if an engine runs around one of these phases"
         outer = [e for e in self._with('body') if not any(e is o for o in but)]
         return any(e.around=='*' or {*names} & {*_names(e.around)} for e in outer)
     @contextmanager

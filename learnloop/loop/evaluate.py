@@ -1,4 +1,4 @@
-"""Loss and metrics of any loader, in any event, with everything left as it was
+"""Loss and metrics of any loader, in any event; the learner's state is restored afterwards
 
 Docs: https://learnloop.github.io/learnloop/loop/evaluate.html.md"""
 
@@ -23,16 +23,16 @@ from .learner import Learner
 from .place import PASS_FIELDS
 
 # %% ../../nbs/loop/06_evaluate.ipynb #7a40080d
-_GENERATORS = 'Generator','Random','RandomState'  # classes of what draws random numbers
+_GENERATORS = 'Generator','Random','RandomState'  # classes of random generators
 
 @contextmanager
 def _pushed(learn, dl, **own):
-    "Give an evaluation on `dl` fields of its own inside a `with` block, and leave all else as it was"
+    "Give an evaluation on `dl` its own fields inside a `with` block, and restore everything after it"
     modes = [(m, m.training) for m in learn.model.modules()]
     changed = [cb for cb in learn.cbs if not cb.safe_in_evaluate and learn._can_hear(cb, None)]
     states = [(cb, deepcopy(cb.state_dict())) for cb in changed]
     flags = [(cb, cb.run) for cb in learn.cbs if learn.inside('fit') or learn.inside('evaluate')]
-    if learn.device.type!='cpu': torch.empty(0, device=learn.device)  # its generator exists once it was used
+    if learn.device.type!='cpu': torch.empty(0, device=learn.device)  # the device creates its generator on first use
     drawing = [m for m,_ in modes if any(type(v).__name__ in _GENERATORS for v in vars(m).values())]
     try:
         with own_stream(dl, *drawing), restored(learn, ['training', *PASS_FIELDS, *own]):
@@ -51,14 +51,14 @@ def _pushed(learn, dl, **own):
 def evaluate_on(self:Learner,
     dl, # Loader: any iterable of batches
     cbs=None, # Callbacks for this evaluation only
-    inner:bool=False, # Skip the `evaluate` phase? For callbacks that are in a `validate` of their own
-    muted=(), # Callbacks that hear none of its events
+    inner:bool=False, # Skip the `evaluate` phase? For callbacks that already opened a `validate` phase
+    muted=(), # Callbacks that are muted during the evaluation
     engines=(), # Engines for this evaluation only
-    **own # Fields of the pass that have other values meanwhile
+    **own # Fields of the pass that have other values during the evaluation
 ):
-    "Validate on `dl`, and leave things as they were"
+    "Validate on `dl`, and restore the learner's state"
     has = getattr(dl, '_iterator', None) is not None
-    # a new pass would end the one that is going on, or start workers for good
+    # a second iterator would end the one in use, or start persistent workers
     if has and self.open or not has and getattr(dl, 'persistent_workers', False):
         dl = copy(dl)
         dl._iterator = None
@@ -79,10 +79,10 @@ def evaluate_on(self:Learner,
 @patch
 @checked_args
 def validate(self:Learner,
-    ds_idx=1,  # Which of `dls`, by index or name
+    ds_idx=1,  # Loader in `dls`, by index or name
     dl=None,   # Any other loader
     cbs=None   # Callbacks for this evaluation only
-)->list|None: # Loss, metrics and parts of the loss, as a recorder's `Scores`, which have names; None without one
+)->list|None: # Loss, metrics and loss parts, as the recorder's named `Scores`; None without a recorder
     "Compute loss and metrics"
     name = _set_name(self.dls, ds_idx, dl)
     dl = self.find_dl(ds_idx, dl)
@@ -90,10 +90,10 @@ def validate(self:Learner,
         self.evaluate_on(dl, cbs)
         return self.final_record
 
-Learner.evaluated = 'valid'  # Name of the set that `validate` goes through
+Learner.evaluated = 'valid'  # Name of the set that `validate` evaluates
 
 def _set_name(dls, ds_idx, dl):
-    "The name in `dls` of the loader that is meant; 'valid' if it has none"
+    "Return the name in `dls` of this loader; 'valid' if it has none"
     if dl is None: return 'valid' if ds_idx==1 or not hasattr(dls, 'name_of') else dls.name_of(ds_idx)
     names = getattr(dls, 'names', ())
     return next((k for k in ('valid', *names) if k in names and dls[k] is dl), 'valid')
@@ -101,13 +101,14 @@ def _set_name(dls, ds_idx, dl):
 # %% ../../nbs/loop/06_evaluate.ipynb #8d8dd5f0
 @patch
 def find_dl(self:Learner,
-    ds_idx=1, # Which of `dls`, by index or name
+    ds_idx=1, # Loader in `dls`, by index or name
     dl=None   # Any other loader
 ): # Never None
-    "Find the loader that is meant"
+    "Return the loader by index or name, or check `dl`"
     if dl is None and not isinstance(ds_idx, int|str):
-        raise TypeError(f'ds_idx is {describe(ds_idx)}: it must be the number or the name of one of learn.dls; give '
-            'another loader as dl=…')
+        raise TypeError(f'ds_idx is {describe(ds_idx)}: it must be the index or the name of a loader in learn.dls; '
+            'pass '
+            'any other loader as dl=…')
     dl = self._pick(ds_idx, dl)
-    if dl is None: raise ValueError('there is no validation loader: give DataLoaders(train, valid), or dl=…')
+    if dl is None: raise ValueError('the learner has no validation loader: pass DataLoaders(train, valid), or dl=…')
     return check_loader('dl', dl)

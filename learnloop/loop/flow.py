@@ -23,30 +23,30 @@ from .team import SingleProcess
 
 # %% ../../nbs/loop/00_flow.ipynb #b4e61374
 class CancelException(BaseException):
-    "Root of the exceptions that skip the rest of a phase; raised by callbacks, caught by `Flow.with_events` alone"
-    callback = None  # Name of the callback that raised it, filled in on its way
+    "Base of the exceptions that skip the rest of a phase: callbacks raise them, only `Flow.with_events` catches them"
+    callback = None  # Name of the callback that raised it, set as it propagates
     event    = None  # The event in which it was raised
     def __init__(self,
-        *args,    # As of any exception
-        **kwargs  # Attributes, for whoever catches it
+        *args,    # As for any exception
+        **kwargs  # Attributes for the code that catches it
     ):
         super().__init__(*args)
         vars(self).update(kwargs)
 
 # %% ../../nbs/loop/00_flow.ipynb #d7913e12
 class UncaughtCancelError(RuntimeError):
-    "A `CancelException` was raised that none of the open phases takes"
+    "Raised for a `CancelException` that matches no open phase"
 
 # %% ../../nbs/loop/00_flow.ipynb #297751a0
 class Phase:
-    "A row of the phase table: a stretch of the loop with events around it and an exception that skips the rest of it"
+    "A row of the phase table: a part of the loop, with events around it and an exception that skips the rest of it"
     def __init__(self,
         name:str,            # In snake case: `gan_step` has the events `before_gan_step`, …, `cleanup_gan_step`
-        inside:str='',       # Names of the phases that it may run in, separated by spaces; '' for none, or any
+        inside:str='',       # Names of the phases that it may run in, separated by spaces; '' for any
         does:str='',         # Its body in a line of code, for `show_training_loop`; '' if the body is other phases
         cancel=True,         # Its exception: a `CancelException` class, a name for one, None, True for the usual name
-        like:str|None=None,  # Phase whose events stand in for callbacks that know only those: `fit` for `evaluate`
-        per_batch:bool|None=None # Does it recur with each batch, and is muted by `run_train`? None: by `inside`
+        like:str|None=None,  # Phase whose handlers replace missing ones: `fit` for `evaluate`
+        per_batch:bool|None=None # Repeats for each batch, and is muted by `run_train`? None: follow `inside`
     ):
         if not re.fullmatch('[a-z][a-z0-9_]*', name):
             raise ValueError(f"phase name {name!r}: must be snake case, like 'gan_step'")
@@ -59,11 +59,11 @@ class Phase:
     def __repr__(self): return f'Phase({self.name!r})'
 
 def _cancel_class(name, cancel):
-    "The exception of the phase `name`, made if `cancel` is True or its name"
+    "Return the exception of the phase `name`; create it if `cancel` is True or a name"
     if cancel is None or isinstance(cancel, type) and issubclass(cancel, CancelException): return cancel
     if cancel is True: cancel = f'Cancel{snake2camel(name)}Exception'
     if not isinstance(cancel, str):
-        raise TypeError(f'Phase({name!r}, cancel={cancel!r}): must be a subclass of CancelException, a name for one, '
+        raise TypeError(f'Phase({name!r}, cancel={cancel!r}): must be a subclass of CancelException, its name, '
             'True or None')
     return type(cancel, (CancelException,), dict(__doc__=f'Skip the rest of the `{name}` phase', __module__=__name__))
 
@@ -73,7 +73,7 @@ class Event:
     def __init__(self,
         name:str,      # Any name, such as `verify_batch`
         inside:str='', # Names of the phases in which it fires, separated by spaces
-        does:str=''    # What has just been done, in a line of code, for `show_training_loop`
+        does:str=''    # What was just done, in a line of code, for `show_training_loop`
     ):
         if not name.isidentifier():
             raise ValueError(f"event name {name!r}: must be an identifier, like 'verify_batch'")
@@ -88,9 +88,9 @@ PHASES = (
     Phase('train',     'epoch'),
     Phase('validate',  'epoch evaluate sanity', cancel='CancelValidException'),
     Event('between_batches', 'train', 'write due checkpoints; handle pending signals'),
-    Phase('fetch',     'train validate', 'batch = next(batches)', cancel=None, per_batch=False), # one more than batches
+    Phase('fetch',     'train validate', 'batch = next(batches)', cancel=None, per_batch=False), # also fetches the end
     Phase('batch',     'train validate', per_batch=True),
-    Phase('turn',      'batch'),  # in training only: validation has prediction and loss alone
+    Phase('turn',      'batch'),  # in training only
     Event('after_pred','turn batch', 'pred = model(*xb)'),
     Event('after_loss','turn batch', 'loss_grad = loss_func(pred, *yb)'),
     Phase('backward',  'turn', 'loss_grad.backward()'),
@@ -113,7 +113,7 @@ CancelStepException,CancelZeroGradException,CancelSaveException = map(_cancels.g
 
 # %% ../../nbs/loop/00_flow.ipynb #b512415b
 class Events:
-    "The names of events as attributes"
+    "The names of events, as attributes"
     def __init__(self,
         names # Names of events
     ): self.__dict__.update({o:o for o in names})
@@ -128,14 +128,14 @@ event = Events(e for o in PHASES for e in o.events)
 # %% ../../nbs/loop/00_flow.ipynb #b73ba6ba
 def near_miss(
     name:str # Name of a method
-)->str|None: # The built-in event that it looks like a slip of, or None
+)->str|None: # The built-in event that it seems to misspell, or None
     "Find the built-in event that `name` seems to misspell"
     if name in event or name.startswith('_'): return None
     return _nearest(name)
 
 _words = {e:e.split('_') for e in event}
 
-@cache  # classes of callbacks have many names in common
+@cache  # callback classes share many names
 def _nearest(name):
     words = camel2snake(name).split('_')
     for e,of in _words.items():
@@ -147,7 +147,7 @@ def _is_typo(a, b):
 
 # %% ../../nbs/loop/00_flow.ipynb #f03637f1
 class _Handlers(dict):
-    "Event -> the bound methods that hear it in one mode, made when asked for"
+    "Event -> bound methods to call in one mode, collected on first use"
     def __init__(self, flow, training): self.flow,self.training = flow,training
     def __missing__(self, event):
         if event not in self.flow.events:
@@ -160,7 +160,7 @@ class _Handlers(dict):
 @with_lazy_methods
 class Flow:
     "Phases, the callbacks that hear their events, and the runner of both"
-    table,keeps = PHASES,('log',) # `keeps`: names that callbacks may have as well; the learner's method stays
+    table,keeps = PHASES,('log',) # `keeps`: names that callbacks may share; the learner's method stays
     def __init_subclass__(cls, phases=(), **kwargs):
         super().__init_subclass__(**kwargs)
         cls.table = (*cls.table, *phases)
@@ -171,27 +171,27 @@ class Flow:
         self.phases,self.events = {},[]
         # Names of phases and events that repeat with each batch, events muted by mode, and phases inside each phase
         self._recurring,self._inner,self._inside = set(),set(),{}
-        self.engines,self._own_engines,self.engine_stack = [],(),Stack() # How it is run: see `Engine`
-        self._muted = ()      # Callbacks that hear nothing for now
-        self.team = SingleProcess(self) # Whoever speaks for the other processes of the run
-        self.last_cancels = {} # Phase -> the callback and the event of the last exception that it took
-        self._cleanups = []   # (depth, event, method) for each `before_x` begun: phases unwind it down to their depth
-        self.version = 0      # Another one whenever somebody may hear more, or less
+        self.engines,self._own_engines,self.engine_stack = [],(),Stack() # What runs it: see `Engine`
+        self._muted = ()      # Callbacks that hear nothing at present
+        self.team = SingleProcess(self) # The processes of this run
+        self.last_cancels = {} # Phase -> callback and event of the last exception that cancelled it
+        self._cleanups = []   # (depth, event, method) for each `before_x` that began; phases unwind to their depth
+        self.version = 0      # Changes whenever the list of handlers of some event may change
         self._handlers = _Handlers(self, False)
         self.declare(*self.table)
 
     @property
     def training(self):
-        "True while training, False in validation and outside: which of `run_train` and `run_valid` counts"
+        "True in training; False in validation, and outside: decides whether `run_train` or `run_valid` applies"
         return self._handlers.training
     @training.setter
     def training(self, v): self._handlers = self._train_handlers if v else self._valid_handlers
 
-    def _where(self): return ''   # for notes on errors: the place
-    def _doing(self): return self.open[-1].name  # the phase
-    def _tip(self, e): return ''  # and what helps
+    def _where(self): return ''   # for notes on errors: the place,
+    def _doing(self): return self.open[-1].name  # the phase,
+    def _tip(self, e): return ''  # and the fix
     def _changed(self, muted=False):
-        "Forget which handlers run: callbacks were added or removed, or only `muted`"
+        "Discard the handler lists: callbacks were added or removed, or only `muted`"
         self.version,training = self.version+1,self.training
         if not muted: self.restack()
         self._valid_handlers,self._train_handlers = _Handlers(self, False),_Handlers(self, True)
@@ -200,7 +200,7 @@ class Flow:
 # %% ../../nbs/loop/00_flow.ipynb #f10a0002
 @patch
 def restack(self:Flow):
-    "Compose `engine_stack` of all engines: `engines`, those of an evaluation, callbacks that are engines, and the team"
+    "Compose `engine_stack` from `engines`, those of an evaluation, callbacks that are engines, and the team"
     also = [o for o in (*self.cbs, self.team) if isinstance(o, Engine)]
     self.engine_stack = Stack([*self.engines, *self._own_engines, *also], self.phases)
 
@@ -210,12 +210,12 @@ def restack(self:Flow):
 def enclosed(self:Flow,
     what:str # 'fit' or 'evaluate'
 ):
-    "Run what is inside a `with` block in all engines: signals wait, and an error is one of all processes"
+    "Run the `with` block in all engines: signals wait, and an error in one process stops all"
     with self.engine_stack.running(self, what): yield
 
 # %% ../../nbs/loop/00_flow.ipynb #083ed182
 class _Callbacks(list):
-    "The callbacks of `flow`: what is put into the list, or taken from it, is added or removed at once"
+    "The callbacks of `flow`: each change to the list adds or removes a callback at once"
     def __init__(self, flow): self.flow = flow
 
 def _changes(name):
@@ -223,8 +223,8 @@ def _changes(name):
     def _f(self, *args, **kwargs):
         was,flow = [*self],vars(self).get('flow')
         res = f(self, *args, **kwargs)
-        if flow is None or vars(flow).get('_cbs') is not self: return res  # it is being copied
-        getattr(flow, '_sync_cbs', noop)(was)  # adds and removes them, where callbacks know their flow
+        if flow is None or vars(flow).get('_cbs') is not self: return res  # a copy is being made
+        getattr(flow, '_sync_cbs', noop)(was)  # adds and removes them, if callbacks know their flow
         flow._changed()
         return res
     return _f
@@ -234,11 +234,11 @@ for _nm in ('append extend insert remove pop clear reverse sort '
 
 def _set_cbs(self, cbs):
     if cbs is not self._cbs: self._cbs[:] = cbs
-Flow.cbs = property(lambda self: self._cbs, _set_cbs, doc='The callbacks: a list, of which each change acts at once')
+Flow.cbs = property(lambda self: self._cbs, _set_cbs, doc='The list of callbacks; each change to it acts at once')
 
 # %% ../../nbs/loop/00_flow.ipynb #548a15ec
 def _repeats_per_batch(flow, o):
-    "Does the row `o` recur with each batch? It says so, or lies in one that does, or, a phase, beside those that do"
+    "Whether the row `o` repeats for each batch: by `per_batch`, or by the rows around or beside it"
     own,outer = getattr(o, 'per_batch', None),[p for p in o.inside if p in flow.phases]
     if own is not None or any(p in flow._recurring for p in outer): return own is not False
     def _has_batches(p): return any(q.per_batch and p in q.inside for q in flow.phases.values())
@@ -249,7 +249,7 @@ def _repeats_per_batch(flow, o):
 def declare(self:Flow,
     *rows # A `Phase`, an `Event`, or the name of a single event
 )->Flow: # The flow itself
-    "Add phases and events that callbacks may hear"
+    "Add phases and events for callbacks"
     rows = [Event(o) if isinstance(o, str) else o for o in rows]
     _check_rows(self, rows)
     for o in rows:
@@ -272,23 +272,23 @@ def _check_rows(flow, rows):
     known = {*flow.phases, *(o.name for o in rows if isinstance(o, Phase))}
     taken = {*flow.phases, *flow.events}
     for o in rows:
-        if not isinstance(o, (Phase,Event)): raise TypeError(f'declare: {o!r} is no Phase, Event or name of an event')
+        if not isinstance(o, (Phase,Event)): raise TypeError(f'declare: {o!r} is not a Phase, Event or event name')
         if twice := [nm for nm in (*o.events, o.name) if nm in taken]:
-            raise ValueError(f'declare: {twice[0]!r} is declared already; choose another name than {o.name!r}')
+            raise ValueError(f'declare: {twice[0]!r} is declared already: choose another name for {o.name!r}')
         taken |= {o.name, *o.events}
         for nm in (*o.inside, getattr(o, 'like', None)):
             if nm is None or nm in known: continue
-            raise ValueError(f'declare: {o} names {nm!r}, which is no phase{did_you_mean(nm, known)}')
+            raise ValueError(f'declare: {o} names {nm!r}, which is not a phase{did_you_mean(nm, known)}')
 
 # %% ../../nbs/loop/00_flow.ipynb #74955f6b
 def _phase_for(flow, name, f):
-    "The declared phase `name`, whose body is to be `f`"
+    "Return the declared phase `name`, to run `f` as its body"
     if f is None or not isinstance(name, str): raise TypeError(_right_form(name or flow, f))
     return flow._phase(name)
 
 @patch
 def _phase(self:Flow, name):
-    "The declared phase `name`"
+    "Return the declared phase `name`"
     if name in self.phases: return self.phases[name]
     raise ValueError(f'unknown phase {name!r}{did_you_mean(name, self.phases)} (`declare` adds phases)')
 
@@ -310,12 +310,12 @@ def per_batch(self:Flow,
 # %% ../../nbs/loop/00_flow.ipynb #135bd8f6
 @patch(as_prop=True)
 def mid_batch(self:Flow):
-    "Is a phase open that repeats with each batch?"
+    "Whether a phase that repeats with each batch is open"
     return any(p.name in self._recurring for p in self.open)
 
 # %% ../../nbs/loop/00_flow.ipynb #604e9524
 def _check_misspelt(cls):
-    "Refuse methods of a subclass that seem to be events, and that none would hear"
+    "Raise an error for methods of a subclass that seem to be misspelt events"
     events = {e for o in cls.table for e in o.events}
     for k,v in vars(cls).items():
         if not callable(v) or k in events: continue
@@ -325,7 +325,7 @@ def _check_misspelt(cls):
 
 # %% ../../nbs/loop/00_flow.ipynb #767f631e
 def _plan_cleanup(flow, phase, f, who, /, **kwargs):
-    "In `before_x`: have `f`, a method of `who`, run when `phase` is unwound"
+    "In `before_x`: make `f`, a method of `who`, run when `phase` unwinds"
     if flow.open and flow.open[-1] is phase: flow._cleanups.append((len(flow.open), phase.cleanup, f))
 
 @patch
@@ -339,7 +339,7 @@ def _ordered(self:Flow, event=None):
 # %% ../../nbs/loop/00_flow.ipynb #fb98643e
 @patch
 def _handlers_of(self:Flow, who, event):
-    "Bound methods of `who` for `event`, those of the phase that it stands in for included"
+    "Return the bound methods of `who` for `event`, those for the phase that it is `like` included"
     if who is self: return _wrapped(self, who, event, [getattr(self, event)] if hasattr(type(self), event) else [])
     fs = _wrapped(self, who, event, who.handlers(event))
     for p in self.phases.values():
@@ -350,7 +350,7 @@ def _handlers_of(self:Flow, who, event):
     return fs
 
 def _wrapped(flow, who, event, fs):
-    "Let callbacks with a `wrap_handler`, such as a tracer, have a hand in the methods of others"
+    "Let callbacks with a `wrap_handler`, such as a tracer, wrap the methods of others"
     fs = list(fs)
     for o in flow.cbs if fs else ():
         if o is not who and getattr(o, 'wrap_handler', None): fs = [o.wrap_handler(who, event, f) for f in fs]
@@ -379,28 +379,28 @@ def _collect(flow, event, training):
 def listeners(self:Flow,
     event:str # Name of an event
 )->list: # Callbacks, and the flow itself, in their order
-    "List who hears `event` in the present mode"
+    "List the listeners of an event in the current mode"
     return list(dict.fromkeys(f.__self__ for f in self._handlers[event]))
 
 # %% ../../nbs/loop/00_flow.ipynb #f10a0013
 @patch
 def fire_for(self:Flow,
     event:str, # Name of an event
-    cbs # Callbacks, some of those that hear it
+    cbs # Callbacks: some of the event's listeners
 ):
-    "Fire `event` for `cbs` alone"
+    "Fire `event` for `cbs` only"
     fs = [f for f in self._handlers[event] if any(f.__self__ is o for o in cbs)]
     if fs: self._call_handlers(fs, event)
 
 # %% ../../nbs/loop/00_flow.ipynb #f10a0015
 class _NoHandlers(dict):
-    "Event -> bound methods, given by whoever has it"
+    "Event -> bound methods, set by the code that made the copy"
     training = True
     def __missing__(self, event): return ()
 
 @patch
 def silent_copy(self:Flow)->Flow: # A copy, with `heard`: bound methods by event
-    "Make a copy with attributes of its own, whose events nobody hears"
+    "Return a copy whose events call only the methods in its `heard`"
     res,heard = object.__new__(type(self)),_NoHandlers()
     vars(res).update(vars(self))
     vars(res).update(heard=heard, _handlers=heard, _train_handlers=heard, _valid_handlers=heard)
@@ -408,12 +408,12 @@ def silent_copy(self:Flow)->Flow: # A copy, with `heard`: bound methods by event
 
 # %% ../../nbs/loop/00_flow.ipynb #f932a33b
 def _stand_in(flow, p, f, who, /, **kwargs):
-    "Call `f`, the method of `who` for the phase that `p` is like, unless `who` was set up for one around this"
+    "Call `f`, the method of `who` for the phase that `p` is like, unless `who` is already set up"
     if flow.inside(p.like): return
     if any(d<len(flow.open) and e==p.cleanup and g.__self__ is who for d,e,g in flow._cleanups): return
     f(**kwargs)
 
-def _nothing(who): "In place of a clean-up: that it is due tells who was set up"
+def _nothing(who): "Empty clean-up: an entry on the stack shows that its listener was set up"
 
 # %% ../../nbs/loop/00_flow.ipynb #3ec3934c
 @patch
@@ -430,26 +430,26 @@ def _call_handlers(self:Flow, fs, event, kwargs=None):
 
 @patch
 def _note_origin(self:Flow, e, f, event):
-    "Say on `e`, which `f` raised in `event`, where it came from"
+    "Record on `e` that `f` raised it in `event`"
     who = type(f.__self__).__name__ if f.__self__ is self else f.__self__.label
     if isinstance(e, CancelException):
         if e.event is None: e.callback,e.event = who,event
         return
     at,notes = f'.{event}{safely(self._where)}',getattr(e, '__notes__', [''])
-    told = event.startswith('cleanup_') and notes[-1].endswith(at)  # by one that cleans up for several
+    told = event.startswith('cleanup_') and notes[-1].endswith(at)  # by a callback that cleans up for several
     if not told: note_on(e, f'learnloop: in {who}{at}')
 
 # %% ../../nbs/loop/00_flow.ipynb #d1cd86fe
 @patch
 def __call__(self:Flow,
     event, # Name of an event, or a sequence of them
-    **kwargs # Handed on to those who hear it
+    **kwargs # Arguments of the handlers
 ):
     "Fire `event`"
     if event.__class__ is not str:
         if hasattr(event, 'shape'):
-            raise TypeError('learn(…) fires an event, by its name: learn.predict(item) and learn.get_preds(dl=…) '
-                'predict')
+            raise TypeError('learn(…) fires an event by its name: to predict, call learn.predict(item) or '
+                'learn.get_preds(dl=…)')
         for o in event: self(o, **kwargs)
         return
     try:
@@ -461,9 +461,9 @@ def __call__(self:Flow,
 # %% ../../nbs/loop/00_flow.ipynb #d983396c
 @patch
 def refire_before(self:Flow,
-    phase:str # Name of a phase that is open
+    phase:str # Name of an open phase
 ):
-    "Fire `before_x` of `phase` once more, while that goes on: clean-ups are planned already"
+    "Fire `before_x` of the open `phase` again, without planning clean-ups twice"
     e = self._phase(phase).before
     fs = [f for f in self._handlers[e] if getattr(f.__func__, 'func', None) is not _plan_cleanup]
     if fs: self._call_handlers(fs, e)
@@ -472,11 +472,11 @@ def refire_before(self:Flow,
 @patch
 def with_events(self:Flow,
     phase:str='', # Name of a declared phase
-    f=None,    # Its body, a function
+    f=None,    # Its body: a function
     *args,     # To `f`
     **kwargs   # To `f`
-): # What `f` returned, None if it was cancelled
-    "Run `f(*args, **kwargs)` as the body of `phase`, its events around it"
+): # Return value of `f`, None if cancelled
+    "Run `f(*args, **kwargs)` as the body of `phase`, with its events around it"
     p = self.phases.get(phase) if f is not None else None
     if p is None: p = _phase_for(self, phase, f)
     depth,opened,bodies,out,res,err = len(self.open),self.open,self.engine_stack.bodies,None,None,None
@@ -487,7 +487,7 @@ def with_events(self:Flow,
         try:
             if fs := self._handlers[p.before]: self._call_handlers(fs, p.before)
             if phase in bodies: res = bodies[phase](self, phase, partial(f, *args, **kwargs) if args or kwargs else f)
-            else: res = f(*args, **kwargs) if kwargs else f(*args)  # half the price
+            else: res = f(*args, **kwargs) if kwargs else f(*args)  # half the cost
             out = self.outcome[phase] = 'done'
         except p.catches as e:
             out,self.last_cancels[phase] = 'cancelled',(e.callback, e.event)
@@ -507,22 +507,22 @@ def with_events(self:Flow,
     finally:
         del opened[depth:]
         if not depth: self.exception = None
-        err = None  # an exception kept in a frame that it refers to would keep that frame, and its batch, alive
+        err = None  # an exception in a frame that it refers to would keep that frame, and its batch, alive
     return res
 
 # %% ../../nbs/loop/00_flow.ipynb #f10a0001
 def _check_same(p, e, other):
-    "Raise `other`, which acts in place of the cancel `e`, unless the phase `p` takes it as well"
+    "Raise `other`, which replaces the cancel `e`, unless it ends the phase `p`, too"
     if other is not e and not isinstance(other, p.catches): raise other from e
 
 # %% ../../nbs/loop/00_flow.ipynb #f10a0009
 def _in_flight(flow, p, e):
-    "Return what passes through the phase `p`: `e`, or what acts in its place"
+    "Return the exception that leaves the phase `p`: `e`, or one that replaces it"
     if isinstance(e, CancelException) and flow.catcher(e) is None: e = _uncaught(flow, e)
     if not (ended := flow.engine_stack.ended): return e
     if isinstance(e, CancelException): e = ended(flow, p, e)
     if isinstance(e, CancelException): return e
-    _say_where(flow, e)  # first: other processes may get the note, too
+    _say_where(flow, e)  # first, since other processes may get the note, too
     return ended(flow, p, e)
 
 def _say_where(flow, e):
@@ -532,7 +532,7 @@ def _say_where(flow, e):
 # %% ../../nbs/loop/00_flow.ipynb #0b5154f1
 @patch
 def _unwind(self:Flow, depth, err=None, who=None):
-    "Run clean-ups of phases deeper than `depth`, or those of `who`; return what is in flight; without `err`, raise it"
+    "Run clean-ups deeper than `depth`, or those of `who`; return the error in flight, or raise it if `err` is None"
     given,todo = err,self._cleanups
     while todo and todo[-1][0]>depth:
         i = -1 if who is None else next((i for i in reversed(range(len(todo))) if todo[i][2].__self__ is who), None)
@@ -548,14 +548,14 @@ def _unwind(self:Flow, depth, err=None, who=None):
 
 # %% ../../nbs/loop/00_flow.ipynb #33123f7a
 def _add_then(err, e):
-    "Note on `err` that `e` was raised on top of it"
+    "Note on `err` that `e` was raised afterwards"
     if isinstance(e, CancelException): at = f'{e.callback}.{e.event}'
     else: at = '; '.join(getattr(e, '__notes__', ())).replace('learnloop: in ', '')
     note_on(err, f'learnloop: then {type(e).__name__}: {safely(str, e)}, in {at}')
 
 @patch
 def _merge(self:Flow, err, e, ending):
-    "What is in flight when `e` is raised on top of `err`, and whether the innermost phase is ending"
+    "Return what propagates after `e` was raised on top of `err`; `ending`: is the innermost phase ending?"
     if isinstance(e, CancelException):
         catcher = self.catcher(e)
         if catcher is None: e = _uncaught(self, e)
@@ -566,7 +566,7 @@ def _merge(self:Flow, err, e, ending):
     return err
 
 def _announce(flow, e):
-    "Fire `after_exception` for an error that is new"
+    "Fire `after_exception` for a new error"
     if isinstance(e, CancelException) or e is flow.exception: return e
     flow.exception = e
     _say_where(flow, e)
@@ -582,17 +582,17 @@ def _announce(flow, e):
 # %% ../../nbs/loop/00_flow.ipynb #207c935d
 @patch
 def catcher(self:Flow,
-    e:CancelException # One that was raised
+    e:CancelException # A cancel that was raised
 )->int|None: # Its index in `open`
-    "Find the open phase that takes `e`, the innermost"
+    "Return the index of the innermost open phase that takes `e`"
     return next((i for i in range(len(self.open)-1, -1, -1) if isinstance(e, self.open[i].catches)), None)
 
 def _uncaught(flow, e):
     by = f' by {e.callback} in {e.event}' if e.event else ''
     can = ', '.join(o.cancel.__name__ for o in flow.open if o.cancel) or 'no cancel at all'
     names = ' > '.join(o.name for o in flow.open) or 'none'
-    res = UncaughtCancelError(f'{type(e).__name__} was raised{by}, and no open phase takes it (open: {names}); '
-        f'there, {can} can be raised')
+    res = UncaughtCancelError(f'{type(e).__name__} was raised{by}, but no open phase takes it (open: {names}): '
+        f'raise {can} there')
     res.__cause__ = e
     return res
 
@@ -600,15 +600,15 @@ def _uncaught(flow, e):
 def in_phase(
     phase:str # Name of a phase that the learner declares
 ): # A decorator
-    "Run a method of a learner as the body of `phase`, its events around it: a decorator"
+    "Decorate a method of a learner to run as the body of `phase`"
     if not isinstance(phase, str):
         raise TypeError(f"@in_phase({phase!r}): the first argument is the name of a phase, like @in_phase('batch')")
     def _decorate(f):
         if isinstance(f, (classmethod,staticmethod)) or not callable(f):
-            raise TypeError(f'@in_phase({phase!r}) is for methods of a learner, and {f!r} is none')
+            raise TypeError(f'@in_phase({phase!r}) is for methods of a learner: {f!r} is not a function')
         if inspect.iscoroutinefunction(f) or inspect.isgeneratorfunction(f) or inspect.isasyncgenfunction(f):
-            raise TypeError(f'@in_phase({phase!r}): {f.__name__} would run when the phase is over, '
-                'as its body is a generator or a coroutine')
+            raise TypeError(f'@in_phase({phase!r}): {f.__name__} would run after the phase, '
+                'because it is a generator or a coroutine')
         @wraps(f)
         def _f(self, /, *args, **kwargs): return self.with_events(phase, partial(f, self, *args, **kwargs))
         return _f
@@ -616,8 +616,8 @@ def in_phase(
 
 # %% ../../nbs/loop/00_flow.ipynb #1002531b
 def _right_form(*given):
-    "The message for whoever called `with_events` in another way; `given` are its arguments"
+    "Return the message for a wrong call of `with_events` with the arguments `given`"
     phase = next((o for o in given if isinstance(o, str)), 'batch')
-    return (f"with_events takes a phase and its body, a function: learn.with_events({phase!r}, f, *args); "
-        f"as a decorator of a method there is @in_phase({phase!r}). There is no `with learn.with_events({phase!r}):`, "
-        f"as Python has no way to skip a `with` block when before_{phase} cancels")
+    return (f"with_events takes a phase and a function, its body: call learn.with_events({phase!r}, f, *args); "
+        f"or decorate a method with @in_phase({phase!r}). There is no `with learn.with_events({phase!r}):`, "
+        f"because Python can't skip a `with` block when before_{phase} cancels")

@@ -13,7 +13,7 @@ from types import FunctionType
 
 # %% ../../nbs/loop/10_help.ipynb #4e1f0006
 class ParamDoc(str):
-    "A docstring that is shown with the comments on the parameters of `of`"
+    "A docstring that appends the comments on the parameters of `of` when it is shown"
     def __new__(cls,
         text:str, # The docstring
         of # The function or class
@@ -24,16 +24,16 @@ class ParamDoc(str):
 
     def expandtabs(self, *args):
         of,text = self.of,str(self)
-        of.__doc__ = text  # `docments` asks for the docstring, too
+        of.__doc__ = text  # `docments` reads the docstring, too
         try: return (text+_params(of)).expandtabs(*args)
         finally: of.__doc__ = self
 
 def _params(f):
-    "The comments on the parameters of `f`, as an indented list; '' if there are none, or no source"
+    "Return the comments on the parameters of `f` as an indented list; '' if it has none, or no source"
     from fastcore.docments import docments
     try: docs = {k:v for k,v in docments(f, args_kwargs=True).items() if v}
     except (OSError, TypeError, ValueError, SyntaxError): return ''
-    docs.pop('self', None)  # a comment in its line is about the whole
+    docs.pop('self', None)  # a comment on its own line is about the whole function
     ret = docs.pop('return', None)
     lines = ['Parameters:', *(f"    {k}: {' '.join(v.split())}" for k,v in docs.items())] if docs else []
     if ret: lines += [f"Returns: {' '.join(ret.split())}"]
@@ -41,7 +41,7 @@ def _params(f):
 
 # %% ../../nbs/loop/10_help.ipynb #4e1f0009
 def show_params()->None:
-    "Let the docstrings of all modules of the package that are imported show comments on parameters"
+    "Make the docstrings of all imported modules of the package show comments on parameters"
     for name,m in [*sys.modules.items()]:
         if name.startswith('learnloop.'):
             for o in [*vars(m).values()]: _show(o)
@@ -49,5 +49,5 @@ def show_params()->None:
 def _show(o):
     if not isinstance(o, type|FunctionType) or not (o.__module__ or '').startswith('learnloop.'): return
     if type(o.__doc__) is str: o.__doc__ = ParamDoc(o.__doc__, o)
-    # the function of a class method is what has the docstring; fastcore's `patch` calls it `f`
+    # a class method's inner function has the docstring; fastcore's `patch` calls it `f`
     for f in vars(o).values() if isinstance(o, type) else (): _show(getattr(f, '__func__', getattr(f, 'f', f)))

@@ -1,4 +1,4 @@
-"""The training loop, on one screen, and the learner that runs it on any model, loader and optimizer
+"""The training loop on one screen, and the learner that runs it on any model, loader and optimizer
 
 Docs: https://learnloop.github.io/learnloop/loop/learner.html.md"""
 
@@ -42,20 +42,20 @@ class Learner(Flow):
     def __init__(self,
         dls,               # `DataLoaders`, a tuple of loaders (train, valid, …), or any iterable of batches to train on
         model:nn.Module,   # Called as `model(*xb)`, or `model(**batch)` for a batch that is a dict
-        loss_func=None,    # Called as `loss_func(pred, *yb)`; None for the training set's own, or the model's
+        loss_func=None,    # Called as `loss_func(pred, *yb)`; None to use the training set's own, or the model's
         opt_func=torch.optim.AdamW, # torch optimizer: class, partial, instance, or a dict of instances
-        lr:float|None=None, # Learning rate of fits that name none; None for `opt_func`'s own, or else 1e-3
-        splitter=trainable_params, # Function from the model to its parameters, or to lists of them, from the inputs on
-        cbs=None,          # Callbacks to keep
+        lr:float|None=None, # Default learning rate of a fit; None for the default of `opt_func`, or else 1e-3
+        splitter=trainable_params, # Function from the model to its parameters, or to lists of them, input layers first
+        cbs=None,          # Callbacks that stay with the learner
         metrics=None,      # Functions of (pred, *yb), `Metric`s, torchmetrics objects
         path='.',          # Folder below which callbacks write by default
-        model_dir='models', # Folder below `path` for what `save` writes
-        wd:float|None=None, # Weight decay; None for the optimizer's own default
-        wd_bn_bias:bool=False, # Decay norms and biases, too? They have no scale to be kept small
-        train_bn:bool=True, # Train norms in frozen groups, too? Their statistics belong to the new data
+        model_dir='models', # Folder below `path` where `save` writes
+        wd:float|None=None, # Weight decay; None for the optimizer's default
+        wd_bn_bias:bool=False, # Decay norms and biases, too? By default no: their size needs no limit
+        train_bn:bool=True, # Train norms in frozen groups, too? By default yes: their statistics must fit the new data
         moms=(.95,.85,.95), # Momentum at the start, the peak and the end of one-cycle schedules
         default_cbs:bool=True, # Add `Learner.defaults`?
-        denominator=None # What the loss is a mean of: f(pred, *yb), 'items', 'batches' or 'sum'; None to find out
+        denominator=None # What the loss is averaged over: f(pred, *yb), 'items', 'batches' or 'sum'; None to find out
     ):
         _check_learner(dls, model, splitter, opt_func)
         _check_loss(loss_func)
@@ -85,7 +85,7 @@ class Learner(Flow):
             self._rest('epoch')
             self.with_events('epoch', self._do_epoch)
     def _do_epoch(self):
-        if self.start_place!=Place(self.epoch, 'validate'): self._do_epoch_train()  # else it was trained before
+        if self.start_place!=Place(self.epoch, 'validate'): self._do_epoch_train()  # else this epoch is already trained
         self._rest('validate')
         self._do_epoch_validate()
     def _do_epoch_train(self):
@@ -104,9 +104,9 @@ class Learner(Flow):
                 self.one_batch(batches.n_done, self.batch)
                 batches.n_done += 1
     def one_batch(self,
-        i:int, # Its number in the pass, from 0
-        b):    # What the loader gave
-        "Take the batch `b` through the `batch` phase"
+        i:int, # Its index in the pass, from 0
+        b):    # What the loader returned
+        "Run the `batch` phase for the batch `b`"
         self._unpack(i, b)
         try: self.with_events('batch', self._do_one_batch)
         finally: self.drop_batch()
@@ -119,20 +119,20 @@ class Learner(Flow):
 # %% ../../nbs/loop/05_learner.ipynb #7eb8085e
 @patch
 def train_batch(self:Learner):
-    "What training makes of a batch: one turn; override it for several"
+    "Train on a batch, by one turn; override it to take several"
     self.turn()
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb8085q
 @patch
 def ordinary_turn(self:Learner):
-    "Compute the loss of a turn, then go backward and step"
+    "Compute the loss of a turn, run backward, and step"
     self.calc_loss()
     if self.loss_grad is not None: self._do_grad_opt()
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb8085f
 @patch
 def valid_batch(self:Learner):
-    "What validation makes of a batch: prediction and loss; override it for a loss of another kind"
+    "Compute prediction and loss of a validation batch; override it for another kind of loss"
     self.calc_loss()
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80860
@@ -140,14 +140,14 @@ def valid_batch(self:Learner):
 def _rest(self:Learner,
     next:str # 'fit', 'epoch', 'validate', 'batch' or 'fetch'
 ):
-    "Let engines act where no batch is held, before what comes next"
+    "Let engines act before the phase `next`, while no batch is held"
     if f := self.engine_stack.rest: f(self, next)
 
 @patch
 def _taken(self:Learner,
     what:str # 'pass', 'batch' or 'turn'
 )->bool:
-    "Let engines run it by themselves; tell whether one did"
+    "Let an engine run `what`; return whether one did"
     return (f := self.engine_stack.takes.get(what)) is not None and f(self, what)
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb808f1
@@ -157,7 +157,7 @@ def _between(self:Learner):
     p.rested_at = p.n_taken
     self._rest('batch')
     if self.training and p.heard_at!=p.n_taken:
-        # not in a resumed fit that stopped during the fetch: callbacks have heard the event already
+        # a resumed fit that stopped during the fetch has already fired the event
         self('between_batches')
         p.heard_at = p.n_taken
         self._rest('fetch')
@@ -167,7 +167,7 @@ def _between(self:Learner):
 def mk_pass(self:Learner,
     dl # Loader: any iterable of batches
 )->Pass: # A context manager, and an iterator of batches
-    "Make a pass through `dl`, or what of it is for this process"
+    "Make a pass through this process's share of `dl`"
     return Pass(self, self.team.share(dl, self.training))
 
 @patch
@@ -182,30 +182,30 @@ def _fetch(self:Learner, batches):
 # %% ../../nbs/loop/05_learner.ipynb #7eb80868
 @patch
 def drop_batch(self:Learner):
-    "Hold the batch no longer, and nothing that came of it"
+    "Release the batch and everything computed from it"
     self.batch = self.source = self.xb = self.yb = self.pred = self.loss_grad = None
     self.loss_parts = {}
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80863
 @patch(as_prop=True)
 def place(self:Learner):
-    "Where the fit is"
+    "The place in the fit: epoch, phase and number of batches done"
     names = [p.name for p in (self.open if self.outer_phases is None else self.outer_phases)]
     if 'train' in names: return Place(self.epoch, 'train', self.train_pass.n_done if self.train_pass else 0)
     if names[:3]==['fit', 'epoch', 'validate']: return Place(self.epoch, 'validate')
     return Place(self.count.epochs-self.epochs_before)
 
-Learner.n_done = property(lambda self: self.data_pass.n_done if self.data_pass else 0, doc='Batches of the pass so far')
+Learner.n_done = property(lambda self: self.data_pass.n_done if self.data_pass else 0, doc='Batches done so far in this pass')
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80864
 @patch(as_prop=True)
 def rows(self:Learner)->list|None:
-    "Which items are in the batch, or in the part of it that a turn takes: indices or keys; None if unknown"
+    "Indices or keys of the items in the batch, or in the current turn's part of it; None if unknown"
     b,p = self.batch,self.data_pass
     if b is None or p is None: return None
     if (row_id := self._batch_args[2]) is not None: res = row_keys(b, row_id)
     else: res = rows_of(p.batches)
-    # a process without a part of the batch only goes along with the others
+    # a process without a part of the batch only takes part in collective calls
     if not self.bs and self.n_items: return [] if isinstance(res, list) else None
     if self.part is None or res is None: return res
     return res[self.part] if isinstance(res, list) else batch_like(res, [o and o[self.part] for o in batch_parts(res)])
@@ -213,28 +213,28 @@ def rows(self:Learner)->list|None:
 # %% ../../nbs/loop/05_learner.ipynb #5e1d0c41
 @patch(as_prop=True)
 def _named(self:Learner):
-    "Does the model take `xb` by name? Asked at each call: a callback may have made something else of it"
+    "Return True if the model takes `xb` by keyword; checked at each call, since a callback may change `xb`"
     xb = self.xb
     if xb is None or type(xb) is tuple and xb and type(xb[0]) is torch.Tensor: return False
     return by_name(xb, self.batch)
 
 @patch
 def _unpack(self:Learner, i, b):
-    "Have `b` as batch `i`, taken apart, on the device"
+    "Unpack `b` as batch `i`, and move it to the device"
     self.iter,self.batch = i,b
     self.xb,self.yb,self.bs = unpack(b, self._dev or self.device, *self._batch_args, self._unsure)
     self.n_items = self.team.count_items(i)
 
 @patch
 def _unsure(self:Learner, n, other):
-    "Warn once that the batch may have `n` items or `other`"
+    "Warn once that the number of items is a guess: `n`, or perhaps `other`"
     if self.was_unsure: return
     self.was_unsure = True
     warnings.warn(f'learn.bs={n} is a guess: the batch {describe(self.batch)} has {n} rows in one element and {other} '
-        'in another, and nothing tells which are its items: DataLoaders(…, bs_of=f) counts them by a function of the '
-        'batch', stacklevel=2)
+        'in another, and either may be the number of items: pass DataLoaders(…, bs_of=f), a function of the batch that '
+        'returns it', stacklevel=2)
 
-Learner.was_unsure = False # Has a warning said that the number of items is a guess?
+Learner.was_unsure = False # Was the warning about a guessed number of items given?
 
 # %% ../../nbs/loop/05_learner.ipynb #e1f3b7f0
 @patch
@@ -247,7 +247,7 @@ def forward(self:Learner): # `pred`
 # %% ../../nbs/loop/05_learner.ipynb #e1f3b7f1
 @patch
 def calc_loss(self:Learner):
-    "Compute the loss of the turn, or of the batch, with events: in a turn it may be computed again"
+    "Compute the loss of the turn, or of the batch, firing events; within a turn it may run again"
     turn = self.open_turn
     if turn is not None:
         turn.scale,turn.stepped = 1.,False
@@ -279,7 +279,7 @@ def _own_loss(learn):
 
 @patch
 def _check_target(self:Learner):
-    "Refuse a batch without the targets that `targ` names, except for inference"
+    "Raise an error if the batch lacks the targets that `targ` names, except in inference"
     b,targ = self.batch,self._batch_args[1]
     if not targ or self.yb or not self.training and self.inside('evaluate'): return
     known = [k for k in (b if isinstance(b, Mapping) else dir(b)) if isinstance(k, str)]
@@ -297,10 +297,10 @@ def _refuse_none(learn):
 # %% ../../nbs/loop/05_learner.ipynb #c31dcb07
 @patch
 def set_loss(self:Learner,
-    res, # What a loss function returned: see `split_loss`
-    name:str|None=None # Of a loss that is one of several in the batch
+    res, # Return value of a loss function: see `split_loss`
+    name:str|None=None # Name of this loss, if the batch has several
 ):
-    "Have `res` as the loss: `loss_grad` with its graph, `loss` a copy of its value, scalars beside it in `loss_parts`"
+    "Set the loss from `res`: `loss_grad` with its graph, `loss` a detached copy, and `loss_parts`"
     parts = {}
     if not isinstance(res, torch.Tensor): res,parts = split_loss(res)
     self.loss_grad,self.loss = res,None if res is None else res.detach().clone()
@@ -308,7 +308,7 @@ def set_loss(self:Learner,
     if parts: self.loss_parts = self.loss_parts | {k:_value(v) for k,v in parts.items()}
 
 def _value(v):
-    "The scalar `v` as a tensor without graph, that nobody edits"
+    "Return the scalar `v` as a detached copy"
     if not isinstance(v, torch.Tensor): return torch.tensor(float(v))
     if not v.is_floating_point(): v = v.float()
     return (v.mean() if v.dim() else v).detach().clone()
@@ -316,7 +316,7 @@ def _value(v):
 # %% ../../nbs/loop/05_learner.ipynb #136a3b75
 @patch(as_prop=True)
 def may_have_parts(self:Learner):
-    "May a loss have parts? Those of torch and of learnloop have none, in a loop that nobody has changed"
+    "Whether a loss may have parts. Built-in losses return none, unless the loop is overridden"
     pieces = 'one_batch','_do_one_batch','train_batch','valid_batch','_do_loss'
     if any(getattr(type(self), k, None) is not getattr(Learner, k, None) for k in pieces): return True
     module = getattr(innermost(self.loss_func), '__module__', None) or ''
@@ -325,17 +325,17 @@ def may_have_parts(self:Learner):
 # %% ../../nbs/loop/05_learner.ipynb #55c4504f
 @patch
 def turn(self:Learner,
-    loss=None, # Function without arguments that returns the loss, called again where need be; None for `loss_func`'s
-    opt:str|None=None, # Name of its optimizer in `learn.opt`; None for all there are
-    name:str|None=None, # What it is called; None for `opt`
-    counts:bool=True, # Is its step one of `count.opt_steps`? Not that of a critic
-    grads=None, # Function without arguments that returns the gradients: see `assign_grads`; or has added them: `ADDED`
-    create_graph:bool=False, # Can gradients be differentiated? For optimizers of second order
-    retain_graph:bool=False, # Is the graph needed again, by another turn?
-    closure:bool|None=None, # Give the optimizer's `step` a closure? None for if it can't do without
-    denominator=None # What the loss is a mean of: a number, or a function without arguments; None for items
+    loss=None, # Function without arguments that returns the loss; an optimizer may call it again. None for `loss_func`
+    opt:str|None=None, # Name of its optimizer in `learn.opt`; None for all optimizers
+    name:str|None=None, # Name of the turn; None for `opt`
+    counts:bool=True, # Count its step in `count.opt_steps`? Usually False for a critic
+    grads=None, # Function that returns the gradients: see `assign_grads`; or `ADDED`, if it adds them
+    create_graph:bool=False, # Can gradients be differentiated? Needed by second-order optimizers
+    retain_graph:bool=False, # Keep the graph for another turn?
+    closure:bool|None=None, # Give the optimizer's `step` a closure? None for only if it needs one
+    denominator=None # What the loss is averaged over: a number, or a function without arguments; None for items
 ):
-    "Take a turn in a batch: a loss, its gradients, and a step"
+    "Take a turn within a batch: compute a loss and its gradients, and step"
     if self.open_turn is not None or not self.training: _refuse_turn(self)
     kept = self.loss,self.loss_grad
     turn = self.open_turn = Turn(self, loss, opt, name, counts, grads, create_graph, retain_graph, closure, denominator)
@@ -343,39 +343,39 @@ def turn(self:Learner,
     finally:
         if self.outcome['turn']=='cancelled': turn.drop_grads()
         self.open_turn = None
-        if not turn.counts: self.loss,self.loss_grad = kept  # those of the turn that counts are the batch's
+        if not turn.counts: self.loss,self.loss_grad = kept  # the batch reports the loss of the counted turn
 
 def _refuse_turn(learn):
-    if learn.open_turn: raise RuntimeError(f'turn: {learn.open_turn} goes on: end it, and then begin another')
-    raise RuntimeError('turn: this is no training; in validation compute the loss, by overriding valid_batch')
+    if learn.open_turn: raise RuntimeError(f'turn: {learn.open_turn} is still open: end it before you begin another')
+    raise RuntimeError('turn was called outside training: in validation, compute the loss in valid_batch')
 
 # %% ../../nbs/loop/05_learner.ipynb #55c45052
 Learner.turn_name = property(lambda self: self.open_turn.name if self.open_turn else None,
-    doc='Whose turn it is; None for the only one of a batch, and between turns')
+    doc='Name of the current turn; None for an unnamed turn, and between turns')
 Learner.turn_key = property(lambda self: self.open_turn.key if self.open_turn else None,
-    doc='Name of the optimizer of the turn in `opt`; None for all')
+    doc='Name in `opt` of the optimizer of the current turn; None for all')
 Learner.turn_opt = property(lambda self: self.open_turn.opt if self.open_turn else self.opt,
-    doc='Optimizer of the turn, or of all')
+    doc='Optimizer of the current turn; between turns, all of them')
 def _is_ours(self, k): return getattr(getattr(self, k), '__func__', None) is getattr(Learner, k)
 Learner.one_turn = property(lambda self: _is_ours(self, '_do_one_batch') and _is_ours(self, 'train_batch'),
-    doc='Is a batch of training the ordinary one, of one turn?')
+    doc='Whether a training batch is one turn, as without overrides')
 Learner.turn_params = property(lambda self: held_params(self.turn_opt),
-    doc='Parameters that the optimizer of the turn holds, or all do, frozen ones, too: keys of a dict')
+    doc='Parameters in `turn_opt`, frozen ones included, as the keys of a dict')
 
 # %% ../../nbs/loop/05_learner.ipynb #55c45053
 @patch
 def scale_loss(self:Learner,
     k # Number, or scalar tensor
 ):
-    "Multiply `loss_grad`, and gradients that somebody supplies in its place, in `before_backward`"
+    "Multiply `loss_grad`, or the gradients that replace it, by `k`; call it in `before_backward`"
     turn = self.open_turn
-    if turn is None or turn.grads is None: self.loss_grad = self.loss_grad*k  # those that come of it are scaled once
+    if turn is None or turn.grads is None: self.loss_grad = self.loss_grad*k  # this scales its gradients, too
     if turn: turn.scale = turn.scale*k
 
 # %% ../../nbs/loop/05_learner.ipynb #55c45d01
 @patch(as_prop=True)
 def denominator(self:Learner):
-    "What the loss of the batch at hand is a mean of: a number, or a scalar tensor; None if it is no such mean"
+    "What the current loss is averaged over: a number, or a scalar tensor; None if the loss is not a mean"
     of,d = self._denominator
     if of is None or of is not self.loss: d = self.mean_of(self) if self.loss is not None else None
     elif callable(d): d = d()
@@ -387,17 +387,17 @@ def denominator(self:Learner):
 def set_denominator(self:Learner,
     d # Number, or scalar tensor
 ):
-    "Set `d` as the denominator of the present loss"
+    "Set `d` as the denominator of the current loss"
     self._denominator = self.loss,d
 
 # %% ../../nbs/loop/05_learner.ipynb #55c45054
 @patch
 def flush_step(self:Learner,
-    opt:str|None=None, # Name of its optimizer in `learn.opt`; None for all there are
-    counts:bool=True,  # Is it one of `count.opt_steps`?
-    name:str|None=None # Of the turn; None for `opt`
+    opt:str|None=None, # Name of its optimizer in `learn.opt`; None for all optimizers
+    counts:bool=True,  # Count it in `count.opt_steps`?
+    name:str|None=None # Name of the turn; None for `opt`
 ):
-    "Step and drop gradients, as phases, for a turn that went backward before: the last of an accumulation"
+    "Step and zero gradients, as phases, after an earlier backward: the last step of an accumulation"
     self.open_turn = Turn(self, opt=opt, name=name, counts=counts)
     try:
         self.team.sync_grads()
@@ -414,7 +414,7 @@ def _do_grad_opt(self:Learner):
 
 @patch
 def backward(self:Learner):
-    "Add the gradients of the loss, as the phase *backward*"
+    "Run the *backward* phase, which adds the gradients of the loss"
     self.with_events('backward', self._backward)
 
 @patch
@@ -430,9 +430,9 @@ def _zero_grad(self:Learner): zero_grad(self.turn_opt)
 # %% ../../nbs/loop/05_learner.ipynb #7a1c0f32
 @patch
 def count_step(self:Learner,
-    f=noop # Function: the body of *step*
+    f=noop # The body of the *step* phase
 ): # What `f` returned
-    "Run `f`, the body of *step*, then count the step and fire `after_opt_step`"
+    "Run `f`, count the step and fire `after_opt_step`"
     n,res,turn = self.count.opt_steps,f(),self.open_turn
     self.has_stepped = True
     if self.count.opt_steps!=n and not self.counts_steps: _refuse_count(f)
@@ -444,16 +444,16 @@ def count_step(self:Learner,
     if fs := self._handlers['after_opt_step']: self._call_handlers(fs, 'after_opt_step')
     return res
 
-Learner.counts_steps = False # Does an override of `_step` count in `count.opt_steps` itself?
+Learner.counts_steps = False # Does an override of `_step` itself count in `count.opt_steps`?
 
 def _refuse_count(f):
-    raise ValueError(f'{getattr(f, "__qualname__", f)} changed count.opt_steps, and the loop counts each step as well: '
+    raise ValueError(f'{getattr(f, "__qualname__", f)} changed count.opt_steps, which the loop also counts: '
         'leave the count to the loop, or set counts_steps = True in the class if the method counts all its steps')
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80865
 @patch
 def _pick(self:Learner, ds_idx, dl):
-    "The loader that is meant: None if it is the one for validation, and there is none"
+    "Return `dl`, or the loader `ds_idx`; None if there is no validation loader"
     if dl is not None: return dl
     return self.dls.valid if ds_idx==1 else self.dls[ds_idx]
 
@@ -461,7 +461,7 @@ def _pick(self:Learner, ds_idx, dl):
 def use_dl(self:Learner,
     dl # Loader: any iterable of batches, or None
 )->bool: # Is there one?
-    "Have `dl` as the loader that is gone through next"
+    "Make `dl` the loader of the next pass"
     trains = dl is self.dls.train and not self.inside('evaluate')
     self.dl,self._dev,self.n_iter = dl,self.device,None if dl is None else batch_len(self.team.share(dl, trains))
     self._batch_args = batch_args(self.dls, 4)
@@ -472,36 +472,36 @@ def _one(b): return 1
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80869
 def _warn_not_training(learn):
-    warnings.warn(f'epoch {learn.epoch} trained nothing, as no callback has set learn.training to True in '
-        'before_train: add TrainEvalCallback, which does, or leave out default_cbs=False', stacklevel=2)
+    warnings.warn(f'epoch {learn.epoch} trained nothing, because no callback set learn.training to True in '
+        'before_train: add TrainEvalCallback, which does this, or remove default_cbs=False', stacklevel=2)
 
 # %% ../../nbs/loop/05_learner.ipynb #6e44b3ba
 def format_value(
     v # A number, a string, None
-)->str: # 6 decimals for a float, nothing for None
-    "Write a value as in the table of epochs"
+)->str: # 6 decimals for a float, '' for None
+    "Format a value for the epoch table"
     return '' if v is None else f'{v:.6f}' if isinstance(v, float) else str(v)
 
 # %% ../../nbs/loop/05_learner.ipynb #6852e6da
 def print_row(
     row # Values of the columns
 ):
-    "Print a row of the table of epochs"
+    "Print a row of the epoch table"
     say(' '.join(f'{format_value(o):>12}' for o in row))
 
 # %% ../../nbs/loop/05_learner.ipynb #abd05d3f
-# What is left of a fit that was interrupted, or failed, to go on from: see `resume`
+# What an interrupted or failed fit left for `resume`
 Learner.paused = Learner.failed = None
-Learner.valid_grad = False             # Does validation compute with gradients? See below
-Learner.predicting = property(lambda self: self._loss_call is not None, doc='Does `get_preds` or `predict` run?')
+Learner.valid_grad = False             # Compute gradients in validation?
+Learner.predicting = property(lambda self: self._loss_call is not None, doc='Whether `get_preds` or `predict` runs')
 Learner.has_stepped = False            # Was there a step in this epoch, counted or not?
-Learner._holds = None                  # What the optimizer held when it was made
+Learner._holds = None                  # Parameters in the optimizer when it was created
 Learner._device = None
 
 Learner.keeper = property(lambda self: next((o for o in self.engines if o.saves_fits), None),
     doc='The engine that saves and resumes fits, or None')
 Learner.resuming = property(lambda self: self.keeper is not None and self.keeper.resuming,
-    doc='Is the fit on its way to the place where it resumes?')
+    doc='Whether the fit is still catching up to the place where it resumes')
 
 def _get_fuser(self): return next((o for o in self.engines if o.compiles), None)
 def _set_fuser(self, v):
@@ -522,11 +522,11 @@ def _check_learner(dls, model, splitter, opt_func):
         if isinstance(dls, nn.Module): fix = '; the loaders come first: Learner(dls, model, …)'
         if isinstance(model, type): fix = f': give an instance, {model.__name__}(…)'
         raise TypeError(f'model is {what}, a {type(model).__name__}: it must be an nn.Module{fix}')
-    if isinstance(opt_func, str|list|tuple): make_opt(opt_func, model)  # which refuses it
+    if isinstance(opt_func, str|list|tuple): make_opt(opt_func, model)  # raises the error
     if not callable(splitter): raise TypeError(f'splitter is {splitter!r}: it must be a function')
     if isinstance(opt_func, (torch.optim.Optimizer, dict)) and splitter is not trainable_params:
-        raise ValueError(f'opt_func is {type(opt_func).__name__}, which has its groups, so splitter would be ignored: '
-            'give the groups to the optimizer, or give opt_func the class or a partial of it')
+        raise ValueError(f'opt_func is {type(opt_func).__name__}, which has its groups, so splitter would be '
+            'ignored: set the groups in the optimizer, or pass its class or a partial of it as opt_func')
 
 # %% ../../nbs/loop/05_learner.ipynb #445d04dc
 def _check_loss(f):
@@ -536,7 +536,7 @@ def _check_loss(f):
     o = innermost(f)
     if not isinstance(o, type): return
     fix = 'an optimizer is opt_func' if issubclass(o, torch.optim.Optimizer) else f'give an instance, {o.__name__}(…)'
-    raise TypeError(f'loss_func is the class {o.__name__}: it must be a function of (pred, *yb), which returns the '
+    raise TypeError(f'loss_func is the class {o.__name__}: it must be a function of (pred, *yb) that returns the '
         f'loss of a batch; {fix}')
 
 # %% ../../nbs/loop/05_learner.ipynb #abd05d3e
@@ -561,18 +561,18 @@ def _repr_markdown_(self:Learner): return as_table(type(self).__name__, learner_
 def _view(k):
     def _get(self): return detuplify(getattr(self, k+'b'))
     def _set(self, v): raise AttributeError(f'learn.{k} is a view of learn.{k}b: assign the tuple learn.{k}b = (…,)')
-    return property(_get, _set, doc=f'The element of `{k}b`; all of it if there are several, None if there is none')
+    return property(_get, _set, doc=f'The element of `{k}b`; the whole tuple if it has several, None if it has none')
 Learner.x,Learner.y = _view('x'),_view('y')
 
 def _get_forward(self): return self.model if self._forward_model is None else self._forward_model
 def _set_forward(self, v): self._forward_model = v
-Learner.forward_model = property(_get_forward, _set_forward, doc='What is called: `model`, unless set to a wrapper '
-    'of it')
+Learner.forward_model = property(_get_forward, _set_forward, doc='Module that the loop calls: `model`, unless set to a '
+    'wrapper')
 
 # %% ../../nbs/loop/05_learner.ipynb #941f83a8
 @patch(as_prop=True)
 def device(self:Learner):
-    "Where batches go: the loaders' device; else where the model is, if that is an accelerator; else the machine's best"
+    "Device of batches: the loaders' device; else the model's, if that is an accelerator; else the best available"
     if (d := getattr(self.dls, 'device', None)) is not None: return torch.device(d)
     if self._device is None:
         p = next(self.model.parameters(), None)
@@ -582,19 +582,19 @@ def device(self:Learner):
 # %% ../../nbs/loop/05_learner.ipynb #941f83a9
 @patch
 def to_device(self:Learner):
-    "Have model and loss function where batches go"
+    "Move the model and the loss function to `device`"
     if not self.team.spreads: self.model.to(self.device)
     for m in loss_modules(self.loss_func):
         if any(t.device!=self.device for t in (*m.parameters(), *m.buffers())): m.to(self.device)
 
 # %% ../../nbs/loop/05_learner.ipynb #912731a3
 def _train(model):
-    "Call `model.train()`, which takes 5 µs a module, if that may change anything"
+    "Call `model.train()`, at 5 µs a module, unless every module is already in training mode"
     for m in model.modules():
         if not m.training or type(m).train is not nn.Module.train: return model.train()
 
 class TrainEvalCallback(Callback):
-    "Count iterations; set device and mode of the model"
+    "Count iterations; set the device and mode of the model"
     order,run_valid,rank_invariant = -10,False,True
     def before_fit(self):
         learn = self.learn
@@ -626,7 +626,7 @@ class TrainEvalCallback(Callback):
 def default_cb(
     cls # A subclass of `Callback`
 ): # `cls`, so that this can decorate it
-    "Have every learner begin with a callback of `cls`, unless it is made with `default_cbs=False`"
+    "Add a callback of `cls` to every new learner, unless it is made with `default_cbs=False`"
     Learner.defaults[:] = [o for o in Learner.defaults if o.__name__!=cls.__name__] + [cls]  # a cell may be run twice
     return cls
 
@@ -637,7 +637,7 @@ default_cb(TrainEvalCallback)
 def default_engine(
     cls # A subclass of `Engine`, made with the learner
 ): # `cls`, so that this can decorate it
-    "Give every learner that is made from now on an engine of `cls`"
+    "Give every new learner an engine of `cls`"
     Learner.default_engines[:] = [o for o in Learner.default_engines if o.__name__!=cls.__name__] + [cls]
     return cls
 
@@ -645,18 +645,18 @@ def default_engine(
 @patch
 @checked_args
 def fit(self:Learner,
-    n_epoch:int|None=None, # Epochs to train for; None if `max_steps` says when to stop
+    n_epoch:int|None=None, # Epochs to train for; may be None if `max_steps` is given
     lr=None,      # Learning rate, in any form that `set_hypers` takes; None for the learner's
     wd=None,      # Weight decay; None for the learner's
     cbs=None,     # Callbacks for this fit only
-    reset_opt:bool=False, # Begin with a new optimizer?
-    start_epoch:int=0,    # Number of the first epoch; those before it are taken as done
-    max_steps:int|None=None, # Stop after so many optimizer steps, and validate
-    steps_per_epoch:int|None=None, # Optimizer steps an epoch; None for a whole pass through the loader
-    resume=None,  # Folder of a run, for its newest checkpoint, or one checkpoint to go on from; `n_epoch` is the total
-    accept=(),    # What may be different from the checkpoint, by the names that the error gives; True for all
+    reset_opt:bool=False, # Create a new optimizer first?
+    start_epoch:int=0,    # Number of the first epoch; earlier ones count as done
+    max_steps:int|None=None, # Stop after this many optimizer steps, and validate
+    steps_per_epoch:int|None=None, # Optimizer steps per epoch; None for a whole pass through the loader
+    resume=None,  # Checkpoint to resume, or folder of a run for its newest one; `n_epoch` is then the total
+    accept=(),    # Settings that may differ from the checkpoint, by the names that the error gives; True for all
     keep_failed:bool=False, # Copy the state before each batch, to resume or replay it after an error?
-    fuse=None     # True, or arguments of `learn.fuse` as a dict: fuse steps from here on; False: no longer
+    fuse=None     # True, or a dict of arguments of `learn.fuse`: compile steps from now on; False: stop compiling
 )->None:
     "Train for `n_epoch` epochs, validating after each"
     self._check_fit(n_epoch, start_epoch, max_steps, steps_per_epoch)
@@ -697,41 +697,41 @@ def _end(self:Learner):
 # %% ../../nbs/loop/05_learner.ipynb #4dd779a2
 @patch
 def _check_fit(self:Learner, n_epoch, start_epoch, max_steps, steps_per_epoch):
-    "Refuse what can't be fitted, before anything runs"
+    "Raise an error for a fit that can't run, before it starts"
     for p,what in (('fit', 'a fit'), ('evaluate', 'an evaluation')):
         if self.inside(p):
             raise RuntimeError(f'fit was called inside {what} of the same learner; use learn.validate or '
                 'learn.with_events '
                 'there, or another learner')
     if isinstance(n_epoch, Iterable) and not isinstance(n_epoch, str):
-        raise TypeError(f'n_epoch is {describe(n_epoch)}: it must be a whole number; loaders are given to the learner, '
-            'Learner((train, valid), model, …), or set, learn.dls = DataLoaders(train, valid)')
+        raise TypeError(f'n_epoch is {describe(n_epoch)}: it must be a whole number; give loaders to the learner, '
+            'Learner((train, valid), model, …), or set learn.dls = DataLoaders(train, valid)')
     if n_epoch is None and not max_steps: raise ValueError('n_epoch is None: give a number of epochs, or max_steps')
     for nm,v,low in (('n_epoch', n_epoch, 0), ('start_epoch', start_epoch, 0), ('max_steps', max_steps, 1),
         ('steps_per_epoch', steps_per_epoch, 1)):
         if v is not None: check_whole(nm, v, low)
-    _check_loss(self.loss_func)  # it may have been set
+    _check_loss(self.loss_func)  # it may have changed since the constructor
     dl = self.dls.train
-    if dl is None: raise ValueError('there is no training loader: give DataLoaders(train, valid)')
+    if dl is None: raise ValueError('the learner has no training loader: pass DataLoaders(train, valid)')
     if batch_len(dl)==0: raise ValueError(f'the training loader is empty: {why_empty(dl)}')
 
 @patch
 def _check_params(self:Learner):
     held = held_params(self.opt)
     own = {p for p in (*self.model.parameters(), *self._loss_params().values()) if p.requires_grad}
-    # copies of the weights in another precision may be meant
+    # a difference in precision may be deliberate: copies of the weights
     if own and not own & held.keys() and {p.dtype for p in own} & {p.dtype for p in held}:
-        raise ValueError("the optimizer has none of the model's parameters, so the fit would train nothing: was it "
-            'made for another model? Make it for this one')
+        raise ValueError("the optimizer holds none of the model's parameters, so the fit would train nothing: "
+            'create the optimizer for this model')
     if any(p.requires_grad for p in held): return
-    raise ValueError(f'none of the {len(held)} parameters in the optimizer requires gradients: learn.unfreeze(), '
+    raise ValueError(f'none of the {len(held)} parameters in the optimizer requires gradients: call learn.unfreeze() '
         'or model.requires_grad_()')
 
 # %% ../../nbs/loop/05_learner.ipynb #8e5e1207
 @patch
 @contextmanager
 def no_logging(self:Learner):
-    "Print nothing, inside a `with` block"
+    "Print nothing inside a `with` block"
     with replaced(self, 'logger', noop): yield self
 
 # %% ../../nbs/loop/05_learner.ipynb #f5d304a2
@@ -739,7 +739,7 @@ def no_logging(self:Learner):
 def to_detach(self:Learner,
     b, # Tensors, nested in any way
     cpu:bool=True # Move them to the CPU?
-): # The same without graph
+): # The same structure, without graph
     "Detach all tensors in `b`"
     return to_detach(b, cpu)
 

@@ -1,5 +1,5 @@
 # Written by `python -m tools.stubs`: methods that other modules patch on are here, too
-"""The training loop, on one screen, and the learner that runs it on any model, loader and optimizer"""
+"""The training loop on one screen, and the learner that runs it on any model, loader and optimizer"""
 from typing import Any, Literal
 from contextlib import AbstractContextManager
 from learnloop.checkpoint.checkpoint import CheckpointCallback
@@ -162,152 +162,152 @@ if MYPY:
                 - `device`: Where copies of tensors are kept; None for where they are
                 - `of`: Modules, optimizers and other objects to restore; None for all of the learner"""
             def evaluate_on(self, dl: Any, cbs: Any=None, inner: bool=False, muted: Any=(), engines: Any=(), **own: Any) -> Any:
-                """Validate on `dl`, and leave things as they were
+                """Validate on `dl`, and restore the learner's state
 
                 - `dl`: Loader: any iterable of batches
                 - `cbs`: Callbacks for this evaluation only
-                - `inner`: Skip the `evaluate` phase? For callbacks that are in a `validate` of their own
-                - `muted`: Callbacks that hear none of its events
+                - `inner`: Skip the `evaluate` phase? For callbacks that already opened a `validate` phase
+                - `muted`: Callbacks that are muted during the evaluation
                 - `engines`: Engines for this evaluation only
-                - `own`: Fields of the pass that have other values meanwhile"""
+                - `own`: Fields of the pass that have other values during the evaluation"""
             def validate(self, ds_idx: Any=1, dl: Any=None, cbs: Any=None) -> list | None:
                 """Compute loss and metrics
 
-                - `ds_idx`: Which of `dls`, by index or name
+                - `ds_idx`: Loader in `dls`, by index or name
                 - `dl`: Any other loader
                 - `cbs`: Callbacks for this evaluation only
 
-                Returns: Loss, metrics and parts of the loss, as a recorder's `Scores`, which have names; None without one"""
+                Returns: Loss, metrics and loss parts, as the recorder's named `Scores`; None without a recorder"""
             def find_dl(self, ds_idx: Any=1, dl: Any=None) -> Any:
-                """Find the loader that is meant
+                """Return the loader by index or name, or check `dl`
 
-                - `ds_idx`: Which of `dls`, by index or name
+                - `ds_idx`: Loader in `dls`, by index or name
                 - `dl`: Any other loader
 
                 Returns: Never None"""
             def train_batch(self) -> Any:
-                """What training makes of a batch: one turn; override it for several"""
+                """Train on a batch, by one turn; override it to take several"""
             def ordinary_turn(self) -> Any:
-                """Compute the loss of a turn, then go backward and step"""
+                """Compute the loss of a turn, run backward, and step"""
             def valid_batch(self) -> Any:
-                """What validation makes of a batch: prediction and loss; override it for a loss of another kind"""
+                """Compute prediction and loss of a validation batch; override it for another kind of loss"""
             def mk_pass(self, dl: Any) -> Pass:
-                """Make a pass through `dl`, or what of it is for this process
+                """Make a pass through this process's share of `dl`
 
                 - `dl`: Loader: any iterable of batches
 
                 Returns: A context manager, and an iterator of batches"""
             def drop_batch(self) -> Any:
-                """Hold the batch no longer, and nothing that came of it"""
+                """Release the batch and everything computed from it"""
             def forward(self) -> Any:
                 """Call the model on `xb`
 
                 Returns: `pred`"""
             def calc_loss(self) -> Any:
-                """Compute the loss of the turn, or of the batch, with events: in a turn it may be computed again"""
+                """Compute the loss of the turn, or of the batch, firing events; within a turn it may run again"""
             def set_loss(self, res: Any, name: str | None=None) -> Any:
-                """Have `res` as the loss: `loss_grad` with its graph, `loss` a copy of its value, scalars beside it in `loss_parts`
+                """Set the loss from `res`: `loss_grad` with its graph, `loss` a detached copy, and `loss_parts`
 
-                - `res`: What a loss function returned: see `split_loss`
-                - `name`: Of a loss that is one of several in the batch"""
+                - `res`: Return value of a loss function: see `split_loss`
+                - `name`: Name of this loss, if the batch has several"""
             def turn(self, loss: Any=None, opt: str | None=None, name: str | None=None, counts: bool=True, grads: Any=None, create_graph: bool=False, retain_graph: bool=False, closure: bool | None=None, denominator: Any=None) -> Any:
-                """Take a turn in a batch: a loss, its gradients, and a step
+                """Take a turn within a batch: compute a loss and its gradients, and step
 
-                - `loss`: Function without arguments that returns the loss, called again where need be; None for `loss_func`'s
-                - `opt`: Name of its optimizer in `learn.opt`; None for all there are
-                - `name`: What it is called; None for `opt`
-                - `counts`: Is its step one of `count.opt_steps`? Not that of a critic
-                - `grads`: Function without arguments that returns the gradients: see `assign_grads`; or has added them: `ADDED`
-                - `create_graph`: Can gradients be differentiated? For optimizers of second order
-                - `retain_graph`: Is the graph needed again, by another turn?
-                - `closure`: Give the optimizer's `step` a closure? None for if it can't do without
-                - `denominator`: What the loss is a mean of: a number, or a function without arguments; None for items"""
+                - `loss`: Function without arguments that returns the loss; an optimizer may call it again. None for `loss_func`
+                - `opt`: Name of its optimizer in `learn.opt`; None for all optimizers
+                - `name`: Name of the turn; None for `opt`
+                - `counts`: Count its step in `count.opt_steps`? Usually False for a critic
+                - `grads`: Function that returns the gradients: see `assign_grads`; or `ADDED`, if it adds them
+                - `create_graph`: Can gradients be differentiated? Needed by second-order optimizers
+                - `retain_graph`: Keep the graph for another turn?
+                - `closure`: Give the optimizer's `step` a closure? None for only if it needs one
+                - `denominator`: What the loss is averaged over: a number, or a function without arguments; None for items"""
             def scale_loss(self, k: Any) -> Any:
-                """Multiply `loss_grad`, and gradients that somebody supplies in its place, in `before_backward`
+                """Multiply `loss_grad`, or the gradients that replace it, by `k`; call it in `before_backward`
 
                 - `k`: Number, or scalar tensor"""
             def set_denominator(self, d: Any) -> Any:
-                """Set `d` as the denominator of the present loss
+                """Set `d` as the denominator of the current loss
 
                 - `d`: Number, or scalar tensor"""
             def flush_step(self, opt: str | None=None, counts: bool=True, name: str | None=None) -> Any:
-                """Step and drop gradients, as phases, for a turn that went backward before: the last of an accumulation
+                """Step and zero gradients, as phases, after an earlier backward: the last step of an accumulation
 
-                - `opt`: Name of its optimizer in `learn.opt`; None for all there are
-                - `counts`: Is it one of `count.opt_steps`?
-                - `name`: Of the turn; None for `opt`"""
+                - `opt`: Name of its optimizer in `learn.opt`; None for all optimizers
+                - `counts`: Count it in `count.opt_steps`?
+                - `name`: Name of the turn; None for `opt`"""
             def backward(self) -> Any:
-                """Add the gradients of the loss, as the phase *backward*"""
+                """Run the *backward* phase, which adds the gradients of the loss"""
             def count_step(self, f: Any=...) -> Any:
-                """Run `f`, the body of *step*, then count the step and fire `after_opt_step`
+                """Run `f`, count the step and fire `after_opt_step`
 
-                - `f`: Function: the body of *step*
+                - `f`: The body of the *step* phase
 
                 Returns: What `f` returned"""
             def use_dl(self, dl: Any) -> bool:
-                """Have `dl` as the loader that is gone through next
+                """Make `dl` the loader of the next pass
 
                 - `dl`: Loader: any iterable of batches, or None
 
                 Returns: Is there one?"""
             def to_device(self) -> Any:
-                """Have model and loss function where batches go"""
+                """Move the model and the loss function to `device`"""
             def fit(self, n_epoch: int | None=None, lr: Any=None, wd: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, max_steps: int | None=None, steps_per_epoch: int | None=None, resume: Any=None, accept: Any=(), keep_failed: bool=False, fuse: Any=None) -> None:
                 """Train for `n_epoch` epochs, validating after each
 
-                - `n_epoch`: Epochs to train for; None if `max_steps` says when to stop
+                - `n_epoch`: Epochs to train for; may be None if `max_steps` is given
                 - `lr`: Learning rate, in any form that `set_hypers` takes; None for the learner's
                 - `wd`: Weight decay; None for the learner's
                 - `cbs`: Callbacks for this fit only
-                - `reset_opt`: Begin with a new optimizer?
-                - `start_epoch`: Number of the first epoch; those before it are taken as done
-                - `max_steps`: Stop after so many optimizer steps, and validate
-                - `steps_per_epoch`: Optimizer steps an epoch; None for a whole pass through the loader
-                - `resume`: Folder of a run, for its newest checkpoint, or one checkpoint to go on from; `n_epoch` is the total
-                - `accept`: What may be different from the checkpoint, by the names that the error gives; True for all
+                - `reset_opt`: Create a new optimizer first?
+                - `start_epoch`: Number of the first epoch; earlier ones count as done
+                - `max_steps`: Stop after this many optimizer steps, and validate
+                - `steps_per_epoch`: Optimizer steps per epoch; None for a whole pass through the loader
+                - `resume`: Checkpoint to resume, or folder of a run for its newest one; `n_epoch` is then the total
+                - `accept`: Settings that may differ from the checkpoint, by the names that the error gives; True for all
                 - `keep_failed`: Copy the state before each batch, to resume or replay it after an error?
-                - `fuse`: True, or arguments of `learn.fuse` as a dict: fuse steps from here on; False: no longer"""
+                - `fuse`: True, or a dict of arguments of `learn.fuse`: compile steps from now on; False: stop compiling"""
             def no_logging(self) -> AbstractContextManager[Any]:
-                """Print nothing, inside a `with` block"""
+                """Print nothing inside a `with` block"""
             def to_detach(self, b: Any, cpu: bool=True) -> Any:
                 """Detach all tensors in `b`
 
                 - `b`: Tensors, nested in any way
                 - `cpu`: Move them to the CPU?
 
-                Returns: The same without graph"""
+                Returns: The same structure, without graph"""
             def create_opt(self) -> Any:
-                """Make `opt` anew, by `opt_func`, from the groups of `splitter`"""
+                """Create a new `opt` with `opt_func`, from the groups of `splitter`"""
             def named_lr(self) -> float | list | None:
-                """Return the learning rate that was given, for fits that name none: the optimizer's own, or the learner's
+                """Return the learning rate that you gave for later fits, to the optimizer or the learner
 
                 Returns: A list has one rate for each group; None if none was given"""
             def set_hypers(self, **hypers: Any) -> Any:
-                """Set hyper-parameters of the optimizer: in a fit, for its rest, unless a schedule sets them; else for later fits
+                """Set hyper-parameters: within a fit for the rest of it, unless a schedule sets them; outside for later fits
 
-                - `hypers`: By name, short or torch's own: a number, a list with one per group, `slice(first, last)`"""
+                - `hypers`: By name, short or torch's own: a number, a list with one per group, or `slice(first, last)`"""
             def freeze_to(self, n: int) -> Any:
-                """Train the groups from `n` on, and norms everywhere if `train_bn`
+                """Train the groups from `n` on, and all norms if `train_bn`
 
                 - `n`: Groups before this one are frozen; negative counts from the end"""
             def freeze(self) -> Any:
-                """Train the last group alone"""
+                """Train the last group only"""
             def unfreeze(self) -> Any:
                 """Train all groups"""
             def warn_of_unheld(self) -> Any:
-                """Warn of parameters that require gradients by now, and are in no group of the optimizer"""
+                """Warn of parameters that require gradients, but are in no group of the optimizer"""
             def loss_not_reduced(self) -> AbstractContextManager[Any]:
-                """Have `loss_func` return the loss of each item, inside a `with` block"""
+                """Make `loss_func` return the loss of each item inside a `with` block"""
             def get_preds(self, ds_idx: Any=1, dl: Any=None, with_input: bool=False, with_decoded: bool=False, with_loss: bool=False, act: Any=None, inner: bool=False, reorder: bool=True, cbs: Any=None, **kwargs: Any) -> tuple:
                 """Gather predictions and targets
 
-                - `ds_idx`: Which of `dls`, by index or name
+                - `ds_idx`: Loader in `dls`, by index or name
                 - `dl`: Any other loader
                 - `with_input`: Return inputs, first?
                 - `with_loss`: Return the loss of each item, last? See `loss_not_reduced`
                 - `act`: Applied to predictions; None for the loss function's `activation`, if it has one
-                - `inner`: Skip the `evaluate` phase: for callbacks that are in a `validate` of their own
-                - `reorder`: In the data set's order?
+                - `inner`: Skip the `evaluate` phase? For callbacks that already opened a `validate` phase
+                - `reorder`: Return them in the data set's order?
                 - `cbs`: Callbacks for this evaluation only
                 - `kwargs`: To `GatherPredsCallback`
 
@@ -315,17 +315,17 @@ if MYPY:
             def predict(self, item: Any, act: Any=None, with_input: bool=False) -> tuple:
                 """Predict one `item`, decoded as `get_preds` does
 
-                - `item`: An item as the training set has it; without its target: an input, a tuple of several inputs, or a dict
+                - `item`: An item of the training set; or without its target: an input, a tuple of several inputs, or a dict
                 - `act`: Applied to the prediction; None for the loss function's `activation`, if it has one
                 - `with_input`: Return the input, first?
 
-                Returns: The input, if wanted, the decoded prediction, and the prediction, all of one item"""
+                Returns: The input, if requested, the decoded prediction, and the prediction, all of one item"""
             def switch_opt(self, opt_func: Any, lr: Any=None, wd: float | None=None) -> Any:
-                """Replace the optimizer by another one, also in the middle of a fit
+                """Replace the optimizer, even during a fit
 
                 - `opt_func`: As for `Learner`: class, partial, function of groups, instance, or a dict of instances
                 - `lr`: Learning rate, in any form that `set_hypers` takes; with it, a schedule of `lr` ends here
-                - `wd`: Weight decay, likewise; None for the learner's, or the optimizer's own
+                - `wd`: Weight decay, likewise; None for the learner's, or the optimizer's default
 
                 Returns: The new optimizer, or the dict of them"""
             def summary(self, batch: Any=None) -> Any:
@@ -536,15 +536,15 @@ if MYPY:
 
                 Returns: The learner itself"""
             def add_cb(self, cb: Any) -> Flow:
-                """Add a callback; also as an attribute under its name
+                """Add a callback; its name becomes an attribute of the learner
 
-                - `cb`: What `mk_cb` takes
+                - `cb`: Anything that `mk_cb` accepts
 
                 Returns: The flow itself"""
             def remove_cb(self, cb: Any) -> Flow:
-                """Remove a callback, if it is there
+                """Remove a callback, if the learner has it
 
-                - `cb`: A callback, or a class: all of it
+                - `cb`: A callback, or a class: then all callbacks of that class
 
                 Returns: The flow itself"""
             def add_cbs(self, cbs: Any) -> Flow:
@@ -560,27 +560,27 @@ if MYPY:
 
                 Returns: The flow itself"""
             def added_cbs(self, cbs: Any) -> AbstractContextManager[Any]:
-                """Have `cbs` inside a `with` block
+                """Add `cbs` inside a `with` block
 
                 - `cbs`: One callback, or a list"""
             def removed_cbs(self, cbs: Any) -> AbstractContextManager[Any]:
-                """Do without `cbs` inside a `with` block
+                """Remove `cbs` inside a `with` block
 
-                - `cbs`: One, or a list of callbacks and classes; those that aren't there are passed over"""
+                - `cbs`: One, or a list of callbacks and classes; missing ones are ignored"""
             def ordered_cbs(self, event: str) -> list:
-                """List the callbacks that hear `event`, muted ones included
+                """List the callbacks that handle `event`, muted ones included
 
                 - `event`: Name of an event
 
                 Returns: Callbacks, in the order in which they run"""
             def restack(self) -> Any:
-                """Compose `engine_stack` of all engines: `engines`, those of an evaluation, callbacks that are engines, and the team"""
+                """Compose `engine_stack` from `engines`, those of an evaluation, callbacks that are engines, and the team"""
             def enclosed(self, what: str) -> AbstractContextManager[Any]:
-                """Run what is inside a `with` block in all engines: signals wait, and an error is one of all processes
+                """Run the `with` block in all engines: signals wait, and an error in one process stops all
 
                 - `what`: 'fit' or 'evaluate'"""
             def declare(self, *rows: Any) -> Flow:
-                """Add phases and events that callbacks may hear
+                """Add phases and events for callbacks
 
                 - `rows`: A `Phase`, an `Event`, or the name of a single event
 
@@ -594,42 +594,42 @@ if MYPY:
 
                 - `name`: Of a declared phase or event"""
             def listeners(self, event: str) -> list:
-                """List who hears `event` in the present mode
+                """List the listeners of an event in the current mode
 
                 - `event`: Name of an event
 
                 Returns: Callbacks, and the flow itself, in their order"""
             def fire_for(self, event: str, cbs: Any) -> Any:
-                """Fire `event` for `cbs` alone
+                """Fire `event` for `cbs` only
 
                 - `event`: Name of an event
-                - `cbs`: Callbacks, some of those that hear it"""
+                - `cbs`: Callbacks: some of the event's listeners"""
             def silent_copy(self) -> Flow:
-                """Make a copy with attributes of its own, whose events nobody hears
+                """Return a copy whose events call only the methods in its `heard`
 
                 Returns: A copy, with `heard`: bound methods by event"""
             def __call__(self, event: Any, **kwargs: Any) -> Any:
                 """Fire `event`
 
                 - `event`: Name of an event, or a sequence of them
-                - `kwargs`: Handed on to those who hear it"""
+                - `kwargs`: Arguments of the handlers"""
             def refire_before(self, phase: str) -> Any:
-                """Fire `before_x` of `phase` once more, while that goes on: clean-ups are planned already
+                """Fire `before_x` of the open `phase` again, without planning clean-ups twice
 
-                - `phase`: Name of a phase that is open"""
+                - `phase`: Name of an open phase"""
             def with_events(self, phase: str='', f: Any=None, *args: Any, **kwargs: Any) -> Any:
-                """Run `f(*args, **kwargs)` as the body of `phase`, its events around it
+                """Run `f(*args, **kwargs)` as the body of `phase`, with its events around it
 
                 - `phase`: Name of a declared phase
-                - `f`: Its body, a function
+                - `f`: Its body: a function
                 - `args`: To `f`
                 - `kwargs`: To `f`
 
-                Returns: What `f` returned, None if it was cancelled"""
+                Returns: Return value of `f`, None if cancelled"""
             def catcher(self, e: CancelException) -> int | None:
-                """Find the open phase that takes `e`, the innermost
+                """Return the index of the innermost open phase that takes `e`
 
-                - `e`: One that was raised
+                - `e`: A cancel that was raised
 
                 Returns: Its index in `open`"""
             def show_training_loop(self, verbose: bool=False) -> TrainingLoop:
@@ -965,67 +965,67 @@ class Learner(_LearnerMethods, Flow):
     def __init__(self, dls: Any, model: nn.Module, loss_func: Any=None, opt_func: Any=..., lr: float | None=None, splitter: Any=..., cbs: Any=None, metrics: Any=None, path: Any='.', model_dir: Any='models', wd: float | None=None, wd_bn_bias: bool=False, train_bn: bool=True, moms: Any=(0.95, 0.85, 0.95), default_cbs: bool=True, denominator: Any=None) -> None:
         """- `dls`: `DataLoaders`, a tuple of loaders (train, valid, …), or any iterable of batches to train on
         - `model`: Called as `model(*xb)`, or `model(**batch)` for a batch that is a dict
-        - `loss_func`: Called as `loss_func(pred, *yb)`; None for the training set's own, or the model's
+        - `loss_func`: Called as `loss_func(pred, *yb)`; None to use the training set's own, or the model's
         - `opt_func`: torch optimizer: class, partial, instance, or a dict of instances
-        - `lr`: Learning rate of fits that name none; None for `opt_func`'s own, or else 1e-3
-        - `splitter`: Function from the model to its parameters, or to lists of them, from the inputs on
-        - `cbs`: Callbacks to keep
+        - `lr`: Default learning rate of a fit; None for the default of `opt_func`, or else 1e-3
+        - `splitter`: Function from the model to its parameters, or to lists of them, input layers first
+        - `cbs`: Callbacks that stay with the learner
         - `metrics`: Functions of (pred, *yb), `Metric`s, torchmetrics objects
         - `path`: Folder below which callbacks write by default
-        - `model_dir`: Folder below `path` for what `save` writes
-        - `wd`: Weight decay; None for the optimizer's own default
-        - `wd_bn_bias`: Decay norms and biases, too? They have no scale to be kept small
-        - `train_bn`: Train norms in frozen groups, too? Their statistics belong to the new data
+        - `model_dir`: Folder below `path` where `save` writes
+        - `wd`: Weight decay; None for the optimizer's default
+        - `wd_bn_bias`: Decay norms and biases, too? By default no: their size needs no limit
+        - `train_bn`: Train norms in frozen groups, too? By default yes: their statistics must fit the new data
         - `moms`: Momentum at the start, the peak and the end of one-cycle schedules
         - `default_cbs`: Add `Learner.defaults`?
-        - `denominator`: What the loss is a mean of: f(pred, *yb), 'items', 'batches' or 'sum'; None to find out"""
+        - `denominator`: What the loss is averaged over: f(pred, *yb), 'items', 'batches' or 'sum'; None to find out"""
     def all_batches(self) -> Any:
         """Run `one_batch` for each batch of `dl`"""
     def one_batch(self, i: int, b: Any) -> Any:
-        """Take the batch `b` through the `batch` phase
+        """Run the `batch` phase for the batch `b`
 
-        - `i`: Its number in the pass, from 0
+        - `i`: Its index in the pass, from 0
 
-        Returns: What the loader gave"""
+        Returns: What the loader returned"""
     @property
     def place(self) -> Any:
-        """Where the fit is"""
+        """The place in the fit: epoch, phase and number of batches done"""
     @property
     def rows(self) -> list | None:
-        """Which items are in the batch, or in the part of it that a turn takes: indices or keys; None if unknown"""
+        """Indices or keys of the items in the batch, or in the current turn's part of it; None if unknown"""
     @property
     def may_have_parts(self) -> Any:
-        """May a loss have parts? Those of torch and of learnloop have none, in a loop that nobody has changed"""
+        """Whether a loss may have parts. Built-in losses return none, unless the loop is overridden"""
     @property
     def denominator(self) -> Any:
-        """What the loss of the batch at hand is a mean of: a number, or a scalar tensor; None if it is no such mean"""
+        """What the current loss is averaged over: a number, or a scalar tensor; None if the loss is not a mean"""
     @property
     def device(self) -> Any:
-        """Where batches go: the loaders' device; else where the model is, if that is an accelerator; else the machine's best"""
+        """Device of batches: the loaders' device; else the model's, if that is an accelerator; else the best available"""
     @property
     def loss_module(self) -> Any:
-        """What of the loss function has a state: a module, or a list of them as one; None if there is none"""
+        """The part of the loss function that has state: a module, or a ModuleList of several; None if there is none"""
     @property
     def smooth_loss(self) -> Any:
         """Smoothed training loss; None before the first batch, or without a recorder"""
     @property
     def mid_batch(self) -> Any:
-        """Is a phase open that repeats with each batch?"""
+        """Whether a phase that repeats with each batch is open"""
     @property
     def trace(self) -> Any:
         """The `Tracer` that is there, or what the last one recorded"""
 def format_value(v: Any) -> str:
-    """Write a value as in the table of epochs
+    """Format a value for the epoch table
 
     - `v`: A number, a string, None
 
-    Returns: 6 decimals for a float, nothing for None"""
+    Returns: 6 decimals for a float, '' for None"""
 def print_row(row: Any) -> Any:
-    """Print a row of the table of epochs
+    """Print a row of the epoch table
 
     - `row`: Values of the columns"""
 class TrainEvalCallback(Callback):
-    """Count iterations; set device and mode of the model"""
+    """Count iterations; set the device and mode of the model"""
     order: Any
     run_valid: bool
     rank_invariant: bool
@@ -1042,13 +1042,13 @@ class TrainEvalCallback(Callback):
     def after_epoch(self) -> Any:
         ...
 def default_cb(cls: Any) -> Any:
-    """Have every learner begin with a callback of `cls`, unless it is made with `default_cbs=False`
+    """Add a callback of `cls` to every new learner, unless it is made with `default_cbs=False`
 
     - `cls`: A subclass of `Callback`
 
     Returns: `cls`, so that this can decorate it"""
 def default_engine(cls: Any) -> Any:
-    """Give every learner that is made from now on an engine of `cls`
+    """Give every new learner an engine of `cls`
 
     - `cls`: A subclass of `Engine`, made with the learner
 

@@ -1,4 +1,4 @@
-"""Making it, its learning rate, freezing, and checks that it holds all that is to train
+"""Creating it, its learning rate, freezing, and checks that it holds every trainable parameter
 
 Docs: https://learnloop.github.io/learnloop/loop/learner_opt.html.md"""
 
@@ -23,20 +23,20 @@ from .optimizer import is_opt, make_opt, n_groups, norm_params, opts, set_hypers
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #fc21c77a
 def _move_first(learn):
-    "Move the model before an optimizer is made or checked: on some devices, that makes other parameters"
+    "Move the model before an optimizer is created or checked: on some devices, moving replaces parameters"
     if any(t.device!=learn.device for t in (*learn.model.parameters(), *learn.model.buffers())): learn.to_device()
 
 @patch
 def create_opt(self:Learner):
-    "Make `opt` anew, by `opt_func`, from the groups of `splitter`"
+    "Create a new `opt` with `opt_func`, from the groups of `splitter`"
     _move_first(self)
     lr = default_lr(self.opt_func) if self._given_lr is None else self._given_lr
     make = partial(make_opt, self.opt_func, self.model, lr=lr, wd=self.wd, wd_bn_bias=self.wd_bn_bias)
     self.opt = make(self.splitter)
     given = self.opt is self.opt_func
-    # a function may have taken what the loss has to learn by itself
+    # a function may already have included the parameters of the loss
     if not given and _unheld_by_loss(self): self.opt = make(self._split)
-    # an instance counts as taken when it was first
+    # the parameters of an instance are those it held when it was first seen
     is_known = given and self._holds and self._holds.opts==opts(self.opt)
     if not is_known: self._holds = HeldParams(self.opt, self.model, None if given else self._split)
     self._holds.own_lr,self._holds.made_by = _lr_of(self.opt) if lr is None else None,_made_by(self)
@@ -44,7 +44,7 @@ def create_opt(self:Learner):
     return self.opt
 
 def _add_opt_modes(learn):
-    "Add `OptModes` where an optimizer has modes"
+    "Add `OptModes` if an optimizer has modes"
     if with_modes(learn.opt) and not any(isinstance(o, OptModes) for o in learn.cbs): learn.add_cb(OptModes)
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #fc21c77c
@@ -52,9 +52,9 @@ def _get_opt(self):
     if self._opt is None and not self._makes_opt:
         with replaced(self, '_makes_opt', True):  # an override of `create_opt` may read `opt`
             try: self.create_opt()
-            # Python would report the attribute `opt` as missing
+            # Python would report that the attribute `opt` is missing
             except AttributeError as e: raise RuntimeError(f'learn.opt: create_opt failed with {e!r}') from e
-        if self._opt is None: raise RuntimeError(f'{type(self).__name__}.create_opt must set opt, and made none')
+        if self._opt is None: raise RuntimeError(f'{type(self).__name__}.create_opt must set opt, but left it None')
     return self._opt
 def _set_opt(self, v):
     if v is not None and not is_opt(v):
@@ -62,41 +62,41 @@ def _set_opt(self, v):
     self._opt = v
     self._record_hypers()
 Learner._opt,Learner._makes_opt = None,False
-Learner.opt = property(_get_opt, _set_opt, doc='Torch optimizer, or dict of them; made when first read')
+Learner.opt = property(_get_opt, _set_opt, doc='Torch optimizer, or dict of them; created when first read')
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #fc21c781
 def _made_by(learn): return learn.opt_func,learn.splitter,learn.wd_bn_bias
 def _made_opt(learn):
-    "What is noted of the optimizer if the learner made it, else None"
+    "Return what `HeldParams` recorded when the learner created the optimizer, or None"
     h = learn._holds
     return h if h and h.splitter and h.opts==opts(learn._opt) else None
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #7a1c0f52
 def _lr_of(opt, k='lr'):
-    "The learning rate of `opt`: a number, or a list with one for each group; None if it has none"
+    "Return the learning rate of `opt`: a number, or a list with one per group; None if it has none"
     groups = get_hypers(opt)
     vals = [g[k] for g in groups if k in g]
     return [g.get(k, vals[0]) for g in groups] if len(set(vals))>1 else next(iter(vals), None)
 
 def _opt_lr(learn):
-    "The learning rate of the optimizer itself, given or as `opt_func` makes it; None if another one counts"
+    "Return the optimizer's own rate, given or as `opt_func` creates it; None if the learner's rate applies"
     f,opt,made = learn.opt_func,learn._opt,_made_opt(learn)
     if is_opt(f): return _lr_of(f if opt is None else opt)
     if learn._given_lr is not None: return None
     if opt is not None and not made: return _lr_of(opt)  # it was assigned
     if default_lr(f) is not None or not callable(f): return None
     if made: return made.own_lr
-    return _lr_of(make_opt(f, learn.model, learn.splitter))  # not kept before it is needed: the model may change
+    return _lr_of(make_opt(f, learn.model, learn.splitter))  # not stored before it is needed: the model may change
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #c4a7e1b1
 @patch
 def _record_hypers(self:Learner, is_over=False):
-    "Note `lr` and `wd` of the optimizer, unless a fit changes them: it does so at its end"
+    "Record `lr` and `wd` of the optimizer; during a fit, which changes them, only at its end"
     if not is_over and self._seen_hypers is None: return
     self._seen_hypers = {k:_lr_of(self._opt, k) for k in ('lr','wd') if self._opt}
 
 def _keep_hypers(learn, names=()):
-    "Take `names` of `lr` and `wd`, and those that were edited in the optimizer since they were noted, for later fits"
+    "Use for later fits `names` of `lr` and `wd`, and those that were changed since they were recorded"
     now = {k:_lr_of(learn._opt, k) for k in learn._seen_hypers or () if learn._opt}
     for k in [k for k,v in now.items() if k in names or v!=learn._seen_hypers[k]]:
         if k=='wd': learn.wd = now[k]
@@ -104,14 +104,14 @@ def _keep_hypers(learn, names=()):
         elif not is_opt(learn.opt_func) and (learn._given_lr is not None or _made_opt(learn)): learn._given_lr = now[k]
     learn._record_hypers()
 
-Learner._seen_hypers = {} # `lr` and `wd` of the optimizer when it was made, loaded or used last; None during a fit
+Learner._seen_hypers = {} # `lr` and `wd` of the optimizer when it was created, loaded or last used; None during a fit
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #9e1d0c72
 def _refuse_lr(opt_func, lr):
-    "Refuse a learning rate of the learner beside an optimizer that has its own"
+    "Raise an error if the learner gets a learning rate beside an optimizer that has its own"
     if not is_opt(opt_func): return
-    raise ValueError(f'lr={lr!r} would be ignored, as opt_func is {type(opt_func).__name__}, which has learning rate '
-        f'{_lr_of(opt_func)}: leave lr out, or give opt_func the class or a partial of it; fit(lr=…) and '
+    raise ValueError(f'lr={lr!r} would be ignored: opt_func is {type(opt_func).__name__} with its own learning rate '
+        f'{_lr_of(opt_func)}: omit lr, or pass its class or a partial of it as opt_func; fit(lr=…) and '
         'learn.set_hypers(lr=…) set the rate of an optimizer')
 
 def _get_lr(self):
@@ -121,12 +121,12 @@ def _set_lr(self, v):
     if v is not None: _refuse_lr(self.opt_func, v)
     _keep_hypers(self)
     self._given_lr = v
-Learner.lr = property(_get_lr, _set_lr, doc='Learning rate of fits that name none')
+Learner.lr = property(_get_lr, _set_lr, doc='Learning rate of fits that give none')
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #7a1c0f5a
 @patch
 def named_lr(self:Learner)->float|list|None: # A list has one rate for each group; None if none was given
-    "Return the learning rate that was given, for fits that name none: the optimizer's own, or the learner's"
+    "Return the learning rate that you gave for later fits, to the optimizer or the learner"
     _keep_hypers(self)
     lr = _opt_lr(self)
     return self._given_lr if lr is None else lr
@@ -134,28 +134,28 @@ def named_lr(self:Learner)->float|list|None: # A list has one rate for each grou
 # %% ../../nbs/loop/05_learner_opt.ipynb #7a1c0f57
 @patch(as_prop=True)
 def loss_module(self:Learner):
-    "What of the loss function has a state: a module, or a list of them as one; None if there is none"
+    "The part of the loss function that has state: a module, or a ModuleList of several; None if there is none"
     ms = [m for m in loss_modules(self.loss_func) if m is not self.model]
     return (ms[0] if len(ms)==1 else nn.ModuleList(ms)) if ms else None
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #7a1c0f66
 @patch
 def _loss_params(self:Learner):
-    "What the loss function has to learn, by name"
+    "Return the trainable parameters of the loss function, by name"
     own,res = set(self.model.parameters()),{}
     for m in loss_modules(self.loss_func):
         res |= {f'{type(m).__name__}.{n}':p for n,p in m.named_parameters() if p.requires_grad and p not in own}
     return res
 
 def _unheld_by_loss(learn):
-    "Names of what the loss function has to learn, and no optimizer holds"
+    "Return the names of trainable parameters of the loss function that no optimizer holds"
     params = learn._loss_params()
     held = held_params(learn.opt) if params else ()
     return [n for n,p in params.items() if p not in held]
 
 @patch
 def _split(self:Learner, model):
-    "What `splitter` gives, with what the loss function has to learn in the last group"
+    "Return the groups of `splitter`, with the parameters of the loss function in the last one"
     res,more = self.splitter(model),list(self._loss_params().values())
     if not more: return res
     groups = [o if isinstance(o, torch.Tensor) else list(o) for o in res]
@@ -167,9 +167,9 @@ def _split(self:Learner, model):
 # %% ../../nbs/loop/05_learner_opt.ipynb #079c6fcd
 @patch
 def set_hypers(self:Learner,
-    **hypers # By name, short or torch's own: a number, a list with one per group, `slice(first, last)`
+    **hypers # By name, short or torch's own: a number, a list with one per group, or `slice(first, last)`
 ):
-    "Set hyper-parameters of the optimizer: in a fit, for its rest, unless a schedule sets them; else for later fits"
+    "Set hyper-parameters: within a fit for the rest of it, unless a schedule sets them; outside for later fits"
     if self.inside('fit'): _refuse_scheduled(self, hypers)
     check_momentum(self, hypers)
     set_hypers(self.opt, self.model, **hypers)
@@ -182,21 +182,21 @@ def _refuse_scheduled(learn, hypers):
         what = ' and '.join(sorted(both))
         given = ', '.join(f'{k}={v!r}' for k,v in hypers.items())
         raise ValueError(f'set_hypers({given}): {cb.label} ({cb.name}) sets '
-            f'{what} again and again in this fit, so the value would not last: end it, by learn.remove_cb('
-            f'learn.{cb.name}), or give the fit another schedule')
+            f'{what} repeatedly in this fit, so your value would be lost: call learn.remove_cb('
+            f'learn.{cb.name}) first, or change the schedule')
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #98c4daf2
 @patch
 def freeze_to(self:Learner,
     n:int # Groups before this one are frozen; negative counts from the end
 ):
-    "Train the groups from `n` on, and norms everywhere if `train_bn`"
+    "Train the groups from `n` on, and all norms if `train_bn`"
     freeze_to(self.opt, n, norm_params(self.model) if self.train_bn else ())
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #d9c808dd
 @patch
 def freeze(self:Learner):
-    "Train the last group alone"
+    "Train the last group only"
     self.freeze_to(-1 if n_groups(self.opt)>1 else 1)
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #22909bd5
@@ -207,7 +207,7 @@ def unfreeze(self:Learner):
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #7a6c78d6
 def _set_fuse(learn, fuse):
-    "Do as `fuse` of `fit` says"
+    "Apply the argument `fuse` of `fit`"
     if fuse is None: return
     if not isinstance(fuse, bool|Mapping):
         raise TypeError(f'fuse is {fuse!r}: it must be True, False, or a dict of arguments of learn.fuse')
@@ -216,12 +216,12 @@ def _set_fuse(learn, fuse):
 
 @patch
 def _prepare_opt(self:Learner, lr, wd, reset_opt, fuse):
-    "Make or check the optimizer, and set what the fit asks for"
+    "Create or check the optimizer, and set what the fit asks for"
     _set_fuse(self, fuse)
     _move_first(self)
     _keep_hypers(self)
     if reset_opt or _is_outdated(self): self.create_opt()
-    _add_opt_modes(self)  # of an optimizer that was assigned, too
+    _add_opt_modes(self)  # an assigned optimizer may have modes, too
     self._check_held()
     self._check_params()
     if lr is None and _opt_lr(self)!=_lr_of(self.opt): lr = self.lr
@@ -231,31 +231,31 @@ def _prepare_opt(self:Learner, lr, wd, reset_opt, fuse):
     self.opt_at_start = OptState(self, whole=False)
 
 def _is_outdated(learn):
-    "Whether no fit used the optimizer, and another `opt_func` or `splitter` made it than the learner has now"
+    "Whether no fit used the optimizer yet, and `opt_func` or `splitter` changed since it was created"
     made,start = _made_opt(learn),learn.opt_at_start
     if not made or made.made_by in (None, _made_by(learn)): return False
     return not (start and start.opts==made.opts) and not any(o.state for o in made.opts)
 
 Learner.opt_at_start = None # `OptState` of the start of the last fit
-Learner._first_opt = None   # How the optimizer was made before the first switch to another
+Learner._first_opt = None   # How the optimizer was created before the first switch to another
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #7a1c0f5e
 def _noted(learn):
-    "What is noted of the optimizer; an assigned one is noted now"
+    "Return the recorded parameters of the optimizer; those of an assigned optimizer are recorded now"
     if learn._holds is None or learn._holds.opts!=opts(learn.opt): learn._holds = HeldParams(learn.opt, learn.model)
     return learn._holds
 
 @patch
 def _check_held(self:Learner, note=None):
-    "Refuse a fit in which something would never train, with `note` on the error"
+    "Raise an error if some parameter would never train, with `note` on the error"
     held = _noted(self)
     try:
         lost = _unheld_by_loss(self)
         if lost:
             if len(lost)>3: lost[3:] = ['…']
-            fix = 'reset_opt=True makes' if held.splitter else 'give'
-            raise ValueError(f'{", ".join(lost)} of the loss function would never train, as no optimizer holds it: '
-                f'{fix} an optimizer that holds it, or freeze it by requires_grad_(False)')
+            fix = 'pass reset_opt=True for' if held.splitter else 'use'
+            raise ValueError(f'{", ".join(lost)} of the loss function would never train: no optimizer holds it: '
+                f'{fix} an optimizer that holds it, or call requires_grad_(False) on it')
         held.check(self.model)
     except ValueError as e:
         if note: e.add_note(note)
@@ -264,5 +264,5 @@ def _check_held(self:Learner, note=None):
 # %% ../../nbs/loop/05_learner_opt.ipynb #458f8fc1
 @patch
 def warn_of_unheld(self:Learner):
-    "Warn of parameters that require gradients by now, and are in no group of the optimizer"
+    "Warn of parameters that require gradients, but are in no group of the optimizer"
     if self._opt is not None: _noted(self).check(self.model, in_fit=True)

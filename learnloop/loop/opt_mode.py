@@ -17,14 +17,14 @@ from .optimizer import held_params, opts
 # %% ../../nbs/loop/04_opt_mode.ipynb #81bfebfe
 def with_modes(
     opt # Torch optimizer, a dict of them by name, or None
-)->list: # Of torch optimizers
+)->list: # Torch optimizers
     "List the optimizers in `opt` that have `train()` and `eval()`"
     has = 'train','eval'
     return [o for o in opts(opt) if all(callable(getattr(o, k, None)) for k in has)]
 
 # %% ../../nbs/loop/04_opt_mode.ipynb #b1038f74
 class OptMode:
-    "The mode of the optimizers of a learner: `train` and `eval` switch it"
+    "The mode of a learner's optimizers, switched by `train` and `eval`"
     def __init__(self): self.is_train,self.live,self._versions = False,None,None
     def train(self,
         opt # As for `with_modes`
@@ -38,10 +38,10 @@ class OptMode:
         self.is_train,self.live = bool(with_modes(opt)),None
     def eval(self,
         opt, # As for `with_modes`
-        keep:bool=True # Keep a copy of the weights that are trained? They are to be trained further
+        keep:bool=True # Keep a copy of the training weights, to continue training?
     ):
         "Put the averaged weights into the model"
-        os = [o for o in with_modes(opt) if o.state]  # before the first step, there is nothing to average
+        os = [o for o in with_modes(opt) if o.state]  # before the first step, there is no average
         if self.is_train and os:
             self.live = [p.detach().clone() for p in held_params(opt)] if keep else None
             for o in os: o.eval()
@@ -51,18 +51,19 @@ class OptMode:
     def set_live(self,
         live:list # Tensors, in the order of parameters in the optimizers
     ):
-        "Take copies of `live` as the weights that are trained"
+        "Use copies of `live` as the training weights"
         self.live,self._versions = [v.detach().clone() for v in live],None
 
 # %% ../../nbs/loop/04_opt_mode.ipynb #7c817a32
 def check_momentum(
     learn, # A learner
-    hypers # Names of the hyper-parameters that are about to be set
+    hypers # Names of hyper-parameters about to be set
 ):
-    "Refuse a new momentum for an optimizer with modes, in the middle of its training"
+    "Raise an error for a new momentum of an optimizer with modes during training"
     modal = with_modes(learn._opt) if learn.inside('train') and {'mom','momentum','betas'} & {*hypers} else []
-    if modal: raise ValueError(f'the momentum of {type(modal[0]).__name__} must stay as it is while it trains, as its '
-        'averages are computed with it: set it before the fit, and schedule lr alone')
+    if modal: raise ValueError(f'the momentum of {type(modal[0]).__name__} must not change during training, because '
+        'its '
+        'averages depend on it: set it before the fit, and schedule only lr')
 
 # %% ../../nbs/loop/04_opt_mode.ipynb #a6e03590
 class OptModes(Callback):
@@ -73,11 +74,11 @@ class OptModes(Callback):
     def before_train(self): self.opt_mode.train(self.learn._opt)
     def before_validate(self): self.opt_mode.eval(self.learn._opt)
     def cleanup_validate(self):
-        if self.learn.inside('train'): self.opt_mode.train(self.learn._opt)  # the evaluation was in a fit's training
+        if self.learn.inside('train'): self.opt_mode.train(self.learn._opt)  # an evaluation within training
     def after_fit(self): self.opt_mode.eval(self.learn._opt, keep=False)
-    def cleanup_fit(self): self.opt_mode.eval(self.learn._opt)  # after an error; `resume` needs the weights that train
+    def cleanup_fit(self): self.opt_mode.eval(self.learn._opt)  # after an error; `resume` needs the training weights
     def opt_switched(self,
-        given # Names of the hyper-parameters that the switch named
+        given # Names of the hyper-parameters given to the switch
     ):
         "Switch the new optimizer to the mode of the fit"
         self.opt_mode = OptMode()
@@ -86,7 +87,7 @@ class OptModes(Callback):
 # %% ../../nbs/loop/04_opt_mode.ipynb #b1951418
 @patch
 def state_dict(self:OptModes)->dict: # Empty for most optimizers
-    "Return the mode of optimizers that have one, and the weights that are trained if the model has the averages"
+    "Return the mode of the optimizers, and the training weights if the model has the averages"
     res,mode = Callback.state_dict(self),self.opt_mode
     if not with_modes(self.learn and self.learn._opt): return res
     return res | dict(trains=mode.is_train) | (dict(live=mode.live) if mode.live is not None else {})
@@ -94,9 +95,9 @@ def state_dict(self:OptModes)->dict: # Empty for most optimizers
 # %% ../../nbs/loop/04_opt_mode.ipynb #11dc87fa
 @patch
 def load_state_dict(self:OptModes,
-    sd:dict # What `state_dict` returned
+    sd:dict # Return value of `state_dict`
 ):
-    "Switch the optimizers; their states, and the weights, are loaded after that"
+    "Switch the optimizers; their states and the weights are loaded afterwards"
     Callback.load_state_dict(self, sd)
     if 'trains' not in sd: return
     mode,opt = self.opt_mode,self.learn._opt
@@ -104,7 +105,7 @@ def load_state_dict(self:OptModes,
     if 'live' in sd: mode.set_live(sd['live'])
 
 # %% ../../nbs/loop/04_opt_mode.ipynb #92d231a6
-def _is_checkpoint(saved): return 'loop' in (saved or ())  # which has the state as it is, and says which that is
+def _is_checkpoint(saved): return 'loop' in (saved or ())  # a checkpoint has the current state, and says which it is
 
 @patch
 def before_save(self:OptModes):

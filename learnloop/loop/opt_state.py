@@ -1,4 +1,4 @@
-"""Snapshots of a learner's optimizer, to compare with and to restore
+"""Snapshots of a learner's optimizer, to compare and to restore
 
 Docs: https://learnloop.github.io/learnloop/loop/opt_state.html.md"""
 
@@ -14,10 +14,10 @@ from torch import Tensor
 from .optimizer import held_params, opts
 
 # %% ../../nbs/loop/04_opt_state.ipynb #b7e40006
-_made = 'opt_func','wd','_given_lr','_first_opt'  # how an optimizer is made
+_made = 'opt_func','wd','_given_lr','_first_opt'  # settings that create an optimizer
 
 def _copied(g):
-    "The group `g`, its settings, and those of them that are tensors, which are written in place"
+    "Return the group `g`, its settings, and its tensor settings, which are written in place"
     tensors = {k:v for k,v in g.items() if isinstance(v, Tensor)}
     return g,g | {k:v.clone() for k,v in tensors.items()} | dict(params=[*g['params']]),tensors
 
@@ -25,7 +25,7 @@ def _put_back(g, settings, tensors):
     g.clear()
     g.update(settings, params=[*settings['params']])
     for k,v in tensors.items():
-        v.detach().copy_(settings[k])  # a captured step reads this very tensor
+        v.detach().copy_(settings[k])  # a captured step reads this tensor
         g[k] = v
     return g
 
@@ -34,7 +34,7 @@ class OptState:
     "A snapshot of the optimizer of a learner"
     def __init__(self,
         learn, # The learner
-        whole:bool=True # Keep the optimizer and its state, too? Else `restore` makes a new one if it was replaced
+        whole:bool=True # Hold the optimizer and its state, too? Else `restore` recreates a replaced optimizer
     ):
         opt,self.learn,self.whole = learn._opt,learn,whole
         self.opts,self.held = opts(opt),held_params(opt)
@@ -46,16 +46,16 @@ class OptState:
         self._cbs = [(o, dict(vars(o))) for o in learn.cbs if o.opt_switched]
     @property
     def groups(self)->list:
-        "The settings of each group, as they were"
+        "The settings of each group at the time of the snapshot"
         return [{k:v for k,v in s.items() if k!='params'} for gs in self._groups for _,s,_ in gs]
     def changed(self)->bool:
-        "Whether the learner has another optimizer now, or one that holds other parameters"
+        "Return True if the learner has another optimizer, or its optimizer has other parameters"
         now = self.learn._opt
         return now is not None and (self.opts!=opts(now) or self.held.keys()!=held_params(now).keys())
     def restore(self,
-        frozen:bool=True # Freeze and unfreeze parameters as they were, too?
+        frozen:bool=True # Also restore which parameters are frozen?
     ):
-        "Put everything back"
+        "Restore the optimizer"
         learn,is_kept = self.learn,self.whole or self.opts==opts(self.learn._opt)
         for p,v in self.trains.items() if frozen else (): p.requires_grad_(v)
         if not self.whole and not self.changed(): return
@@ -89,7 +89,7 @@ def _put_states(self:OptState):
 def release_opt(
     learn # The learner
 ):
-    "Drop the references to the optimizer, which is about to be replaced; note how the first one was made"
+    "Drop references to the optimizer before it is replaced; record how the first one was created"
     if learn._first_opt is None: learn._first_opt = {k:getattr(learn, k) for k in _made}
     if learn.opt_at_start is None: return
     learn.opt_at_start = copy(learn.opt_at_start)  # another snapshot may refer to the original
@@ -98,8 +98,8 @@ def release_opt(
 # %% ../../nbs/loop/04_opt_state.ipynb #b7e40015
 def opt_for_resume(
     learn, # The learner
-    resume # As for `fit`
+    resume # As in `fit`
 ):
-    "Restore the optimizer of the start of the last fit, if that fit failed and `resume` continues it"
+    "Restore the first optimizer of the last fit, if that fit failed and `resume` continues it"
     start = learn.opt_at_start
     if resume is not None and start and learn.outcome.get('fit')=='failed' and start.changed(): start.restore()

@@ -1,4 +1,4 @@
-"""Real torch optimizers: groups of layers, fastai's hyper-parameters, no decay of norms and biases, freezing
+"""PyTorch optimizers: groups of layers, fastai's hyper-parameters, no decay of norms and biases, freezing
 
 Docs: https://learnloop.github.io/learnloop/loop/optimizer.html.md"""
 
@@ -32,33 +32,33 @@ def trainable_params(
 # %% ../../nbs/loop/03_optimizer.ipynb #e1f7c3d1
 def is_norm(
     module:nn.Module, # Any module
-)->bool: # True where its class, or a base class, is named like `LayerNorm`, `LlamaRMSNorm` or `BatchNorm2d`
-    "Tell whether `module` is a normalization layer"
+)->bool: # True if the name of its class, or of a base class, ends as in `LayerNorm`, `LlamaRMSNorm` or `BatchNorm2d`
+    "Return True if `module` is a normalization layer"
     return any(re.search(r'norm(\d+d)?$', c.__name__, re.I) for c in type(module).__mro__)
 
 # %% ../../nbs/loop/03_optimizer.ipynb #173ff490
 def norm_params(
     model:nn.Module, # Model to search
-)->set: # The parameters that belong to normalization layers themselves, not to their children
-    "Collect the parameters of normalization layers in `model`"
+)->set: # Parameters of the normalization layers themselves, not of their children
+    "Return the parameters of normalization layers in `model`"
     return {p for m in model.modules() if is_norm(m) for p in m.parameters(recurse=False)}
 
 # %% ../../nbs/loop/03_optimizer.ipynb #2e506800
 def no_decay_params(
     model:nn.Module, # Model to search
-)->set: # Parameters of norms, and each whose own name ends in `bias` or begins with `bias_`, as an LSTM's do
-    "Collect the parameters of `model` that weight decay leaves alone by default: norms and biases"
+)->set: # Parameters of norms, and those with a name that ends in `bias` or begins with `bias_`, as an LSTM's do
+    "Return the parameters of `model` that don't decay by default: norms and biases"
     leaf = [(n.rpartition('.')[2], p) for n,p in model.named_parameters()]
     return norm_params(model) | {p for n,p in leaf if n.endswith('bias') or n.startswith('bias_')}
 
 # %% ../../nbs/loop/03_optimizer.ipynb #c40397d1
 def why_shapeless(
     model:nn.Module # Model to search
-)->str: # '' if all parameters have one
-    "Tell which parameter of `model` has no shape yet, and what helps"
+)->str: # '' if all parameters have a shape
+    "Explain which parameter of `model` has no shape yet, and how to fix that"
     n = next((n for n,p in model.named_parameters() if nn.parameter.is_lazy(p)), None)
     if n is None: return ''
-    return (f'{n} has no shape yet, as the model was never called: run a batch through the model first, such as '
+    return (f'{n} has no shape yet, because the model was never called: run a batch through it first, as in '
         'learn.model(*learn.dls.one_batch()[:-1])')
 
 # %% ../../nbs/loop/03_optimizer.ipynb #51b6be71
@@ -73,7 +73,7 @@ def opts(
 def hyper_groups(
     opt, # Torch optimizer, or dict of them by name
 )->list: # Pairs: the index of a splitter group, and a torch group
-    "List the torch groups of `opt`, each with the index of its splitter group; a group made elsewhere is the next one"
+    "List the torch groups of `opt`, each with its splitter group; a group made elsewhere is the next one"
     gs = [g for o in opts(opt) for g in o.param_groups]
     idxs = accumulate(gs, lambda i,g: g.get('group', i+1), initial=-1)
     return list(zip(list(idxs)[1:], gs, strict=True))
@@ -88,7 +88,7 @@ def n_groups(
 # %% ../../nbs/loop/03_optimizer.ipynb #7a1c0f41
 def held_params(
     opt, # Torch optimizer, or dict of them by name
-)->dict: # The parameters in its groups, as keys in their order, each once
+)->dict: # The parameters in its groups, as keys, in order, without duplicates
     "Collect the parameters that `opt` holds"
     return dict.fromkeys(p for o in opts(opt) for g in o.param_groups for p in g['params'])
 
@@ -116,18 +116,18 @@ def _unknown_hyper(k, opt):
 
 # %% ../../nbs/loop/03_optimizer.ipynb #6e3f9a11
 def hyper_names(
-    names, # Of hyper-parameters, short or torch's own
-)->set: # Short names; the name itself where there is no short one
-    "Find the short names of `names`"
+    names, # Names of hyper-parameters, short or torch's own
+)->set: # Short names; a name without a short one stays
+    "Convert `names` to short names"
     return {s for k in names for s in [s for s,keys in HYPERS.items() if k in keys] or [k]}
 
 # %% ../../nbs/loop/03_optimizer.ipynb #05f7f80f
 def get_hypers(
     opt, # Torch optimizer, or dict of them by name
-)->list: # One dict for each splitter group, with those of `lr wd mom sqr_mom eps` that exist: floats, not views
-    "Read the hyper-parameters of `opt` under their short names"
+)->list: # One dict for each splitter group, with the existing ones of `lr wd mom sqr_mom eps` as floats
+    "Return the hyper-parameters of `opt` by short name"
     res = [{} for _ in range(n_groups(opt))]
-    for i,g in hyper_groups(opt):   # what decays comes before what doesn't, so the wd shown is the one in force
+    for i,g in hyper_groups(opt):   # the group with decay comes first, so `wd` is the decay in force
         for k,f in ((k, _find_hyper(g, k)) for k in HYPERS):
             if f and not isinstance(f[2], (tuple,list)): res[i].setdefault(k, float(f[2]))
     return res
@@ -136,8 +136,8 @@ def get_hypers(
 def get_hyper(
     opt, # Torch optimizer, or dict of them by name
     name:str, # One of `lr wd mom sqr_mom eps`, or torch's name
-)->list: # Its value in each splitter group, plain numbers; a group that has none is given another's
-    "Read one hyper-parameter of `opt`"
+)->list: # Its value in each splitter group, as plain numbers; a group without it gets the first one found
+    "Return one hyper-parameter of `opt`"
     res = {}
     for i,g in hyper_groups(opt):
         f = _find_hyper(g, name)
@@ -146,36 +146,36 @@ def get_hyper(
     return [res.get(i, next(iter(res.values()))) for i in range(n_groups(opt))]
 
 # %% ../../nbs/loop/03_optimizer.ipynb #926b7e2f
-_below = dict(lr=math.inf, weight_decay=math.inf, eps=math.inf, betas=1, momentum=1, alpha=1, rho=1)   # from 0 up
+_below = dict(lr=math.inf, weight_decay=math.inf, eps=math.inf, betas=1, momentum=1, alpha=1, rho=1)   # 0 ≤ value < this
 
 def _checked_value(k, key, v, old=0.):
-    "Check `v` as a value of `k`, torch's `key`, to replace `old`; return plain numbers"
+    "Check `v` as a new value of `k`, torch's `key`, that replaces `old`; return plain numbers"
     if isinstance(old, (tuple,list)):
         if not isinstance(v, (tuple,list)) or len(v)!=len(old):
-            raise ValueError(f"{k}={v!r}: must be a tuple of {len(old)} numbers, as {tuple(old)} is")
+            raise ValueError(f"{k}={v!r}: it must be a tuple of {len(old)} numbers, such as {tuple(old)}")
         return tuple(_checked_value(k, key, *o) for o in zip(v, old, strict=True))
     if v is None and old is None: return v   # Adafactor's eps[0]
     lo,hi = 0 if key in _below else -math.inf, _below.get(key, math.inf)
     x = v.item() if isinstance(v, Tensor) and v.numel()==1 else v
     if isinstance(x, bool) or not isinstance(x, Real) or not (math.isfinite(x) and lo<=x<hi):
         rule = ' from 0 to below 1' if hi==1 else ', 0 or more' if lo==0 else ''
-        raise ValueError(f"{k}={v!r}: must be a finite number{rule}; to keep the present value, leave it out")
+        raise ValueError(f"{k}={v!r}: it must be a finite number{rule}; to keep the current value, leave it out")
     return int(x) if isinstance(x, Integral) else float(x)
 
 # %% ../../nbs/loop/03_optimizer.ipynb #99b2ef06
 def spread_hyper(
-    name:str, # Of the hyper-parameter
+    name:str, # Name of the hyper-parameter
     val,      # A number, a list with one for each splitter group, or a `slice`
     n:int,    # Number of splitter groups
-    key:str|None=None, # Torch's name, where it is another
-    old=0.    # What it replaces: a tuple of numbers, as `betas` is, is one value
-)->list: # A plain number, or a tuple of them, for each splitter group
-    "List the values that `val` stands for, checked"
+    key:str|None=None, # Torch's name, if it differs
+    old=0.    # The value to replace; if it is a tuple, such as `betas`, a tuple is one value
+)->list: # A number, or a tuple of numbers, for each splitter group
+    "Return the checked value for each group"
     key = key or name
     if isinstance(val, slice):
         a,b = (o if o is None else _checked_value(name, key, o) for o in (val.start, val.stop))
         if b is None or val.step is not None or (a is not None and not (a>0 and b>0)):
-            raise ValueError(f"{name}={val}: must be slice(last), or slice(first, last) with both above 0")
+            raise ValueError(f"{name}={val}: it must be slice(last), or slice(first, last) with both above 0")
         val = [b/10 if a is None else a*(b/a)**(i/(n-1)) for i in range(n-1)] + [b]
     is_one = not isinstance(val, (tuple,list))
     if isinstance(old, (tuple,list)): is_one = is_one or not any(isinstance(o, (tuple,list)) for o in val)
@@ -186,10 +186,10 @@ def spread_hyper(
 # %% ../../nbs/loop/03_optimizer.ipynb #561a1427
 def split_decay(
     opt, # Torch optimizer, or dict of them by name
-    model:nn.Module, # Model that it trains: it knows norms and biases
-    saved=None, # Groups of a saved state: split what is split there; None for all groups that have weight decay now
+    model:nn.Module, # Model that it trains, to find norms and biases
+    saved=None, # Groups of a saved state: split the same ones; None for all groups that have weight decay now
 )->None:
-    "Split the groups of `opt`, once each and in place, in what decays and what doesn't"
+    "Split each group of `opt` in place, once, into parameters that decay and those that don't"
     there = {g.get('group') for g in saved or () if g.get('decay') is False}
     off = None
     for o in opts(opt):
@@ -205,26 +205,26 @@ def split_decay(
             elif no:
                 g['params'] = yes
                 res.append({**g, 'params':no, 'decay':False, 'weight_decay':0.})
-        o.param_groups[:] = res   # the same list: whoever holds it sees the split
+        o.param_groups[:] = res   # the same list, so that all its references see the split
 
 # %% ../../nbs/loop/03_optimizer.ipynb #469f08b2
 def _write_hyper(g, key, i, v, seen):
-    "Write `v` to `g[key]`, or to part `i` of it; `seen` says what each tensor was set to in this call"
+    "Write `v` to `g[key]`, or to part `i` of it; `seen` has the value of each tensor written in this call"
     old = g[key] if i is None else g[key][i]
     if isinstance(old, Tensor):
-        # in place: a compiled or captured step reads this very tensor
+        # write in place: a compiled or captured step reads this tensor
         if seen.setdefault(id(old), v)==v: return old.detach().fill_(v)
-        v = torch.full_like(old, v)   # torch's groups share the tensor it was given: those that differ need their own
+        v = torch.full_like(old, v)   # torch's groups share one tensor: a group with another value needs its own
     g[key] = v if i is None else (*g[key][:i], v, *g[key][i+1:])
 
 # %% ../../nbs/loop/03_optimizer.ipynb #b9195b75
 def set_hypers(
-    opt, # Torch optimizer, or dict of them by name, where a value goes to those that have such a hyper-parameter
-    model:nn.Module, # Model that `opt` trains: it knows norms and biases, which `wd` leaves alone
+    opt, # Torch optimizer, or dict of them by name; a value goes to each one that has the hyper-parameter
+    model:nn.Module, # Model that `opt` trains, to find norms and biases, which `wd` doesn't change
     /,
     **hypers, # `lr wd mom sqr_mom eps` or torch's names: a number, a list with one for each group, or a `slice`
 )->None:
-    "Set hyper-parameters of `opt`: all of them or, on an error, none"
+    "Set hyper-parameters of `opt`: all of them or, after an error, none"
     todo,n = [],n_groups(opt)
     for k,v in hypers.items():
         found = [(i, g, *f) for i,g in hyper_groups(opt) if (f := _find_hyper(g, k))]
@@ -240,18 +240,18 @@ def set_hypers(
     for o in todo: _write_hyper(*o, seen)
     if 'weight_decay' in on: split_decay(opt, model)
     if 'momentum' in on:
-        # RMSprop makes these buffers on its first step only, so momentum switched on later is a KeyError in torch
+        # RMSprop creates these buffers only in its first step: without them, later momentum is a KeyError in torch
         for st in (st for o in opts(opt) if isinstance(o, torch.optim.RMSprop) for st in o.state.values()):
             if 'momentum_buffer' not in st: st['momentum_buffer'] = torch.zeros_like(st['square_avg'])
 
 # %% ../../nbs/loop/03_optimizer.ipynb #8ec427a6
 def _params(o, what):
-    "List the parameters in `o`, or the lists of them; `what` names it in the error"
+    "List the parameters, or lists of them, in `o`; `what` names it in the error"
     if isinstance(o, Iterable) and not isinstance(o, (Tensor,str,set,frozenset)): return list(o)   # sets have no order
     raise TypeError(f"{what} is a {type(o).__name__}: a splitter returns a list of parameters, or a list of such lists")
 
 def _split(splitter, model):
-    "List the parameters of each group that `splitter` makes of `model`, checked"
+    "Return the checked parameters of each group that `splitter` makes of `model`"
     res,names,seen = _params(splitter(model), 'what the splitter returns'),{p:n for n,p in model.named_parameters()},{}
     if all(isinstance(o, Tensor) for o in res): res = [res]
     res = [_params(g, f'group {i} of the splitter') for i,g in enumerate(res)]
@@ -263,25 +263,25 @@ def _split(splitter, model):
         raise ValueError(f"parameter {name!r} is in groups {seen[p]} and {i} of the splitter: leave it in one of them")
     if not any(p.requires_grad for p in seen):
         raise ValueError(f"none of the {len(seen)} parameters that the splitter returns requires gradients: "
-            "call `requires_grad_(True)` on what is to train")
+            "call `requires_grad_(True)` on those to train")
     if not all(res): raise ValueError(f"group {res.index([])} of the splitter has no parameters: leave it out")
-    return [list(dict.fromkeys(g)) for g in res]   # a tied weight may come twice in one group
+    return [list(dict.fromkeys(g)) for g in res]   # a tied weight may appear twice in one group
 
 # %% ../../nbs/loop/03_optimizer.ipynb #2f90d245
 def is_opt(
     o # Any object
-)->bool: # A wrapper counts if it has `param_groups`; a class or an empty dict does not
+)->bool: # A wrapper with `param_groups` counts; a class or an empty dict doesn't
     "Whether `o` is a torch optimizer or a dict of them"
     return opts(o)!=[] and all(hasattr(p, 'param_groups') and not isinstance(p, type) for p in opts(o))
 
 def _takes_lr(f):
-    "Tell whether `f` can be called with `lr=`"
+    "Return True if `f` can be called with `lr=`"
     try: ps = inspect.signature(f).parameters.values()
-    except (TypeError,ValueError): return True   # no signature to read: `f` speaks for itself
+    except (TypeError,ValueError): return True   # no signature: assume so
     return any(p.name=='lr' or p.kind is p.VAR_KEYWORD for p in ps)
 
 def _build(opt_func, model, groups, lr, wd):
-    "Call `opt_func` on `groups`, then set `lr` and `wd` and switch decay off where it shouldn't be"
+    "Call `opt_func` on `groups`, then set `lr` and `wd`, and switch off decay of norms and biases"
     kw = {}
     if lr is not None:
         last = spread_hyper('lr', lr, len(groups))[-1]
@@ -289,29 +289,30 @@ def _build(opt_func, model, groups, lr, wd):
     try: opt = opt_func(groups, **kw)
     except Exception as e:
         with_lr = f' with lr={kw["lr"]}' if kw else ''
-        note_on(e, f'learnloop: while opt_func made the optimizer{with_lr}; opt_func={opt_func!r}')
+        note_on(e, f'learnloop: while opt_func created the optimizer{with_lr}; opt_func={opt_func!r}')
         if why := why_shapeless(model): note_on(e, f'learnloop: {why}')
         raise
-    if not is_opt(opt): raise TypeError(f"opt_func={opt_func!r} returned {opt!r}, no torch optimizer or dict of them")
+    if not is_opt(opt): raise TypeError(f"opt_func={opt_func!r} returned {opt!r}: it must return a torch optimizer or "
+        "a dict of them")
     gs,own = [g for _,g in hyper_groups(opt)],{}
-    for g in gs:   # a tensor that a partial holds is the user's: the next optimizer would find what is written to it
+    for g in gs:   # copy a tensor that a partial holds, or the next optimizer would start with the changed value
         if isinstance(v := g.get('lr'), Tensor): g['lr'] = own.setdefault(id(v), v.clone())
     if lr is not None and not any(_find_hyper(g, 'lr') for g in gs):
-        warnings.warn(f"lr={lr} is ignored, for {opt_func!r} makes an optimizer without lr: pass lr=None", stacklevel=3)
+        warnings.warn(f"lr={lr} is ignored: {opt_func!r} creates an optimizer without lr; pass lr=None", stacklevel=3)
         lr = None
     set_hypers(opt, model, **{k:v for k,v in dict(lr=lr, wd=wd).items() if v is not None})
     split_decay(opt, model)
-    # a run that switched decay on midway saved more groups than a fresh optimizer has, and torch would refuse them
+    # a run that switched decay on later saved more groups than a new optimizer has, which torch refuses
     def split_as_saved(o, state): split_decay(o, model, state['param_groups'])
-    for o in opts(opt):  # some wrappers are of torch's class, and never called its constructor
+    for o in opts(opt):  # some wrappers inherit from torch's class without calling its constructor
         if hasattr(o, '_optimizer_load_state_dict_pre_hooks'): o.register_load_state_dict_pre_hook(split_as_saved)
     return opt
 
 # %% ../../nbs/loop/03_optimizer.ipynb #7a1c0f49
 def default_lr(
     opt_func, # As for `make_opt`
-)->float|None: # None if the optimizer's own counts
-    "Tell which learning rate to give to `opt_func` if nobody names one"
+)->float|None: # None to use the optimizer's default
+    "Return the learning rate to pass to `opt_func` if the user gives none"
     f,named = (opt_func.func,opt_func.keywords) if isinstance(opt_func, partial) else (opt_func,{})
     if 'lr' in named or not callable(f) or not _takes_lr(f): return
     lr = inspect.signature(f).parameters.get('lr')
@@ -322,26 +323,26 @@ def default_lr(
 def _some(names): return ', '.join(names[:3]) + (', …' if len(names)>3 else '')
 
 def _warn_left_out(names, opt, model):
-    "Warn of the parameters `names` that train in no optimizer"
+    "Warn of the parameters `names` that no optimizer trains"
     if not names: return
     if held_params(opt).keys() & set(model.parameters()):
         what = f"{len(names)} parameters require gradients but are in no group, so they never train"
         fix  = 'add them to a group'
     else:
-        what = "the optimizer has none of the model's parameters, so they never train"
-        fix  = 'was it made for another model? Make it for this one'
+        what = "the optimizer holds none of the model's parameters, so they never train"
+        fix  = 'create the optimizer for this model'
     warnings.warn(f"{what}: {_some(names)}; {fix}, or freeze them with `requires_grad_(False)`", stacklevel=3)
 
 # %% ../../nbs/loop/03_optimizer.ipynb #a68003a2
 def make_opt(
-    opt_func, # Torch optimizer class, partial or function of groups; or an instance, or a dict of them, kept as it is
+    opt_func, # Torch optimizer class, partial or function of groups; or an instance, or a dict of them, used unchanged
     model:nn.Module, # Model to train
     splitter:Callable=trainable_params, # Function from `model` to parameters or to lists of them, earliest layers first
-    lr=None, # Learning rate, as in `set_hypers`; None for the optimizer's own
-    wd=None, # Weight decay, as in `set_hypers`; None for the optimizer's own
-    wd_bn_bias:bool=False, # Decay norms and biases too? No: a scale near zero or a small bias is no simpler model
+    lr=None, # Learning rate, as in `set_hypers`; None for the optimizer's default
+    wd=None, # Weight decay, as in `set_hypers`; None for the optimizer's default
+    wd_bn_bias:bool=False, # Decay norms and biases, too? By default no: their size needs no limit
 ): # The torch optimizer, or the dict of them
-    "Make the torch optimizer that trains `model`"
+    "Create the torch optimizer that trains `model`"
     if is_opt(opt_func): opt = opt_func
     elif callable(opt_func):
         decay = dict(decay=True) if wd_bn_bias else {}
@@ -353,8 +354,8 @@ def make_opt(
         fix = f"; did you mean torch.optim.{known[near[0]]}?" if near else ''
         what = repr(opt_func)
         if isinstance(opt_func, list|tuple):
-            what,fix = f"[{', '.join(type(o).__name__ for o in opt_func)}]",'; several have names: dict(body=…, head=…)'
-        raise TypeError(f"opt_func={what} is no optimizer: pass a torch optimizer class, a partial of one, "
+            what,fix = f"[{', '.join(type(o).__name__ for o in opt_func)}]",'; name several: dict(body=…, head=…)'
+        raise TypeError(f"opt_func={what} is not an optimizer: pass a torch optimizer class, a partial of one, "
             f"a function of parameter groups, an instance, or a dict of instances{fix}")
     held = held_params(opt)
     _warn_left_out([n for n,p in model.named_parameters() if p.requires_grad and p not in held], opt, model)
@@ -362,11 +363,11 @@ def make_opt(
 
 # %% ../../nbs/loop/03_optimizer.ipynb #7a1c0f43
 class HeldParams:
-    "What `opt` holds of the parameters of `model`, noted when it is made: `check` refuses what came or went since"
+    "Records which parameters of `model` the optimizer `opt` holds; `check` raises an error after changes"
     def __init__(self,
         opt, # Torch optimizer, or dict of them by name
         model:nn.Module, # Model that it trains
-        splitter:Callable|None=None # What its groups were made by; None if it was given as it is
+        splitter:Callable|None=None # Splitter of its groups; None for an instance
     ):
         held,self.opts,self.splitter,self.own_lr,self.made_by = held_params(opt),opts(opt),splitter,None,None
         self.names = {p:n for n,p in model.named_parameters()}
@@ -374,22 +375,22 @@ class HeldParams:
         self.warned = {p for p in self.names if p.requires_grad and p not in held}
 
     def _expected(self, model):
-        "The parameters of `model` that the optimizers should hold"
+        "Return the parameters of `model` that the optimizers should hold"
         if self.splitter is None: return list(model.parameters())
         gs = _params(self.splitter(model), 'what the splitter returns')
         gs = [[g] if isinstance(g, Tensor) else _params(g, f'group {i} of the splitter') for i,g in enumerate(gs)]
         return [p for g in gs for p in g]
 
     def check(self,
-        model:nn.Module, # Model that is to be trained now
-        in_fit:bool=False # Is a fit on its way? Then what nobody holds is warned of, once
+        model:nn.Module, # Model to train now
+        in_fit:bool=False # Is a fit running? Then warn, once, instead of raising an error
     ):
-        "Refuse a `model` with parameters that the optimizers should hold and don't, by name"
+        "Raise an error for parameters of `model` that the optimizers should hold but don't"
         now,given,came = {p:n for n,p in model.named_parameters()},self.splitter is None,[]
         opt  = dict(enumerate(self.opts))
         held = held_params(opt)
         left = [p for p in now if p.requires_grad and p not in held and p not in self.warned]
-        # the splitter is asked if there is something new: it knows nothing of a wrapper, such as that of torch.compile
+        # call the splitter only for new parameters: it may not work on a wrapper, such as torch.compile's
         if not in_fit and (given or left or any(p not in held and p not in self.names for p in now)):
             came = [now.get(p, f'one of shape {tuple(p.shape)}') for p in self._expected(model)
                 if p not in held and p not in self.left and (p.requires_grad or not given)]
@@ -401,50 +402,50 @@ class HeldParams:
 # %% ../../nbs/loop/03_optimizer.ipynb #84460260
 def _why_stale(came, gone, given):
     why = []
-    how = 'given' if given else 'made'
-    if came: why.append(f"{_some(came)} came since the optimizer was {how}, which doesn't hold them, so they would "
+    how = 'passed' if given else 'created'
+    if came: why.append(f"{_some(came)} came after the optimizer was {how}, which doesn't hold them, so they would "
         'never train (was a layer replaced, added or unfrozen?)')
-    if gone: why.append(f'the optimizer holds {_some(gone)}, gone from the model')
-    fix = 'reset_opt=True makes a new one'
-    if given: fix = 'give one made for it now, learn.opt_func = SGD(learn.model.parameters(), …), with reset_opt=True'
+    if gone: why.append(f'the optimizer holds {_some(gone)}, which the model no longer has')
+    fix = 'pass reset_opt=True to create a new one'
+    if given: fix = 'create one for this model, learn.opt_func = SGD(learn.model.parameters(), …), with reset_opt=True'
     return f"{'; '.join(why)}: {fix}"
 
 # %% ../../nbs/loop/03_optimizer.ipynb #0ec3416f
 def opt_recipe(
     opt # A torch optimizer
 )->dict: # `cls`, as `module:name`, and `defaults`: numbers, tuples of numbers, flags
-    "Note what another optimizer like `opt` can be made by, as plain data"
+    "Describe how to create an optimizer like `opt`, as plain data"
     def _plain(v): return v.item() if isinstance(v, Tensor) and v.numel()==1 else v
     def _is_plain(v): return v is None or type(v) in (bool,int,float,str)
     vals = {k:_plain(v) for k,v in getattr(opt, 'defaults', {}).items()}
-    if not vals.get('differentiable'): vals.pop('differentiable', None)  # torch adds it when a state is loaded
+    if not vals.get('differentiable'): vals.pop('differentiable', None)  # torch adds it when it loads a state
     keep = {k:v for k,v in vals.items() if _is_plain(v) or type(v) is tuple and all(map(_is_plain, v))}
     return dict(cls=f'{type(opt).__module__}:{type(opt).__qualname__}', defaults=keep)
 
 # %% ../../nbs/loop/03_optimizer.ipynb #7fa1a304
 def remake_func(
-    recipe:dict # As `opt_recipe` makes it
+    recipe:dict # Return value of `opt_recipe`
 )->partial: # Function of groups
-    "Find what makes an optimizer as in `recipe`"
+    "Return a function that creates an optimizer as in `recipe`"
     path = recipe['cls']
     module,_,name = path.partition(':')
     try: cls = reduce(getattr, name.split('.'), sys.modules[module])
     except (KeyError,AttributeError): cls = None
-    if cls is None: raise ValueError(f'{path} is in no module that was imported')
+    if cls is None: raise ValueError(f'{path} is not in any imported module: import its module first')
     if not (isinstance(cls, type) and issubclass(cls, torch.optim.Optimizer)):
-        raise ValueError(f'{path} is no torch optimizer')
+        raise ValueError(f'{path} is not a torch optimizer class')
     takes = inspect.signature(cls).parameters
     return partial(cls, **{k:v for k,v in recipe['defaults'].items() if k in takes})
 
 # %% ../../nbs/loop/03_optimizer.ipynb #649ec52e
 def freeze_to(
     opt, # Torch optimizer, or dict of them by name
-    n:int, # First splitter group to train, from 0; a negative one counts from the end, so -1 trains the last group only
-    keep=(), # Parameters that train in frozen groups too, such as `norm_params(model)`
-)->int: # The first group that trains, counted from 0
+    n:int, # First splitter group to train, from 0; a negative one counts from the end: -1 trains only the last group
+    keep=(), # Parameters that stay trainable in frozen groups, such as `norm_params(model)`
+)->int: # Index of the first group that trains
     "Freeze the splitter groups of `opt` before `n`, and train the others"
     m = n_groups(opt)
-    # with one group -1 is group 0: it would freeze nothing, without a word
+    # with one group, -1 is group 0 and would silently freeze nothing
     if isinstance(n, bool) or not isinstance(n, Integral) or not -m<=n<m or (m==1 and n):
         lo,fix = (-m,'') if m>1 else (0,'; pass a splitter that returns several lists of parameters')
         raise ValueError(f"freeze_to({n!r}): n must be an integer from {lo} to {m-1}, for {m} parameter group(s){fix}")
@@ -468,7 +469,7 @@ def step(
 def zero_grad(
     opt, # Torch optimizer, or dict of them by name
 )->None:
-    "Drop the gradients of all parameters of `opt` to None"
+    "Set the gradients of all parameters of `opt` to None"
     for o in opts(opt):
         if getattr(o.zero_grad, '__func__', None) is not torch.optim.Optimizer.zero_grad: o.zero_grad()
         else:

@@ -1,4 +1,4 @@
-"""A place, a pass through the data, and the plain engine: what the loop needs to begin anywhere
+"""A place in a fit, a pass through the data, and the plain engine: what the loop needs to begin anywhere
 
 Docs: https://learnloop.github.io/learnloop/loop/place.html.md"""
 
@@ -16,28 +16,28 @@ from .flow import CancelException
 
 # %% ../../nbs/loop/04_place.ipynb #4b0940fe
 class Place(namedtuple('Place', 'epoch next batch', defaults=['epoch', 0])):
-    "Where a fit is: the number of the epoch, what is next in it, and how many of its batches are done"
+    "Where a fit is: the epoch's number, what comes next in it, and how many batches are done"
     __slots__ = ()
 
 # %% ../../nbs/loop/04_place.ipynb #ce0d0962
 class Pass:
     "A pass through the batches of `dl`"
     def __init__(self,
-        learn, # The learner that takes them
+        learn, # The learner that takes the batches
         dl     # Loader: any iterable of batches
     ):
         self.learn,self.dl,self.batches,self.teller = learn,dl,None,find_source(dl)
-        self.n_taken,self.n_done,self.is_over,self.at_exit = 0,0,False,[]  # functions that are called at the end
-        self.begin = batches_of # Called with the loader for an iterator: another engine may begin elsewhere
-        self.kept = None        # What the engine that resumes notes of it
-        # `n_taken` when it was last between batches, and when callbacks had heard of that
+        self.n_taken,self.n_done,self.is_over,self.at_exit = 0,0,False,[]  # functions to call at the end
+        self.begin = batches_of # Called with the loader, returns an iterator: another engine may begin elsewhere
+        self.kept = None        # Data of the engine that resumes
+        # `n_taken` at the last place between batches, and when callbacks last heard `between_batches`
         self.rested_at = self.heard_at = None
     at_rest = property(lambda self: self.rested_at==self.n_taken and self.learn.batch is None and not self.is_over,
-        doc='Is it between two batches?')
+        doc='Whether it is between two batches')
     def __getstate__(self):  # iterators can't be copied
         return vars(self) | dict(batches=None, at_exit=[], begin=batches_of, kept=None)
     def close(self):
-        "Hold neither the loader nor what is taken from it"
+        "Release the loader and all that was taken from it"
         self.dl = self.batches = self.teller = self.kept = None
         self.begin = batches_of
     def __enter__(self):
@@ -55,30 +55,30 @@ class Pass:
         return b
     def __exit__(self, kind, e, tb):
         self.learn.drop_batch()
-        # workers, too; after an error, when all is saved
+        # frees workers, too; after an error, only once all is saved
         if e is None or isinstance(e, CancelException): self.batches = self.kept = None
         while self.at_exit: self.at_exit.pop()()
 
 # %% ../../nbs/loop/04_place.ipynb #f6dc7cac
-# The fields of a pass, as they are before the first: an evaluation pushes its own, and pops them when it is over
+# Initial fields of a pass
 PASS_FIELDS = dict(dl=None, n_iter=None, iter=0, data_pass=None, open_turn=None, outcome={},
     batch=None, source=None, xb=None, yb=None, bs=0, n_items=0, pred=None, loss=None, loss_grad=None, loss_parts={},
-    part=None,         # Which items of the batch a turn is computed with, as a slice; None for all
-    outer_phases=None, # Phases that were open when the outermost evaluation began; None while none runs
-    _eval_cbs=(),      # Callbacks of the evaluation: one inside it goes without them
-    _muted=(),         # Callbacks that hear none of the evaluation's events
-    _denominator=(None, None), # A loss, and what it is a mean of
-    _loss_call=None,   # What `get_preds` calls in place of `loss_func`
-    _own_engines=(), engine_stack=None, # Engines of the evaluation, and all that there are
+    part=None,         # Slice of the batch that the current turn uses; None for all
+    outer_phases=None, # Phases open when the outermost evaluation began; None outside evaluations
+    _eval_cbs=(),      # Callbacks of the evaluation: a nested one doesn't use them
+    _muted=(),         # Callbacks that are muted in the evaluation
+    _denominator=(None, None), # A loss, and what it is averaged over
+    _loss_call=None,   # Replaces `loss_func` in `get_preds`
+    _own_engines=(), engine_stack=None, # Engines of the evaluation, and the stack of all engines
     _dev=None, _batch_args=(None, (), None, None)) # Where batches go, and what the loaders say of them: `BATCH_ARGS`
 
 # %% ../../nbs/loop/04_place.ipynb #c0de4002
 class Plain(Engine):
-    "The innermost engine: what happens where no other one does something else"
+    "The innermost engine, for everything that no other engine handles"
     level,around = inf,'step'
     def start(self, learn, inner):
         if learn.keeper is None and (learn.fit_args.resume is not None or learn.fit_args.keep_failed):
-            raise ValueError('resume and keep_failed need an engine that keeps fits, and learn.engines has none')
+            raise ValueError('resume and keep_failed need an engine that saves fits, and learn.engines has none')
         return Place(learn.epoch)
     def batches(self, learn, p, inner):
         if learn.training: set_epoch(p.dl, learn.count.epochs)

@@ -1,4 +1,4 @@
-"""Predictions for a data set, for batches or for one item, decoded by what the loss function knows
+"""Predictions for a data set, for batches or for one item, decoded to match the loss function
 
 Docs: https://learnloop.github.io/learnloop/loop/predict.html.md"""
 
@@ -34,13 +34,13 @@ class GatherPredsCallback(Callback):
     @checked_args
     def __init__(self,
         with_input:bool=False, # Inputs, too?
-        with_loss:bool=False,  # The loss of each item, too? Needs an unreduced loss: see `loss_not_reduced`
+        with_loss:bool=False,  # The loss of each item, too? See `loss_not_reduced`
         save_preds=None,       # Folder to write each batch's predictions to, as `0.pt`, `1.pt`, …
         save_targs=None,       # Folder to write each batch's targets to, likewise
-        with_preds:bool=True,  # Keep predictions? Without, there is room for any number if they are saved
+        with_preds:bool=True,  # Keep predictions in memory? False needs no memory for saved ones
         with_targs:bool=True,  # Keep targets?
-        concat_dim:int=0,      # Dimension along which batches are put together
-        pickle_protocol:int=2  # Of the files that are written
+        concat_dim:int=0,      # Dimension along which batches are concatenated
+        pickle_protocol:int=2  # Pickle protocol of the files
     ):
         self.with_input,self.with_loss,self.with_preds,self.with_targs = with_input,with_loss,with_preds,with_targs
         self.save_preds,self.save_targs = (Path(o) if o is not None else None for o in (save_preds, save_targs))
@@ -48,8 +48,8 @@ class GatherPredsCallback(Callback):
         self._saves = save_preds is not None or save_targs is not None
         self._start()
 
-    def all_tensors(self)->list: # In the order that `get_preds` returns; None for what was not kept
-        "Return inputs (if wanted), predictions, targets, losses (if wanted)"
+    def all_tensors(self)->list: # In the order of `get_preds`; None for anything not kept
+        "Return inputs (if requested), predictions, targets, losses (if requested)"
         res = [self.preds, self.targets]
         if self.with_input: res.insert(0, self.inputs)
         if self.with_loss: res.append(self.losses)
@@ -61,7 +61,7 @@ def before_validate(self:GatherPredsCallback):
     learn,around = self.learn,{o.name for o in self.learn.open[:-1]}
     is_inner = 'validate' in around or 'fit' in around and ('evaluate' in around or learn.predicting)
     if is_inner and self not in learn._eval_cbs:
-        self.run = False  # this is an evaluation inside its own, or inside a fit: `run` is restored after it
+        self.run = False  # an evaluation inside this one, or inside a fit: `run` is restored after it
         return
     self._start()
     if learn.team.world>1 and not getattr(learn.dl, 'is_one_item', False): self._parts = []
@@ -70,8 +70,8 @@ def before_validate(self:GatherPredsCallback):
 @patch
 def _start(self:GatherPredsCallback):
     self.inputs,self.preds,self.targets,self.losses = [],[],[],[]
-    self._like = None  # A part, as the model made it
-    self._parts = None # Where other processes have parts: the number of each batch, and what is to be put together
+    self._like = None  # A part, in the model's containers
+    self._parts = None # With several processes: the index of each batch, and its part
 
 @patch
 def _make_folders(self:GatherPredsCallback):
@@ -80,7 +80,7 @@ def _make_folders(self:GatherPredsCallback):
 
 # %% ../../nbs/loop/06_predict.ipynb #c0ae0044
 def _wanted(pred, model):
-    "`pred` without what a model of Hugging Face declares to be of no use in inference, such as its cache"
+    "Return `pred` without entries, such as a cache, that a Hugging Face model declares useless in inference"
     ignored = getattr(getattr(model, 'config', None), 'keys_to_ignore_at_inference', None) or ()
     if not isinstance(pred, Mapping) or not any(k in pred for k in ignored): return pred
     return type(pred)(**{k:v for k,v in pred.items() if k not in ignored})
@@ -92,7 +92,7 @@ def before_batch(self:GatherPredsCallback):
 @patch
 def after_batch(self:GatherPredsCallback):
     learn = self.learn
-    if learn.pred is None: return  # skipped before it had a prediction
+    if learn.pred is None: return  # skipped before the prediction
     if self._parts is not None: return self._keep_part()
     if self.with_input: self.inputs.append(self._input)
     preds,targs = to_detach(_wanted(learn.pred, learn.model)),to_detach(learn.yb)
@@ -123,7 +123,7 @@ def _save(self:GatherPredsCallback, i, preds, targs):
 
 # %% ../../nbs/loop/06_predict.ipynb #c0ae0043
 def _bare(o):
-    "`o` in containers that processes can hand on"
+    "Return `o` in plain containers that processes can exchange"
     vals = batch_parts(o)
     if vals is None: return o
     vals = [*map(_bare, vals)]
@@ -131,7 +131,7 @@ def _bare(o):
     return vals if type(o) is list else tuple(vals)
 
 def _rewrap(like, o):
-    "`o` in containers of the kind that `like` has"
+    "Return `o` in containers of the same types as `like`"
     vals,has = batch_parts(o),batch_parts(like)
     if vals is None or has is None: return o
     return batch_like(like, [_rewrap(a, b) for a,b in zip(has, vals, strict=True)])
@@ -140,7 +140,7 @@ def _rewrap(like, o):
 @patch
 def _keep_part(self:GatherPredsCallback):
     learn,part = self.learn,{}
-    if not learn.bs: return  # it only goes along with the others, whose items these are
+    if not learn.bs: return  # an empty share
     if self.with_input: part['inputs'] = self._input
     if self.with_preds or self.save_preds is not None: part['preds'] = to_detach(_wanted(learn.pred, learn.model))
     if self.with_targs or self.save_targs is not None: part['targets'] = to_detach(learn.yb)
@@ -174,36 +174,36 @@ def _save_all(self:GatherPredsCallback, batches):
 @patch
 @contextmanager
 def loss_not_reduced(self:Learner):
-    "Have `loss_func` return the loss of each item, inside a `with` block"
+    "Make `loss_func` return the loss of each item inside a `with` block"
     if self.loss_func is None: raise ValueError('loss_not_reduced: the learner has no loss_func')
     each = EachItem(self.loss_func, element_weights(self.loss_func))
-    f = each if each.reduced is None else each.reduced  # as in fastai, who holds the loss function reads 'none', too
+    f = each if each.reduced is None else each.reduced  # as in fastai, `loss_func.reduction` is 'none', too
     with replaced(self, 'loss_func', each), replaced(f, 'reduction', 'none'): yield self
 
 # %% ../../nbs/loop/06_predict.ipynb #ff3233d3
 class _QuickPass(Engine):
-    "Takes a pass through the model, without events that no callback hears"
+    "Runs a pass through the model without events, if no callback would hear them"
     level,takes = 40,'pass'
     def __init__(self, cb): self.cb = cb
     def take(self, learn, what, inner): return _predict_all(learn, self.cb, learn.data_pass) or inner(learn, what)
 
 def _with_targets(f, pred, *yb):
-    "The loss by `f`; None without targets"
+    "Return the loss by `f`; None without targets"
     return f(pred, *yb) if yb else None
 
 @patch
 @checked_args(to=[GatherPredsCallback.__init__])
 def get_preds(self:Learner,
-    ds_idx=1,  # Which of `dls`, by index or name
+    ds_idx=1,  # Loader in `dls`, by index or name
     dl=None,   # Any other loader
     with_input:bool=False,   # Return inputs, first?
-    # Return decisions, after the targets? The loss function's `decodes` makes them of predictions, if it has one;
-    # else `decode_preds` goes by torch's losses, and by targets that are classes
+    # Return decisions, after the targets? Made by the loss function's `decodes`, if it has one;
+    # else by `decode_preds`, which knows torch's losses, and targets that are classes
     with_decoded:bool=False,
     with_loss:bool=False,    # Return the loss of each item, last? See `loss_not_reduced`
     act=None,  # Applied to predictions; None for the loss function's `activation`, if it has one
-    inner:bool=False,        # Skip the `evaluate` phase: for callbacks that are in a `validate` of their own
-    reorder:bool=True,       # In the data set's order?
+    inner:bool=False,        # Skip the `evaluate` phase? For callbacks that already opened a `validate` phase
+    reorder:bool=True,       # Return them in the data set's order?
     cbs=None,  # Callbacks for this evaluation only
     **kwargs   # To `GatherPredsCallback`
 )->tuple: # inputs?, predictions, targets, decoded?, losses?
@@ -212,7 +212,7 @@ def get_preds(self:Learner,
     cb = GatherPredsCallback(with_input=with_input, with_loss=with_loss, **kwargs)
     if _is_taken(self, cb.name, cbs): cb.name = f'gather_{id(cb)}'
     if with_loss and f is None: raise ValueError('get_preds(with_loss=True): the learner has no loss_func')
-    muted = [o for o in self.cbs if o.remove_on_fetch]  # trackers and recorders: nothing is measured here
+    muted = [o for o in self.cbs if o.remove_on_fetch]  # trackers and recorders, since nothing is measured
     self.evaluate_on(in_order(dl) if reorder else dl, [cb, *cbs], inner, muted,
         engines=[] if with_loss else [_QuickPass(cb)],
         _loss_call=partial(_with_targets, EachItem(f, element_weights(f)) if with_loss else f))
@@ -229,7 +229,7 @@ def get_preds(self:Learner,
 
 # %% ../../nbs/loop/06_predict.ipynb #13cdc10b
 class _Item(list):
-    "A loader of the batch `b`, which is all input"
+    "A loader of one batch `b`, all of it input"
     is_one_item = True
     def __init__(self, b):
         super().__init__([b])
@@ -243,10 +243,10 @@ def _first(o):
 @patch
 @checked_args
 def predict(self:Learner,
-    item,     # An item as the training set has it; without its target: an input, a tuple of several inputs, or a dict
+    item,     # An item of the training set; or without its target: an input, a tuple of several inputs, or a dict
     act=None, # Applied to the prediction; None for the loss function's `activation`, if it has one
     with_input:bool=False # Return the input, first?
-)->tuple: # The input, if wanted, the decoded prediction, and the prediction, all of one item
+)->tuple: # The input, if requested, the decoded prediction, and the prediction, all of one item
     "Predict one `item`, decoded as `get_preds` does"
     b = _batch_of_one(self, item)
     with self.team.aside():
@@ -255,7 +255,7 @@ def predict(self:Learner,
 
 # %% ../../nbs/loop/06_predict.ipynb #5a7c3e03
 def _kind(o):
-    "Number of dimensions of each element of `o`, nested as in `o`; None where it is unknown"
+    "Return the number of dimensions of each element of `o`, nested as in `o`; None where unknown"
     if hasattr(o, 'ndim'): return o.ndim
     if isinstance(o, Real): return 0
     if isinstance(o, Mapping): return {k:_kind(v) for k,v in o.items()}
@@ -266,12 +266,12 @@ def _kind(o):
     return None if vals is None else [*map(_kind, vals)]
 
 def _of_item(kind):
-    "The kind of an item in a batch of `kind`"
+    "Return the kind of an item in a batch of `kind`"
     if isinstance(kind, dict): return {k:_of_item(v) for k,v in kind.items()}
     return [*map(_of_item, kind)] if isinstance(kind, list) else kind and kind-1
 
 def _item_kind(dl, split):
-    "The kind of an item of the loader `dl`, and a target; None for each that can't be had without losing data"
+    "Return the kind of an item of `dl`, and a target; None for each that can't be read without losing data"
     is_torchs = isinstance(dl, DataLoader)
     is_map = is_torchs and not isinstance(dl.dataset, IterableDataset)
     src = dl.dataset if is_torchs else dl
@@ -285,13 +285,13 @@ def _item_kind(dl, split):
 
 # %% ../../nbs/loop/06_predict.ipynb #5a7c3e12
 def _describe_targets(yb):
-    "One target with the dimensions and the type of those in `yb`, for `decode_preds`; None if they aren't one tensor"
+    "Return one target like those in `yb`, for `decode_preds`; None if they aren't one tensor"
     is_one = len(yb)==1 and isinstance(yb[0], torch.Tensor)
     return yb[0].new_empty((1, *yb[0].shape[1:]), device='cpu') if is_one else None
 
 # %% ../../nbs/loop/06_predict.ipynb #5a7c3e06
 def _find_mismatch(o, like):
-    "What in `o` has another number of dimensions than `like` says, and that number; None if there is nothing"
+    "Return the part of `o` that has another number of dimensions than in `like`, and that number; None if all match"
     kind = _kind(o)
     if isinstance(kind, int) and isinstance(like, int): return None if kind==like else (o, like)
     if isinstance(kind, dict) and isinstance(like, dict): pairs = [(o[k], like[k]) for k in kind if k in like]
@@ -301,18 +301,18 @@ def _find_mismatch(o, like):
 
 
 # %% ../../nbs/loop/06_predict.ipynb #5a7c3e04
-Learner._known_kind = None,None,None  # A loader, the kind of its items, and what their targets are like
+Learner._known_kind = None,None,None  # A loader, the kind of its items, and an example of its targets
 
 def _training_kind(learn, dl):
     if learn._known_kind[0] is not dl:
         def _split(b): return split_batch(b, *batch_args(learn.dls))[1]
         learn._known_kind = dl,None,None
-        # a fit reports faults of the data
+        # a fit reports errors in the data
         with suppress(Exception): learn._known_kind = dl,*_item_kind(dl, _split)
     return learn._known_kind[1]
 
 def _as_item(item, like, n_inp):
-    "`item` as `collate_fn` takes it, and whether it has its target; `like` is the kind of an item of the training set"
+    "Return `item` for `collate_fn`, and whether it includes its target; `like` is the kind of a training item"
     if isinstance(like, list) and like:
         n_inp,of = n_inp or max(len(like)-1, 1),type(like[0])
         is_whole = isinstance(item, tuple|list) and len(item)==len(like) and of is type(_kind(item[0]))
@@ -331,23 +331,23 @@ def _check_item(x, like):
     odd = _find_mismatch(x, like)
     if odd is None: return
     what,n = odd
-    fix = 'it looks like a batch: use learn.get_preds(dl=[batch])' if _kind(what)>n else 'give an item like those'
-    raise ValueError(f'learn.predict takes one item: {describe(what)} is {_kind(what)}-dimensional, and '
-        f'{n}-dimensional in an item of the training set; {fix}')
+    fix = 'it looks like a batch: use learn.get_preds(dl=[batch])' if _kind(what)>n else 'pass an item like those'
+    raise ValueError(f'learn.predict takes one item: {describe(what)} is {_kind(what)}-dimensional, but '
+        f'{n}-dimensional in the training set; {fix}')
 
 # %% ../../nbs/loop/06_predict.ipynb #5a7c3e05
 def _batch_of_one(learn, item):
-    "The inputs of a batch that has `item` alone: a tuple, or a dict"
+    "Return the inputs of a batch of only `item`: a tuple, or a dict"
     dls,dl = learn.dls,learn.dls.train
     dl = leaves(getattr(dls, 'valid', None) if dl is None else dl)[0]
     n_inp,*more = batch_args(dls)
     x,is_whole = _as_item(item, _training_kind(learn, dl), n_inp)
     collate = getattr(dl, 'collate_fn', None)
-    if collate is None or getattr(dl, 'batch_sampler', dl) is None: collate = default_collate  # else it converts only
+    if collate is None or getattr(dl, 'batch_sampler', dl) is None: collate = default_collate  # else it only converts
     try: b = collate([x])
     except Exception as e:
         if not is_whole: e.add_note('learnloop: in learn.predict, collate_fn of the training loader got an item '
-            'without its target; give the item with its target, as in learn.predict(ds[0])')
+            'without its target: pass the item with its target, as in learn.predict(ds[0])')
         raise
     if isinstance(b, Mapping): return b
     if is_whole: return split_batch(b, n_inp, *more)[0]
@@ -355,14 +355,14 @@ def _batch_of_one(learn, item):
 
 # %% ../../nbs/loop/06_predict.ipynb #6ee6e1f6
 class FetchPredsCallback(Callback):
-    "Fetch predictions in each epoch, after validation"
+    "Get predictions in each epoch, after validation"
     remove_on_fetch = rank_invariant = True
     def __init__(self,
-        ds_idx=1,  # Which of `dls`, by index or name
+        ds_idx=1,  # Loader in `dls`, by index or name
         dl=None,   # Any other loader
         with_input:bool=False,   # Inputs, too?
         with_decoded:bool=False, # Decoded predictions, too?
-        cbs=None,  # Callbacks to do without meanwhile, besides those with `remove_on_fetch`
+        cbs=None,  # Callbacks to remove meanwhile, besides those with `remove_on_fetch`
         reorder:bool=True # In the data set's order?
     ):
         self.ds_idx,self.dl_,self.cbs_,self.preds = ds_idx,dl,as_list(cbs),None
@@ -374,7 +374,7 @@ class FetchPredsCallback(Callback):
 
 # %% ../../nbs/loop/06_predict.ipynb #c12a0001
 def _is_taken(learn, name, cbs):
-    "Is `name` that of one of `cbs`, or of something that is here to stay? Callbacks of the evaluation around aren't"
+    "Whether `name` is used by one of `cbs` or by the learner; callbacks of an outer evaluation don't count"
     if any(o.name==name for o in cbs): return True
     return hasattr(learn, name) and not any(getattr(learn, name) is o for o in learn._eval_cbs)
 
@@ -383,7 +383,7 @@ _LOOP_METHODS = ('one_batch', '_do_one_batch', 'valid_batch', 'calc_loss', 'forw
     'drop_batch', 'with_events', '__call__')
 
 def _only_gathers(learn, cb):
-    "Does nobody but `cb` hear anything of a batch, but for those that only look when it is over?"
+    "Whether no callback except `cb` handles events of a batch, apart from read-only ones in `after_batch`"
     if any(getattr(type(learn), k) is not getattr(Learner, k) or k in vars(learn) for k in _LOOP_METHODS): return False
     if learn.engine_stack.is_around(('fetch', 'batch'), but=[learn.team]): return False
     for e in (*learn.phases['fetch'].events, *learn.phases['batch'].events, 'after_pred', 'after_loss'):
@@ -394,7 +394,7 @@ def _only_gathers(learn, cb):
 
 # %% ../../nbs/loop/06_predict.ipynb #c12a0005
 def _predict_all(learn, cb, batches):
-    "Take `batches` through the model as long as no other callback hears of them; tell whether all of them were taken"
+    "Predict `batches` until another callback needs events; return True if all were predicted"
     if not _only_gathers(learn, cb) or learn.team.world>1 and not getattr(batches.dl, 'is_sure', False): return False
     version,n,after,learn.loss = learn.version,len(learn.open),learn._handlers['after_batch'],None
     try:
@@ -420,7 +420,7 @@ def _predict_all(learn, cb, batches):
 def _predict_batch(learn, cb, i, n, after):
     if type(learn.batch) is not tuple and (learn._batch_args[1] or isinstance(learn.batch, Mapping)):
         del learn.open[n:]
-        return learn.one_batch(i, learn.batch)  # which knows what a model makes of names
+        return learn.one_batch(i, learn.batch)  # handles a model's output by name
     learn.open[n] = learn.phases['batch']
     learn._unpack(i, learn.batch)
     if cb.with_input: cb.before_batch()

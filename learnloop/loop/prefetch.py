@@ -1,4 +1,4 @@
-"""While a batch is trained on, the next one is made in a thread, pinned and moved
+"""While the model trains on a batch, a thread makes the next one, pins and moves it
 
 Docs: https://learnloop.github.io/learnloop/loop/prefetch.html.md"""
 
@@ -26,18 +26,19 @@ from ..data.rng import read_rngs, same_states
 
 # %% ../../nbs/loop/09_prefetch.ipynb #c0de3010
 class Prefetch(Callback, Engine):
-    "Have the next batches made in a thread, pinned and moved, while one is used"
+    "Make, pin and move the next batches in a thread"
     read_only = rank_invariant = True
     def __init__(self,
-        n:int=1, # How many batches are made ahead: each takes memory
-        draws:bool|None=None # May making a batch draw random numbers? None: by what is known of the loader
+        n:int=1, # Number of batches to prefetch: each takes memory
+        draws:bool|None=None # May making a batch draw random numbers? None: depends on the loader
     ):
         self.n,self.draws = check_whole('n', n),draws
         if draws not in (None, False):
-            raise ValueError(f'draws={draws!r}: it must be False, if nothing is drawn, or None, to go by the loader')
+            raise ValueError(f'draws={draws!r}: it must be False, if nothing is drawn, or None, to decide by the '
+                'loader')
         self._told = set()
     def batches(self, learn, p, inner):
-        "Return the batches of the pass `p`, made ahead if the pass is the same with that"
+        "Return the batches of the pass `p`, prefetched if that doesn't change the pass"
         batches = inner(learn, p)
         if not self.run: return batches
         why = 'processes share its batches' if p.learn.team.world>1 else prefetch_blocker(p.dl, self.draws)
@@ -49,13 +50,14 @@ class Prefetch(Callback, Engine):
 # %% ../../nbs/loop/09_prefetch.ipynb #c0de3011
 @patch
 def _tell(self:Prefetch, dl, why):
-    "Say once of each kind of loader why nothing is made ahead"
+    "Warn once, for each kind of loader, why nothing is prefetched"
     key = type(dl),why
-    if key not in self._told: warnings.warn(f'Prefetch makes nothing ahead of {type(dl).__name__}: {why}', stacklevel=6)
+    if key not in self._told: warnings.warn(f'Prefetch fetches no batches of {type(dl).__name__} ahead: '
+        f'{why}', stacklevel=6)
     self._told.add(key)
 
 def _innermost(wrap, batches):
-    "`batches` with those wrapped that the innermost `Until` takes: each of them is asked in its own time"
+    "Wrap the batches of the innermost `Until` in `batches`, so that each `Until` decides at the right time"
     if not hasattr(batches, 'wrap_inner'): return wrap(batches)
     batches.wrap_inner(partial(_innermost, wrap))
     return batches
@@ -72,43 +74,43 @@ def _wrap(self:Prefetch, p, device, batches):
 # %% ../../nbs/loop/09_prefetch.ipynb #c0de3013
 def prefetch_blocker(
     dl, # Loader: any iterable of batches
-    draws:bool|None=None # False: making a batch draws nothing, whatever it may be
+    draws:bool|None=None # False: making a batch draws nothing
 )->str: # '' if they can
-    "Tell why batches of `dl` can't be made ahead with everything else as it is"
+    "Explain why batches of `dl` can't be prefetched without changing the fit"
     while isinstance(dl, Until): dl = dl.dl
     name = type(dl).__name__
     if _is_list(dl): return ''
-    if isinstance(dl, Endless): return 'it goes on where the last epoch ended, and would be ahead there'
-    if not isinstance(dl, DataLoader): return "it is no DataLoader, so nobody knows what it draws, or where it is"
-    if goes_by_state(dl) or hasattr(dl, 'state_dict'): return f'{name} has a state of its own, which would be ahead'
-    if sampler_draws(dl): return 'its sampler may draw random numbers as it goes'
+    if isinstance(dl, Endless): return 'it continues where the last epoch ended, so it would lose prefetched batches'
+    if not isinstance(dl, DataLoader): return "it is not a DataLoader, so its random numbers and position are unknown"
+    if goes_by_state(dl) or hasattr(dl, 'state_dict'): return f'{name} has its own state, which would be ahead'
+    if sampler_draws(dl): return 'its sampler may draw random numbers during the pass'
     if not dl.num_workers and draws is None and batches_draw(dl):
         what = f'items of {type(dl.dataset).__name__}' if items_draw(dl) else 'its collate_fn'
-        return f'{what} may draw random numbers; if not: Prefetch(draws=False); if they do: num_workers=1'
+        return f'{what} may draw random numbers: if not, use Prefetch(draws=False); if so, use num_workers=1'
     own = next(c for c in type(dl).__mro__ if '__iter__' in vars(c))
     if draws is None and not own.__module__.startswith(('torch.utils.data','learnloop.data.tensors')):
-        return f'{own.__name__}.__iter__ may draw random numbers; if not: Prefetch(draws=False)'
-    if _n_before_draws(dl) is None: return 'it draws from its generator as it goes'
+        return f'{own.__name__}.__iter__ may draw random numbers: if not, use Prefetch(draws=False)'
+    if _n_before_draws(dl) is None: return 'it draws from its generator during the pass'
     return ''
 
 # %% ../../nbs/loop/09_prefetch.ipynb #c0de3014
 def _is_list(dl): return getattr(type(dl), '__iter__', None) in (list.__iter__, tuple.__iter__)
 
 def _n_before_draws(dl):
-    "Number of the first batch at which a generator that was given to `dl` is drawn from again; None: nobody knows"
+    "Return the index of the first batch before which the generator of `dl` draws again; None if unknown"
     if not isinstance(dl, DataLoader): return inf
     batches = dl.batch_sampler
     s = dl.sampler if batches is None else getattr(batches, 'sampler', dl.sampler)
     g = getattr(s, 'generator', None)
     if g is None: return inf
-    if type(s) is not RandomSampler: return inf  # those of torch draw all before the first
+    if type(s) is not RandomSampler: return inf  # torch's other samplers draw everything before the first batch
     plain = not s.replacement and s.num_samples==len(s.data_source) and not dl.num_workers
     if not plain or batches is not None and not getattr(batches, 'batch_size', None): return None
-    return len(s)//(batches.batch_size if batches is not None else 1)  # then torch's sampler begins another order
+    return len(s)//(batches.batch_size if batches is not None else 1)  # torch's sampler then draws another order
 
 # %% ../../nbs/loop/09_prefetch.ipynb #c0de3017
 class _Ahead:
-    "The batches of `it`, the next `depth` of which are made in a thread; from number `limit` on none is"
+    "The batches of `it`: a thread makes the next `depth`, but none from index `limit` on"
     def __init__(self, it, depth, i, limit, checks, mover):
         self.it,self.depth,self.i,self.limit,self.checks,self.mover = it,depth,i,limit,checks,mover
         self.asked,self.first,self.is_closed,self.thread = i,i,False,None
@@ -123,18 +125,18 @@ class _Ahead:
         res = None
         if err is not None:
             try: raise err
-            finally: err = self = None  # it holds this frame
+            finally: err = self = None  # it refers to this frame
         self.ask()
         return self.mover.take(b, ready)
     def ask(self):
-        "Ask the thread for so many that `depth` are on their way"
+        "Ask the thread for more batches, until `depth` are pending"
         if self.checks is not None and self.i<self.first+2: return
         while self.asked<min(self.i+self.depth, self.limit):
             if self.thread is None: self._start()
             self.asked += 1
             self.todo.put(True)
     def close(self):
-        "End the thread, when it is done with the batch that it makes"
+        "Stop the thread after its current batch"
         self.is_closed = True
         self.todo.put(False)
         if self.thread is not None: self.thread.join()
@@ -150,8 +152,8 @@ def _take(self:_Ahead):
     before = read_rngs()
     b = next(self.it)
     if bad := [k for k,v in read_rngs().items() if not same_states(v, before.get(k))]:
-        raise ValueError(f'draws=False of Prefetch, and making a batch of {type(self.checks.dataset).__name__} drew '
-            f'random numbers ({", ".join(bad)}): leave draws out, or have a worker draw: num_workers=1')
+        raise ValueError(f'Prefetch has draws=False, but making a batch of {type(self.checks.dataset).__name__} drew '
+            f'random numbers ({", ".join(bad)}): leave draws out, or let a worker draw with num_workers=1')
     return b
 
 
@@ -164,7 +166,7 @@ def _start(self:_Ahead):
 
 def _work(ahead, grad, inference):
     with torch.set_grad_enabled(grad), torch.inference_mode(inference):
-        while ahead.todo.get() and not ahead.is_closed: ahead.made.put(ahead.make())  # held by no variable here
+        while ahead.todo.get() and not ahead.is_closed: ahead.made.put(ahead.make())  # no variable here keeps the batch
 
 # %% ../../nbs/loop/09_prefetch.ipynb #c0de3021
 class _Stay:
@@ -173,12 +175,12 @@ class _Stay:
     def take(self, b, ready): return b
 
 class _ToCuda:
-    "Copies batches to the GPU `device` in a stream of its own"
+    "Copies batches to the GPU `device` in a separate stream"
     def __init__(self, device):
         self.device,self.stream = device,torch.cuda.Stream(device)
         self.stream.wait_stream(torch.cuda.current_stream(device))
     def send(self, make):
-        with torch.cuda.stream(self.stream):  # rows that are on the GPU are taken there, too
+        with torch.cuda.stream(self.stream):  # rows on the GPU are selected in this stream, too
             return batch_map(make(), 'to', self._send),None,self.stream.record_event()
     def _send(self, t):
         if not isinstance(t, Tensor) or t.device.type!='cpu' or t.layout!=torch.strided: return t
@@ -193,7 +195,7 @@ class _ToCuda:
 
 # %% ../../nbs/loop/09_prefetch.ipynb #c0de3022
 def mover(
-    device:torch.device # Where batches go
-): # Has `send(make)`, called by who makes a batch, and `take(b, ready)`, called by who uses it
-    "Find what moves batches to `device` ahead"
+    device:torch.device # Device of batches
+): # Has `send(make)`, called when a batch is made, and `take(b, ready)`, called when it is used
+    "Return the object that moves batches to `device`"
     return _ToCuda(device) if device.type=='cuda' else _Stay()

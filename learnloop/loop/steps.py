@@ -1,4 +1,4 @@
-"""Epochs, or a whole fit, that end after a number of optimizer steps
+"""End epochs, or a whole fit, after a number of optimizer steps
 
 Docs: https://learnloop.github.io/learnloop/loop/steps.html.md"""
 
@@ -15,17 +15,17 @@ from ..data.loaders import Endless, Until
 
 # %% ../../nbs/loop/08_steps.ipynb #95fefee1
 class StepLimit(Callback):
-    "End epochs, or the fit, by number of optimizer steps: the loader seems to end there"
+    "End epochs, or the fit, after a number of optimizer steps, as if the loader ended there"
     order,safe_in_evaluate,fit_only,rank_invariant = -9,True,True,True
     state_schema = {'first?':int, 'begun?':int, 'pass?':{'rng?':dict, 'passes?':int, 'n?':int, '*':...}, '*':...}
     def __init__(self,
         max_steps:int|None=None, # Optimizer steps in this fit
-        steps_per_epoch:int|None=None # Optimizer steps an epoch
+        steps_per_epoch:int|None=None # Optimizer steps per epoch
     ):
         self.max_steps,self.steps_per_epoch = max_steps,steps_per_epoch
-        self.first = self.begun = None    # Optimizer steps when the fit, and the epoch, began
-        self.dl_ = self.endless = None # The training loader, and the one that goes through it again and again
-        self._pass = None                 # State of the latter, until it is there
+        self.first = self.begun = None    # Optimizer steps at the start of the fit, and of the epoch
+        self.dl_ = self.endless = None # The training loader, and the endless one that repeats it
+        self._pass = None                 # State of the endless loader, until it exists
     def before_fit(self):
         self.first = self.learn.count.opt_steps
         self.dl_ = self.endless = self._pass = None
@@ -33,7 +33,7 @@ class StepLimit(Callback):
         learn,dl = self.learn,self.learn.dls.train
         self.begun = learn.count.opt_steps
         if self.steps_per_epoch and self.dl_ is not dl:
-            self.dl_,self.endless = dl,Endless(learn.team.share(learn.dl, True))  # which may be a part of it
+            self.dl_,self.endless = dl,Endless(learn.team.share(learn.dl, True))  # in several processes, a share of it
             if self._pass and not learn.resuming: self.endless.load_state_dict(self._pass)
             self._pass = None
         learn.dl,learn.n_iter = Until(self.endless or learn.dl, self._is_over),None
@@ -62,7 +62,7 @@ def _tell_progress(self:StepLimit):
 
 @patch(as_prop=True)
 def done(self:StepLimit):
-    "Whether the fit has had all its steps"
+    "Whether the fit has taken all its steps"
     return self.max_steps and self.learn.count.opt_steps-self.first>=self.max_steps
 
 # %% ../../nbs/loop/08_steps.ipynb #1a9a7e13
@@ -71,5 +71,5 @@ def after_train(self:StepLimit):
     learn = self.learn
     if self.done: learn.n_epoch = learn.epoch+1
     elif learn.n_epoch==math.inf and learn.n_done and learn.count.opt_steps==self.begun:
-        warnings.warn(f'max_steps is {self.max_steps}, and epoch {learn.epoch} took no optimizer step that counts, '
-            'so this may never end: take a turn that counts, by learn.turn(…) without counts=False', stacklevel=2)
+        warnings.warn(f'max_steps is {self.max_steps}, but epoch {learn.epoch} took no counted optimizer step, '
+            'so this fit may never end: call learn.turn(…) without counts=False', stacklevel=2)

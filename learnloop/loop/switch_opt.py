@@ -1,4 +1,4 @@
-"""Switch to another optimizer in the middle of a fit: schedules, checkpoints and accumulation go on with it
+"""Switch to another optimizer in the middle of a fit: schedules, checkpoints and accumulation continue with it
 
 Docs: https://learnloop.github.io/learnloop/loop/switch_opt.html.md"""
 
@@ -21,9 +21,9 @@ from .turn import needs_closure
 def switch_opt(self:Learner,
     opt_func, # As for `Learner`: class, partial, function of groups, instance, or a dict of instances
     lr=None,  # Learning rate, in any form that `set_hypers` takes; with it, a schedule of `lr` ends here
-    wd:float|None=None # Weight decay, likewise; None for the learner's, or the optimizer's own
+    wd:float|None=None # Weight decay, likewise; None for the learner's, or the optimizer's default
 ): # The new optimizer, or the dict of them
-    "Replace the optimizer by another one, also in the middle of a fit"
+    "Replace the optimizer, even during a fit"
     _check_switch(self)
     was,given = OptState(self),{k:v for k,v in dict(lr=lr, wd=wd).items() if v is not None}
     try:
@@ -43,21 +43,21 @@ def switch_opt(self:Learner,
 
 # %% ../../nbs/loop/05_switch_opt.ipynb #7f9a78b2
 def _check_switch(learn):
-    for phase,why in (('step', 'the step of the old one is on its way'),
-        ('evaluate', 'an evaluation leaves everything as it was')):
+    for phase,why in (('step', 'the old optimizer is still stepping'),
+        ('evaluate', 'an evaluation restores everything afterwards')):
         if learn.inside(phase):
-            raise RuntimeError(f'switch_opt inside {phase!r}, where {why}: call it before or after, such as in '
+            raise RuntimeError(f'switch_opt inside {phase!r}, where {why}: call it before or after, for example in '
                 'before_batch, after_batch, before_epoch or after_epoch')
 
 def _check_turn(learn):
-    "Refuse, inside a turn, an optimizer whose step the turn can't take"
+    "Raise an error inside a turn for an optimizer whose step needs a closure"
     if learn.open_turn and learn.open_turn.key is None and any(map(needs_closure, opts(learn.opt))):
-        raise RuntimeError(f'switch_opt to {type(learn.opt).__name__} inside a turn, and its step asks for the loss, '
-            'which was computed already: call it before or after the batch')
+        raise RuntimeError(f'switch_opt to {type(learn.opt).__name__} inside a turn: its step needs a closure, '
+            'but the loss is already computed. Call it before or after the batch')
 
 # %% ../../nbs/loop/05_switch_opt.ipynb #7f9a78z1
 def _make(learn, opt_func, lr=None, **wd):
-    "Make the optimizer as for a learner with this `opt_func`, `lr` and `wd`"
+    "Create the optimizer as for a learner with this `opt_func`, `lr` and `wd`"
     release_opt(learn)
     if not learn.inside('fit'): learn.opt_at_start = None
     learn.opt_func,learn.wd = opt_func,wd.get('wd', learn.wd)

@@ -1,4 +1,4 @@
-"""What the loop and its callbacks ask of the other processes of a run, answered by a single process
+"""How the loop and its callbacks communicate with the other processes of a run, and what a single process does instead
 
 Docs: https://learnloop.github.io/learnloop/loop/team.html.md"""
 
@@ -15,99 +15,99 @@ from fastcore.basics import patch
 # %% ../../nbs/loop/00_team.ipynb #pe000005
 class SingleProcess:
     "The team of a run with a single process"
-    processes = None  # The processes of the run: a `Team`; None if there is only one
-    rank,world = 0,1  # The number of this process, and how many there are
-    is_first = True   # Does it write, print, and decide?
-    n_meets = 0       # How often processes have met so far
-    broken = False    # Has an error parted the processes?
-    spreads = False   # Does each process hold only a part of the model, so that all have to call it?
-    shards = False    # Does each process write its part of a checkpoint's tensors, by `write_shards(folder, tensors)`?
-    defer_sync = False # Are the gradients of this turn left as they are, as no step follows?
-    exchange = property(lambda self: {}, doc='How gradients are exchanged from here on, for a checkpoint')
-    warned = False    # Did a fit warn that other processes train by themselves?
+    processes = None  # The processes of the run: a `Team`; None for a single process
+    rank,world = 0,1  # Index of this process, and number of processes
+    is_first = True   # Does this process write, print and decide?
+    n_meets = 0       # Number of meetings of the processes so far
+    broken = False    # Did an error separate the processes?
+    spreads = False   # Does each process hold only part of the model, so that all must call it?
+    shards = False    # Does each process write its own shards of a checkpoint, with `write_shards(folder, tensors)`?
+    defer_sync = False # Skip exchanging the gradients of this turn, because no step follows?
+    exchange = property(lambda self: {}, doc='State of the gradient exchange, for a checkpoint')
+    warned = False    # Did a fit warn that processes train separately?
     def __init__(self,
-        learn # The learner that asks
+        learn # The learner
     ): self.learn = learn
     def meet(self,
-        kind:str, # Where this process is
-        number:int=0 # Anything that the others may want to know
-    )->list: # A tuple of the place, '' and the number from each process, by rank
-        "Wait until all processes are here"
+        kind:str, # Name of the place where this process is
+        number:int=0 # Any number for the other processes
+    )->list: # From each process, by rank: the place, '' and the number
+        "Wait until all processes arrive"
         return [(kind, '', number)]
     def between(self,
-        code:int=0 # What this process wants done between two batches: a larger number is more urgent
-    )->int: # What all processes do now
+        code:int=0 # What this process needs between two batches: a larger number is more urgent
+    )->int: # What all processes do
         "Agree on what all processes do between two batches"
         return code
 
 # %% ../../nbs/loop/00_team.ipynb #pe000019
 @patch
 def begin(self:SingleProcess):
-    "Prepare for a fit, before anything is read or drawn"
+    "Prepare a fit, before any data is read or random numbers are drawn"
     n,rank = (os.environ.get(k) or '0' for k in ('WORLD_SIZE', 'RANK'))
     if n in '01' or rank!='0' or SingleProcess.warned: return
     SingleProcess.warned = True
-    warnings.warn(f'{n} processes were started together, and each trains by itself: with learn.to_ddp() they '
-        'train together', stacklevel=4)
+    warnings.warn(f'{n} processes were started together, but each trains its own model: call learn.to_ddp() to '
+        'train one model', stacklevel=4)
 
 # %% ../../nbs/loop/00_team.ipynb #pe000007
 @patch
 def share(self:SingleProcess,
     dl, # Loader: any iterable of batches
-    training:bool # Is it for training?
-): # Loader of the parts that are for this process
-    "Find what of `dl` is for this process"
+    training:bool # Is it the training loader?
+): # Loader of this process's share
+    "Return a loader of this process's share of `dl`"
     return dl
 
 # %% ../../nbs/loop/00_team.ipynb #5fadfe25
 @patch
 def restored(self:SingleProcess,
-    exchange:dict # What `exchange` was when the state was captured
+    exchange:dict # Value of `exchange` when the state was saved
 ):
-    "Take note that weights, buffers and gradients of this process were just restored"
+    "Called after the weights, buffers and gradients of this process were restored"
 
 # %% ../../nbs/loop/00_team.ipynb #pe000008
 @patch
 def count_items(self:SingleProcess,
-    i:int # The number of the batch
+    i:int # Index of the batch
 )->int:
-    "Count the items of the batch in all processes"
+    "Return the number of items of the batch in all processes"
     return self.learn.bs
 
 # %% ../../nbs/loop/00_team.ipynb #pe000009
 @patch
 def sync_grads(self:SingleProcess):
-    "Have gradients be those of the run, before somebody reads them: after a deferred turn they aren't yet"
+    "Exchange gradients now, if earlier turns deferred that"
 
 # %% ../../nbs/loop/00_team.ipynb #pe000010
 @patch
 def mean(self:SingleProcess,
-    t, # Scalar tensor
-    weight=1. # How much that of this process counts; None for the denominator of the loss
+    t, # Scalar tensor, the value in this process
+    weight=1. # Weight of this process; None for the denominator of the loss
 ): # Scalar tensor
-    "Take the weighted mean over all processes"
+    "Return the weighted mean over all processes"
     return t
 
 # %% ../../nbs/loop/00_team.ipynb #pe0000d1
 @patch
 def totals(self:SingleProcess,
-    items, # Number of items that this process has
+    items, # Number of items in this process
     units # Denominator of their loss
 )->tuple: # Items and denominator of all processes
-    "Count items and units in all processes"
+    "Return the totals of items and denominators over all processes"
     return items,units
 
 # %% ../../nbs/loop/00_team.ipynb #pe0000e2
 @patch
 def again(self:SingleProcess):
-    "The turn went backward, and is about to call the model again: have no process go there that has cancelled it"
+    "Announce that the model is called again in this turn, so that processes that cancelled the turn don't wait"
 
 # %% ../../nbs/loop/00_team.ipynb #pe0000e1
 @patch
 def most(self:SingleProcess,
     n:int # A whole number of this process
-)->int: # The largest of any process
-    "Give all processes the largest of the numbers that they have"
+)->int: # The largest in any process
+    "Return the largest `n` of all processes"
     return n
 
 # %% ../../nbs/loop/00_team.ipynb #pe000012
@@ -116,15 +116,15 @@ def first(self:SingleProcess,
     f, # Function
     *args # To `f`
 ):
-    "Run `f(*args)` in the first process alone; an error of it is one of all"
+    "Run `f(*args)` in the first process only; an error in it is raised in all"
     f(*args)
 
 # %% ../../nbs/loop/00_team.ipynb #pe000013
 @patch
 def from_first(self:SingleProcess,
-    o # Plain data and tensors; only that of the first process counts
+    o # Plain data and tensors; only the first process's value matters
 ): # The same in all processes
-    "Give all processes what the first one has"
+    "Return the first process's `o` in all processes"
     return o
 
 # %% ../../nbs/loop/00_team.ipynb #pe000014
@@ -132,11 +132,11 @@ def from_first(self:SingleProcess,
 def gather(self:SingleProcess,
     o # Plain data and tensors
 )->list: # By rank
-    "Give all processes what each of them has"
+    "Return the list of each process's `o`"
     return [o]
 
 # %% ../../nbs/loop/00_team.ipynb #c0ae0052
 @patch
 def aside(self:SingleProcess): # A context manager
-    "Have the learner be alone, inside a `with` block, unless its model is spread over processes"
+    "Make the learner a single process inside a `with` block, unless its model is spread over processes"
     return nullcontext()

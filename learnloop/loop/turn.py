@@ -1,4 +1,4 @@
-"""What a batch is in training: a loss, its gradients and a step, once, or several times with optimizers that alternate
+"""Each training batch is one or more turns: a loss, its gradients and a step, with one optimizer or several
 
 Docs: https://learnloop.github.io/learnloop/loop/turn.html.md"""
 
@@ -28,20 +28,20 @@ def _step_needs(f):
     except (TypeError,ValueError): return False
     return bool(ps) and ps[0].default is inspect.Parameter.empty and ps[0].kind is ps[0].POSITIONAL_OR_KEYWORD
 
-_asked = WeakSet()  # Optimizers whose step failed for want of a closure
+_asked = WeakSet()  # Optimizers whose step failed without a closure
 
 def needs_closure(
     opt # Torch optimizer
-)->bool: # Must its `step` be given an argument, or did it fail without one?
-    "Tell whether the step of `opt` needs a closure"
+)->bool: # True if its `step` has a required argument, or failed without one
+    "Return True if the step of `opt` needs a closure"
     return bool(_asked) and opt in _asked or _step_needs(type(opt).step)
 
 # %% ../../nbs/loop/04_turn.ipynb #7ba4a1f9
 def asks_for_closure(
     opt, # Torch optimizer, or dict of them by name
-    e:Exception # What its step raised, called without arguments
+    e:Exception # The error of its step, called without arguments
 )->bool:
-    "Tell whether `e` says that the step of `opt` needs a closure, and remember that"
+    "Return True if `e` says that the step of `opt` needs a closure, and remember that"
     if isinstance(opt, dict) or opt in _asked or 'closure' not in f'{type(e).__name__} {e}'.lower(): return False
     if 'closure' not in inspect.signature(opt.step).parameters: return False
     _asked.add(opt)
@@ -51,36 +51,37 @@ def asks_for_closure(
 def ambient_autocast(
     device:torch.device # Where the model is
 ): # Function that returns a context manager
-    "Tell how to open autocast as it is now, for what computes a loss again later"
+    "Return a function that opens autocast as it is now, to compute the loss again later"
     kind = device.type
     if not torch.is_autocast_enabled(kind): return nullcontext
     return partial(torch.autocast, kind, dtype=torch.get_autocast_dtype(kind))
 
 # %% ../../nbs/loop/04_turn.ipynb #10159bf8
-LOSS_FIELDS = 'pred','loss','loss_grad','loss_parts' # Of a learner: what a loss is computed with and into
+LOSS_FIELDS = 'pred','loss','loss_grad','loss_parts' # Fields of a learner that computing a loss sets
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000024c
 def _copy_state(o):
-    "A copy of what an optimizer keeps, `o`, which its next step leaves as it is"
+    "Return a copy of an optimizer's state `o` that its next step doesn't change"
     if isinstance(o, dict): return {k:_copy_state(v) for k,v in o.items()}
     return o.clone() if isinstance(o, Tensor) else list(o) if isinstance(o, list) else o
 
 class Closure:
-    "The loss of a turn and its gradients, evaluated as often as an optimizer asks"
+    "Computes the loss of a turn and its gradients as often as an optimizer asks"
     def __init__(self,
         learn, # The learner
         turn,  # The turn
-        asks   # The optimizers that ask for it
+        asks   # The optimizers that need a closure
     ):
         if len(opts(turn.opt))>1:
-            raise ValueError(f'{type(asks[0]).__name__} evaluates the loss itself, so it needs a turn of its own: '
-                'override train_batch, with learn.turn(loss, opt=…) for each optimizer')
+            raise ValueError(f'{type(asks[0]).__name__} evaluates the loss itself, so it needs its own turn: '
+                'override train_batch, and call learn.turn(loss, opt=…) for each optimizer')
         if isinstance(asks[0], torch.optim.LBFGS) and any(hasattr(p, 'full_tensor') for p in held_params(asks[0])):
-            raise ValueError('LBFGS takes all weights as one vector, and with to_fsdp each process has parts of them: '
+            raise ValueError('LBFGS needs all weights as one vector, but with to_fsdp each process has only a part of '
+                'them: '
                 'use to_ddp')
         self.learn,self.turn,self.opt,self._first,self._autocast = learn,turn,asks[0],None,nullcontext
     def begin(self):
-        "Note how the loss is computed"
+        "Record the autocast in which the loss is computed"
         self._autocast = ambient_autocast(self.learn.device)
     def step(self):
         "Step the optimizer"
@@ -90,7 +91,7 @@ class Closure:
         self._first = learn.loss_grad.detach(),began
         try:
             with restored(learn, LOSS_FIELDS): self.opt.step(self.evaluate)
-        except BaseException:  # a line search is on its way, and where it is nobody asked for
+        except BaseException:  # in the middle of a line search, weights are arbitrary
             for p,w in zip(params, began, strict=True): p.data.copy_(w)
             self.opt.state.clear()
             self.opt.state.update(knew)
@@ -100,77 +101,79 @@ class Closure:
 # %% ../../nbs/loop/04_turn.ipynb #t0000025
 @patch
 def evaluate(self:Closure)->Tensor: # The loss, a scalar without graph
-    "Compute the loss, and its gradients, at the weights as they are"
+    "Compute the loss and its gradients at the current weights"
     learn,first = self.learn,self._first
     self._first = None
     learn.team.again()
     if first and all(map(torch.equal, first[1], held_params(self.opt))): return learn.team.mean(first[0])
     zero_grad(self.opt)
     with torch.enable_grad(), self._autocast(): learn.calc_loss()
-    if learn.loss_grad is None: raise ValueError(f'{type(self.opt).__name__} asked for the loss, and there was none')
+    if learn.loss_grad is None: raise ValueError(f'{type(self.opt).__name__} asked for the loss, but the loss function '
+        'returned None')
     with torch.enable_grad(): learn.backward()
     learn.refire_before('step')
-    return learn.team.mean(learn.loss_grad.detach())  # processes that saw another loss would look elsewhere
+    return learn.team.mean(learn.loss_grad.detach())  # all processes need the same loss, or their searches differ
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000110
 def _find_opt(opt, key):
-    "The optimizer called `key` in `opt`; `opt` itself for None"
+    "Return the optimizer `key` of `opt`; `opt` itself if `key` is None"
     if key is None: return opt
-    if hasattr(key, 'param_groups'): raise TypeError(f'turn: opt is {describe(key)}: it must be the name of an '
+    if hasattr(key, 'param_groups'): raise TypeError(f'turn: opt is {describe(key)}: pass the name of an '
         'optimizer in learn.opt, not the optimizer')
     if isinstance(opt, Mapping) and key in opt: return opt[key]
     names = [*opt] if isinstance(opt, Mapping) else []
-    has = ', '.join(names) or f'one {type(opt).__name__}: leave opt out; name=… gives the turn a name'
+    has = ', '.join(names) or f'one {type(opt).__name__}: leave opt out, and name the turn with name=…'
     raise ValueError(f'turn: no optimizer {key!r}{did_you_mean(str(key), names)}; learn.opt has {has}')
 
 def _check_args(name, **fs):
-    "Refuse a name that is no string, and functions that are none"
+    "Raise an error if `name` is not a string, or if one of `fs` is not a function"
     if name is not None and not isinstance(name, str):
-        raise TypeError(f'turn: name is {name!r}: it must be a string, as a column of the table is called by it')
+        raise TypeError(f'turn: name is {name!r}: it must be a string, the name of a column in the table')
     for k,f in fs.items():
         if f is None or callable(f): continue
-        raise TypeError(f'turn: {k} is {describe(f)}: give the function itself, without calling it, as it may be '
-            'called again; an optimizer is named by opt=…')
+        raise TypeError(f'turn: {k} is {describe(f)}: pass the function itself, without calling it, because the turn '
+            'may call '
+            'it again; name an optimizer with opt=…')
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000011
 class Turn:
-    "A loss that is a function, an optimizer, and what is to become of its step"
+    "A loss function, an optimizer, and settings for the step"
     def __init__(self,
-        learn,     # The learner that takes it
-        loss=None, # Function without arguments that returns the loss; None for `loss_func`'s
-        opt=None,  # Name of its optimizer in `learn.opt`; None for all there are
-        name=None, # What it is called; None for `opt`
-        counts=True, # Is its step one of `count.opt_steps`?
+        learn,     # The learner
+        loss=None, # Function without arguments that returns the loss; None for `loss_func`
+        opt=None,  # Name of its optimizer in `learn.opt`; None for all optimizers
+        name=None, # Name of the turn; None for `opt`
+        counts=True, # Count its step in `count.opt_steps`?
         grads=None,  # Function without arguments that returns gradients
         create_graph=False, # Can gradients be differentiated?
-        retain_graph=False, # Is the graph needed again, by another turn?
-        closure=None, # Give the optimizer's `step` a closure? None: if it needs one
+        retain_graph=False, # Keep the graph for another turn?
+        closure=None, # Give the optimizer's `step` a closure? None for only if it needs one
         denominator=None # What `loss` is a mean of: a number, or a function without arguments; None for items
     ):
         self.learn,self.loss,self.key,self.name,self.grads = learn,loss,opt,opt if name is None else name,grads
         self.create_graph,self.retain_graph,self.counts = create_graph,retain_graph,counts
         self.scale,self.stepped = 1.,False
         if denominator is not None: self.declared = denominator
-        # Did anyone ask for this turn in particular? If not, it is the only one of an ordinary batch
+        # A turn with any argument is a special one; without, it is the whole of an ordinary batch
         self.own = not (loss is opt is name is grads is closure is None and counts) or create_graph or retain_graph
         if self.own:
             _check_args(name, loss=loss, grads=grads)
             self._had = [(p, p.grad.clone()) for p in held_params(self.opt) if p.grad is not None]
         asks = [o for o in opts(self.opt) if closure or closure is None and needs_closure(o)]
         self.closure = Closure(learn, self, asks) if asks else None
-    opt = property(lambda self: _find_opt(self.learn.opt, self.key), doc='Its optimizer, which may be switched')
+    opt = property(lambda self: _find_opt(self.learn.opt, self.key), doc='Its current optimizer')
     declared = None # What its loss is a mean of, if that is given
     joins,n_part,parts = None,None,() # With what its gradients are joined, items in a part, items and units so far
     weighs = property(lambda self: self.declared is not None or self.loss is None and
         self.learn.mean_of.weighs(self.learn), doc='May its loss be a mean of something else than items?')
     denominator = property(lambda self: self.learn.denominator, doc='What its loss is a mean of; None if unknown')
-    rows = property(lambda self: self.learn.rows, doc='The rows that its loss is computed with: see `Learner.rows`')
+    rows = property(lambda self: self.learn.rows, doc='The rows of its loss: see `Learner.rows`')
     def __repr__(self): return 'Turn()' if self.name is None else f'Turn({self.name!r})'
 
 # %% ../../nbs/loop/04_turn.ipynb #t000001c1
 @patch
 def drop_grads(self:Turn):
-    "Drop the gradients of a cancelled turn, and keep those of a window of accumulation, unless they made a step"
+    "Drop the gradients of a cancelled turn; restore those of an accumulation window, unless the turn has stepped"
     if not self.own: return  # as in fastai
     zero_grad(self.opt)
     for p,g in self._had if not self.stepped else (): p.grad = g
@@ -182,7 +185,7 @@ def _add_grads(params, grads):
 
 @patch
 def backward(self:Turn):
-    "Add the gradients of the loss to `.grad` of the parameters: the body of *backward*"
+    "Add the gradients of the loss to the parameters: the body of *backward*"
     if self.joins is not None: self._weigh()
     if self.grads is not None:
         given = self.grads()
@@ -193,21 +196,22 @@ def backward(self:Turn):
     if not self.own: return fast_backward(loss)
     if self.key is None and not self.create_graph: return loss.backward(retain_graph=self.retain_graph)
     params = [p for p in held_params(self.opt) if p.requires_grad]
-    if not params: raise ValueError(f'{self}: none of its parameters requires gradients: unfreeze some, or leave the '
-        'turn out')
+    if not params: raise ValueError(f'{self}: none of its parameters requires gradients: unfreeze some, or skip '
+        'the turn')
     if self.create_graph:
         _add_grads(params, torch.autograd.grad(loss, params, create_graph=True, allow_unused=True))
     else: loss.backward(inputs=params, retain_graph=self.retain_graph)
     if self.key and all(p.grad is None for p in params):
-        raise ValueError(f'{self}: its loss depends on none of the parameters of optimizer {self.key!r}: name the one '
-            'that it is for, and detach nothing on the way to it')
+        raise ValueError(f'{self}: its loss depends on none of the parameters of optimizer {self.key!r}: name the '
+            'right optimizer, and check for detach() on the way to its parameters')
 
 def _refuse_loss(loss):
     if not loss.requires_grad:
-        raise ValueError(f'the loss, {describe(loss)}, requires no gradient: it was detached, is no differentiable '
-            'function of pred, or depends on nothing that requires one')
-    raise ValueError(f'the loss has shape {tuple(loss.shape)}, and backward needs a scalar: reduce it in loss_func, '
-        'or in after_loss by self.learn.loss_grad = self.loss_grad.mean()')
+        raise ValueError(f'the loss, {describe(loss)}, does not require gradients: it was detached, is not a '
+            'differentiable '
+            'function of pred, or all its parameters are frozen')
+    raise ValueError(f'the loss has shape {tuple(loss.shape)}, but backward needs a scalar: reduce it in loss_func, '
+        'or in after_loss with self.learn.loss_grad = self.loss_grad.mean()')
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000141
 @patch
@@ -252,10 +256,10 @@ def step(self:Turn):
         self.closure.step()
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000016
-ADDED = 'added' # What a function that is to give gradients returns when it has added them to `.grad` itself
+ADDED = 'added' # Returned by a `grads` function that has added the gradients to `.grad` itself
 
 def _assign_grads(turn, grads):
-    "Add `grads`, a list or a dict by name, times the turn's scale, to `.grad` of the parameters of `turn`"
+    "Add `grads`, a list or a dict by name, times the turn's scale, to the turn's parameters"
     every = held_params(turn.opt)
     params = [p for p in every if p.requires_grad]
     if isinstance(grads, (list,tuple)) and len(grads)==len(every):
@@ -263,15 +267,15 @@ def _assign_grads(turn, grads):
     if isinstance(grads, Mapping):
         named = dict(turn.learn.model.named_parameters())
         if lost := [k for k in grads if k not in named or not any(named[k] is p for p in params)]:
-            raise ValueError(f'grads: {lost[0]!r} is no parameter of this turn that requires gradients'
+            raise ValueError(f'grads: {lost[0]!r} is not a parameter of this turn that requires gradients'
                 f'{did_you_mean(str(lost[0]), named)}')
         params,grads = [named[k] for k in grads],[*grads.values()]
     if not isinstance(grads, (list,tuple)) or len(grads)!=len(params):
-        raise ValueError(f'grads returned {describe(grads)}: it must be a list with a tensor or None for each of the '
+        raise ValueError(f'grads returned {describe(grads)}: it must be a list with a tensor, or None, for each of the '
             f'{len(params)} parameters of the turn that require gradients, or a dict by name')
     for p,g in zip(params, grads, strict=True):
         if g is not None and (not isinstance(g, Tensor) or g.shape!=p.shape):
-            raise ValueError(f'grads: {describe(g)} for a parameter of shape {tuple(p.shape)}: give a tensor of this '
+            raise ValueError(f'grads: {describe(g)} for a parameter of shape {tuple(p.shape)}: pass a tensor of this '
                 'shape, or None, in the order of learn.turn_params')
     k = turn.scale
     _add_grads(params, [g if g is None else g.detach() if type(k) is float and k==1 else g.detach()*k for g in grads])

@@ -669,7 +669,7 @@ def test_point_30_functions_marked_by_fastnlps_own_trainer(monkeypatch):
     monkeypatch.setitem(sys.modules, 'fastNLP', SimpleNamespace(Trainer=real))
     fit(4, [f])
     assert seen==[1, 3]
-    with pytest.raises(TypeError, match='is no callback'): mk_learner([other])
+    with pytest.raises(TypeError, match='is not a callback'): mk_learner([other])
 
 def test_point_30_a_filter_works_on_plain_functions():
     fake,seen = SimpleNamespace(n=0),[]

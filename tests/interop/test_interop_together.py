@@ -50,7 +50,7 @@ def test_two_of_a_class_are_numbered_as_they_are_added(system):
 
 def test_a_name_that_was_given_is_not_changed():
     def _mk(**kwargs): return as_cb(keras.Callback(), **kwargs)
-    with pytest.raises(ValueError, match=r"two callbacks named 'a'.*or as_cb\(…, name='…'\) for one of another system"): mk([_mk(name='a'), _mk(name='a')])
+    with pytest.raises(ValueError, match=r"two callbacks named 'a'.*or as_cb\(…, name='…'\) for a callback of another framework"): mk([_mk(name='a'), _mk(name='a')])
     (cb := _mk()).name = 'b'
     with pytest.raises(ValueError, match="two callbacks named 'b'"): mk([_mk(name='b'), cb])
     assert names(mk([_mk(name='keras_callback'), _mk(), _mk()]))==['keras_callback', 'keras_callback_2', 'keras_callback_3']

@@ -43,7 +43,7 @@ def test_a_change_of_the_list_that_is_refused_changes_nothing():
     learn = mk_learner([Counts('a')])
     before = [*learn.cbs]
     with pytest.raises(ValueError, match='two callbacks'): learn.cbs.append(Counts('a'))
-    with pytest.raises(TypeError, match='is no callback'): learn.cbs.append(3)
+    with pytest.raises(TypeError, match='is not a callback'): learn.cbs.append(3)
     assert [*learn.cbs]==before and copy.copy(learn).cbs==before
 
 @pytest.mark.parametrize('at', range(1, 9))

@@ -443,7 +443,7 @@ def test_bad_names(f, want):
     with pytest.raises(ValueError, match=want): f(Flow())
 
 def test_declare_takes_rows_and_names_only():
-    with pytest.raises(TypeError, match='3 is no Phase'): Flow().declare(3)
+    with pytest.raises(TypeError, match='3 is not a Phase'): Flow().declare(3)
 
 def test_event_namespace():
     assert event.after_loss=='after_loss' and 'after_loss' in event and 'after_lunch' not in event
@@ -458,7 +458,7 @@ def test_exceptions_of_the_table():
 
 @pytest.mark.parametrize('row,want', [
     (lambda: Phase('x', inside='bacth'), "did you mean 'batch'"), (lambda: Phase('x', like='fitt'), "did you mean 'fit'"),
-    (lambda: Phase('x', cancel=ValueError), 'CancelException'), (lambda: Event('x', inside='nowhere'), "'nowhere', which is no phase")])
+    (lambda: Phase('x', cancel=ValueError), 'CancelException'), (lambda: Event('x', inside='nowhere'), "'nowhere', which is not a phase")])
 def test_rows_are_checked_before_any_is_added(row, want):
     flow = Flow()
     before = list(flow.events)
@@ -514,7 +514,7 @@ def test_point_8_what_can_be_no_body_of_a_phase():
     def gen(self): yield 1
     async def co(self): pass
     for f in (gen, co):
-        with pytest.raises(TypeError, match=f'{f.__name__} would run when the phase is over'): in_phase('batch')(f)
+        with pytest.raises(TypeError, match=f'{f.__name__} would run after the phase'): in_phase('batch')(f)
     for f in (3, classmethod(print), staticmethod(print)):
         with pytest.raises(TypeError, match='is for methods of a learner'): in_phase('batch')(f)
     with pytest.raises(TypeError, match=r"like @in_phase\('batch'\)"): in_phase(lambda self: None)
@@ -532,7 +532,7 @@ def test_point_8_wrong_forms_name_the_right_one():
         @learn.with_events('epoch')
         def f(): ran.append(1)
     for f,phase in ((uses, 'batch'), (swapped, 'batch'), (decorated, 'epoch'), (on_instance, 'epoch')):
-        with pytest.raises(TypeError, match=rf"learn\.with_events\('{phase}', f, \*args\).*@in_phase\('{phase}'\).*no `with learn.*can.t|no way to skip"): f()
+        with pytest.raises(TypeError, match=rf"learn\.with_events\('{phase}', f, \*args\).*@in_phase\('{phase}'\).*no `with learn.*can.t skip"): f()
     assert not ran and not learn.open
     with pytest.raises(ValueError, match="unknown phase 'bach'; did you mean 'batch'"): learn.with_events('bach', print)
 

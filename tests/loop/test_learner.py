@@ -526,7 +526,7 @@ def test_a_decorated_function_makes_a_callback_for_each_learner():
 def test_an_instance_stays_one():
     cb = Callback(before_batch=lambda cb: None)
     mk_learner([cb])
-    with pytest.raises(ValueError, match='in another learner.*in the cell that makes the learner'): mk_learner([cb])
+    with pytest.raises(ValueError, match='in another learner.*in the cell that creates the learner'): mk_learner([cb])
 
 @pytest.mark.parametrize('ctx', ['no_logging', 'no_bar', 'loss_not_reduced'])
 def test_contexts_put_back_what_they_change(ctx):
@@ -974,7 +974,7 @@ def test_point_7_max_steps_that_no_step_can_reach_are_told():
             self.opt.zero_grad()
             if self.count.batches==5: raise CancelFitException
     learn = mk_learner(cls=ByHand)
-    with pytest.warns(UserWarning, match="max_steps is 2, and epoch 0 took no optimizer step that counts.*by learn.turn"): learn.fit(max_steps=2)
+    with pytest.warns(UserWarning, match="max_steps is 2, and epoch 0 took no counted optimizer step.*learn.turn"): learn.fit(max_steps=2)
 
 def test_point_7_the_picture_of_the_loop_shows_it():
     lines = str(mk_learner([listener('look', ['after_opt_step'], lambda cb, e: None)]).show_training_loop()).splitlines()

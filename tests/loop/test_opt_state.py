@@ -152,7 +152,7 @@ def test_a_layer_that_is_replaced_after_it_was_made_is_refused():
     learn = mk_learner()
     learn.opt  # noqa: B018
     learn.model[2] = nn.Linear(3, 1)
-    with pytest.raises(ValueError, match='2.weight, 2.bias came since the optimizer was made.*reset_opt=True'): fit(learn)
+    with pytest.raises(ValueError, match='2.weight, 2.bias came after the optimizer was created.*reset_opt=True'): fit(learn)
     fit(learn, reset_opt=True)
 
 # --- snapshots

@@ -178,7 +178,7 @@ def test_frozen_model():
 def test_parameters_in_no_group_are_named():
     m = net()
     with pytest.warns(UserWarning, match=r'4 parameters .* in no group.*: 0.weight, 0.bias, 1.weight, …; add'): make_opt(SGD, m, lambda m: m[2].parameters())
-    with pytest.warns(UserWarning, match=r"the optimizer has none of the model's parameters, so they never train: 0.weight, 0.bias, 1.weight, …"): make_opt(SGD(net().parameters()), m)
+    with pytest.warns(UserWarning, match=r"the optimizer holds none of the model's parameters, so they never train: 0.weight, 0.bias, 1.weight, …"): make_opt(SGD(net().parameters()), m)
     make_opt(SGD(net().parameters()), net().requires_grad_(False))
     m[:2].requires_grad_(False)
     make_opt(SGD, m)
@@ -223,7 +223,7 @@ def test_adafactor_eps_is_a_pair():
     opt = make_opt(Adafactor, m)
     set_hypers(opt, m, eps=(None,1e-2), beta2_decay=-0.7)
     assert opt.param_groups[0]['eps']==(None,1e-2) and opt.param_groups[0]['beta2_decay']==-0.7
-    with pytest.raises(ValueError, match=r'eps=0.1: must be a tuple of 2 numbers'): set_hypers(opt, m, eps=0.1)
+    with pytest.raises(ValueError, match=r'eps=0.1: it must be a tuple of 2 numbers'): set_hypers(opt, m, eps=0.1)
 
 def test_writes_change_the_next_step():
     "fastai's `hypers` are copies: a write to them is lost"
@@ -258,12 +258,12 @@ def test_betas_tuple_is_one_value():
     assert [g['betas'] for g in opt.param_groups]==[(0.1,0.2),(0.3,0.4)]
     set_hypers(opt, m, eps=(1e-3,1e-4))   # a tuple of a plain number's name is one for each group
     assert [g['eps'] for g in opt.param_groups]==[1e-3,1e-4]
-    with pytest.raises(ValueError, match=r'betas=\(0.5,\): must be a tuple of 2'): set_hypers(opt, m, betas=(0.5,))
+    with pytest.raises(ValueError, match=r'betas=\(0.5,\): it must be a tuple of 2'): set_hypers(opt, m, betas=(0.5,))
 
 @pytest.mark.parametrize('hypers,msg', [
-    (dict(lr=True), 'lr=True: must be a finite number, 0 or more'), (dict(lr=None), 'lr=None: .* leave it out'),
-    (dict(lr='1'), "lr='1': must be a finite number"), (dict(lr=-0.1), 'lr=-0.1: .* 0 or more'), (dict(lr=math.nan), 'lr=nan'),
-    (dict(lr=math.inf), 'lr=inf: must be a finite'), (dict(wd=-1), 'wd=-1: .* 0 or more'), (dict(mom=1.), 'mom=1.0: .* from 0 to below 1'),
+    (dict(lr=True), 'lr=True: it must be a finite number, 0 or more'), (dict(lr=None), 'lr=None: .* leave it out'),
+    (dict(lr='1'), "lr='1': it must be a finite number"), (dict(lr=-0.1), 'lr=-0.1: .* 0 or more'), (dict(lr=math.nan), 'lr=nan'),
+    (dict(lr=math.inf), 'lr=inf: it must be a finite'), (dict(wd=-1), 'wd=-1: .* 0 or more'), (dict(mom=1.), 'mom=1.0: .* from 0 to below 1'),
     (dict(sqr_mom=-0.1), 'sqr_mom=-0.1'), (dict(betas=(0.9,2)), 'betas=2: .* below 1'), (dict(lr=torch.ones(2)), 'lr=tensor'),
     (dict(lr=[0.1]), r'lr=\[0.1\] has 1 values for 2 parameter group\(s\): give 1 or 2'),
     (dict(lr=[0.1,0.2,0.3]), 'has 3 values for 2'), (dict(lr=[0.1,'x']), "lr='x'"), (dict(lr=slice(None)), r'must be slice\(last\)'),

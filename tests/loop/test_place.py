@@ -91,8 +91,8 @@ def test_without_an_engine_that_keeps_fits_nothing_is_kept_and_the_error_says_so
     learn = mk_learner(defaults=True)
     learn.engines.remove(learn.keeper)
     quiet(learn, 1)
-    with pytest.raises(ValueError, match='need an engine that keeps fits'): quiet(learn, 1, resume='x')
-    with pytest.raises(ValueError, match='need an engine that keeps fits'): quiet(learn, 1, keep_failed=True)
+    with pytest.raises(ValueError, match='need an engine that saves fits'): quiet(learn, 1, resume='x')
+    with pytest.raises(ValueError, match='need an engine that saves fits'): quiet(learn, 1, keep_failed=True)
 
 def test_a_copy_of_a_learner_has_no_iterator():
     res = []

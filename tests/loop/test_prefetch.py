@@ -236,7 +236,7 @@ def test_a_loader_that_may_draw_is_said_once_and_left_alone():
     for with_it in (False, True):
         learn = mk_learner(of(Noisy(), shuffle=True)())
         if with_it:
-            with pytest.warns(UserWarning, match='makes nothing ahead of DataLoader: items of Noisy') as ws: learn.fit(2, cbs=Prefetch())
+            with pytest.warns(UserWarning, match='fetches no batches of DataLoader ahead: items of Noisy') as ws: learn.fit(2, cbs=Prefetch())
             assert len(ws)==1
         else: learn.fit(2)
         res.append(end(learn))

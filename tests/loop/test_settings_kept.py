@@ -31,7 +31,7 @@ def two(): return nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
 @pytest.mark.parametrize('how', GIVEN)
 def test_an_optimizer_with_its_own_rate_and_a_rate_are_refused(how):
     m = two()
-    with pytest.raises(ValueError, match=r'lr=0.01 would be ignored.*which has learning rate 0.5'): Learner(TRAIN, m, F.mse_loss, GIVEN[how](m), lr=.01)
+    with pytest.raises(ValueError, match=r'lr=0.01 would be ignored.*its own learning rate 0.5'): Learner(TRAIN, m, F.mse_loss, GIVEN[how](m), lr=.01)
     learn = Learner(TRAIN, m, F.mse_loss, GIVEN[how](m))
     assert learn.lr==.5
     with pytest.raises(ValueError, match='lr=0.01 would be ignored'): learn.lr = .01
@@ -58,7 +58,7 @@ def test_a_value_that_a_schedule_sets_again_is_refused(how, event):
     names = dict(one_cycle='ParamScheduler', cosine='ParamScheduler', params='ParamScheduler', swa='SWA', torchs='TorchScheduler', finder='LRFinder')
     cb = Callback(**{event:lambda cb: cb.learn.set_hypers(lr=.3)})
     cb.order = 70
-    with learn.no_bar(), learn.no_logging(), pytest.raises(ValueError, match=rf'set_hypers\(lr=0.3\): {names[how]}.* sets lr again and again in this fit.*learn.remove_cb\(learn\.\w+\)'):
+    with learn.no_bar(), learn.no_logging(), pytest.raises(ValueError, match=rf'set_hypers\(lr=0.3\): {names[how]}.* sets lr repeatedly in this fit.*learn.remove_cb\(learn\.\w+\)'):
         SCHEDULES[how](learn, [cb])
 
 def test_names_of_torch_mean_the_same():

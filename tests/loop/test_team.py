@@ -34,7 +34,7 @@ def test_nobody_is_told_of_a_cancel(e, cancel):
 def test_one_of_several_processes_that_nobody_joined_is_warned(monkeypatch):
     monkeypatch.setenv('WORLD_SIZE', '2')
     monkeypatch.setenv('RANK', '0')
-    with pytest.warns(UserWarning, match=r'2 processes .* each trains by itself: with learn\.to_ddp'): mk_learner().fit(1)
+    with pytest.warns(UserWarning, match=r'2 processes .* each trains its own model: call learn\.to_ddp'): mk_learner().fit(1)
     monkeypatch.setenv('WORLD_SIZE', '1')
     with warnings.catch_warnings():
         warnings.simplefilter('error')

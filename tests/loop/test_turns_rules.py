@@ -278,8 +278,8 @@ def test_gradients_of_its_own(how, feature, monkeypatch):
     learn = fit(loop.learner(cbs()))
     assert same(learn.model, hand.model) and learn.count.opt_steps==hand.steps[None]>0
 
-@pytest.mark.parametrize('grads,why', [(lambda ps: ps[:1], 'list with a tensor or None for each of the 2 parameters'), (lambda ps: 3., 'grads returned'),
-    (lambda ps: dict(wieght=ps[0]), "'wieght' is no parameter.*did you mean 'weight'"), (lambda ps: [ps[1], ps[0]], r'for a parameter of shape \(1, 2\)'),
+@pytest.mark.parametrize('grads,why', [(lambda ps: ps[:1], 'list with a tensor, or None, for each of the 2 parameters'), (lambda ps: 3., 'grads returned'),
+    (lambda ps: dict(wieght=ps[0]), "'wieght' is not a parameter.*did you mean 'weight'"), (lambda ps: [ps[1], ps[0]], r'for a parameter of shape \(1, 2\)'),
     (lambda ps: [1., None], 'float'), (lambda ps: None, 'grads returned None')])
 def test_gradients_that_fit_nothing_are_refused(grads, why):
     class L(Learner):
@@ -417,15 +417,15 @@ def refused(train_batch, error, match, cls=Learner, **kwargs):
 
 def test_a_turn_in_a_turn_is_refused():
     def train_batch(self): self.turn(lambda: self.turn(lambda: gen_loss(self.model, self.model.gen(noise(2))), opt='gen'), opt='critic')
-    refused(train_batch, RuntimeError, r"turn: Turn\('critic'\) goes on: end it")
+    refused(train_batch, RuntimeError, r"turn: Turn\('critic'\) is still open: end it")
 
 def test_a_turn_outside_of_training_is_refused():
     learn = gan()
-    with pytest.raises(RuntimeError, match='this is no training'): learn.turn()
+    with pytest.raises(RuntimeError, match='outside training'): learn.turn()
     class L(Learner):
         def valid_batch(self): self.turn()
     learn = mk_learner(cls=L)
-    with learn.no_logging(), pytest.raises(RuntimeError, match='this is no training; in validation compute the loss, by overriding valid_batch'): learn.validate()
+    with learn.no_logging(), pytest.raises(RuntimeError, match='outside training: in validation, compute the loss in valid_batch'): learn.validate()
 
 @pytest.mark.parametrize('kw,match', [(dict(opt='genn'), "no optimizer 'genn'; did you mean 'gen'.*critic, gen"), (dict(opt=3), 'no optimizer 3')])
 def test_a_wrong_name_is_refused(kw, match): refused(lambda self: self.turn(lambda: gen_loss(self.model, self.model.gen(noise(2))), **kw), ValueError, match)
@@ -435,7 +435,7 @@ def test_the_name_of_an_optimizer_where_there_is_one_is_refused():
         def train_batch(self): self.turn(opt='gen')
     with pytest.raises(ValueError, match='learn.opt has one SGD: leave opt out'): fit(mk_learner(cls=L))
 
-@pytest.mark.parametrize('loss,match', [(lambda: None, r"Turn\('gen'\): its loss function returned None"), (lambda: 1., 'the loss is 1.0, a float'), (lambda: torch.ones(()), 'requires no gradient'),
+@pytest.mark.parametrize('loss,match', [(lambda: None, r"Turn\('gen'\): its loss function returned None"), (lambda: 1., 'the loss is 1.0, a float'), (lambda: torch.ones(()), 'does not require gradients'),
     (lambda: torch.ones(2, requires_grad=True), 'has shape')])
 def test_a_loss_that_is_none_is_refused(loss, match):
     refused(lambda self: self.turn(loss, opt='gen'), (ValueError, TypeError), match)

@@ -247,4 +247,4 @@ def refusals():
 def test_refusals():
     for size,lbfgs in together(refusals):
         assert size[0]=='RuntimeError' and 'find_batch_size in 2 processes' in size[1]
-        assert lbfgs[0]=='ValueError' and 'LBFGS takes all weights as one vector' in lbfgs[1]
+        assert lbfgs[0]=='ValueError' and 'LBFGS needs all weights as one vector' in lbfgs[1]
