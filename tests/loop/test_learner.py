@@ -518,7 +518,7 @@ def test_a_decorated_function_makes_a_callback_for_each_learner():
     learns = [mk_learner([negate], dls=(TRAIN[:1], None)) for _ in range(3)]  # as a cell that is run again
     for o in learns: o.fit(1)
     assert seen==learns and len({id(o.negate) for o in learns})==3 and all(o.negate.order==7 for o in learns)
-    with pytest.raises(ValueError, match='negate.*is there already'): learns[2].add_cb(negate)
+    with pytest.raises(ValueError, match='negate.*is already in this learner'): learns[2].add_cb(negate)
     assert 'negate' not in [o.name for o in learns[2].remove_cb(negate).cbs] and hasattr(learns[1], 'negate')
     learns[2].fit(1, cbs=negate)
     assert seen[3:]==learns[2:] and not hasattr(learns[2], 'negate')
