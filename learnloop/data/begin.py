@@ -1,4 +1,4 @@
-"""How a pass through a loader begins at any batch, with the same random numbers
+"""How a pass through a loader starts at any batch, with the same random numbers
 
 Docs: https://learnloop.github.io/learnloop/data/begin.html.md"""
 
@@ -23,20 +23,20 @@ from .tensors import NamedRows
 
 # %% ../../nbs/data/05_begin.ipynb #9b63bdee
 class SeededItems(Dataset):
-    "The items of the dataset `ds`, each with random numbers of its own, from `seed`, the epoch and its index"
+    "The items of the dataset `ds`, each with its own random numbers from `seed`, the epoch and its index"
     def __init__(self,
-        ds, # Dataset with numbered items
+        ds, # Dataset with indexed items
         seed:int=0 # Any whole number
     ):
         if not hasattr(ds, '__getitem__'):
-            raise TypeError(f'SeededItems({ds!r}): items need an index, by which they are seeded')
+            raise TypeError(f'SeededItems({ds!r}): pass a dataset with __getitem__, because the index seeds each item')
         self.ds,self.seed = ds,check_whole('seed', seed, -math.inf)
-        self.epoch = torch.zeros((), dtype=torch.int64).share_memory_()  # workers that persist see it, too
+        self.epoch = torch.zeros((), dtype=torch.int64).share_memory_()  # persistent workers see it, too
     def __len__(self): return len(self.ds)
     def set_epoch(self,
-        epoch:int # Of training, counted over all fits
+        epoch:int # Epoch of training, counted over all fits
     ):
-        "Have items as they are in `epoch`"
+        "Use the random numbers of `epoch`"
         self.epoch.fill_(epoch)
 
     def __getitem__(self, i):
@@ -61,15 +61,15 @@ def items_draw(
 def batches_draw(
     dl:DataLoader # A loader
 )->bool:
-    "Whether making a batch of `dl` from its indices may draw random numbers"
+    "Whether making a batch of `dl` from indices may draw random numbers"
     return items_draw(dl) or dl.collate_fn not in (default_collate, default_convert)
 
 # %% ../../nbs/data/05_begin.ipynb #e61e0642
 def sampler_draws(
     dl:DataLoader # A loader
 )->bool:
-    "Whether samplers of `dl` may draw random numbers in the middle of a pass"
-    batches = getattr(dl.batch_sampler, 'whole', dl.batch_sampler)  # of one that gives parts
+    "Whether samplers of `dl` may draw random numbers during a pass"
+    batches = getattr(dl.batch_sampler, 'whole', dl.batch_sampler)  # of a sampler that returns shares
     both = [o for o in (batches, dl.sampler) if o is not None]
     samplers = both + [o.sampler for o in both if getattr(o, 'sampler', None) is not None]
     known = 'torch.utils.data','torchdata','learnloop.data.tensors'
@@ -83,12 +83,12 @@ def _is_from(o, module): return any(f'{c.__module__}.'.startswith(f'{module}.') 
 def goes_by_state(
     dl # Loader: any iterable of batches
 )->bool:
-    "Whether the state that `dl` has of itself is what a fit goes on from, rather than going through its batches again"
+    "Whether a fit resumes by the state of `dl` itself, rather than by making its batches again"
     dl = bare(dl)
     if not _has_state(dl): return False
     if hasattr(dl, 'resumes_exactly'): return dl.resumes_exactly
     if not isinstance(dl, DataLoader) or not _is_from(dl, 'torchdata'): return True
-    # Hugging Face's lose their shuffle buffers, inside of another data set, too
+    # Hugging Face's lose their shuffle buffers, even within another data set
     if isinstance(dl.dataset, IterableDataset):
         inside = dl.dataset, *getattr(dl.dataset, '__dict__', {}).values()
         return _has_state(dl.dataset) and not any(_is_from(o, 'datasets.iterable_dataset') for o in inside)
@@ -97,7 +97,7 @@ def goes_by_state(
 # %% ../../nbs/data/05_begin.ipynb #435d29a0
 def loader_state(
     dl # Loader: any iterable of batches
-)->dict|None: # None if it has none after all: that of a loader inside it, for instance, which has none
+)->dict|None: # None if it has none after all, for example because a loader inside it has none
     "Return the state of the loader `dl` itself"
     if not _has_state(dl): return None
     try: return dl.state_dict()
@@ -106,15 +106,15 @@ def loader_state(
 # %% ../../nbs/data/05_begin.ipynb #7a4353bf
 def persistent(
     dl # Loader: any iterable of batches
-)->list: # Of `DataLoader`s; several if `dl` goes through several
-    "List the loaders in `dl` whose workers persist"
+)->list: # `DataLoader`s; several if `dl` wraps several
+    "List the loaders in `dl` with persistent workers"
     return [o for o in leaves(dl) if isinstance(o, DataLoader) and o.persistent_workers]
 
 # %% ../../nbs/data/05_begin.ipynb #12f6ad0b
 def start_workers(
     dl # Loader: any iterable of batches
-)->bool: # Were they started now?
-    "Start the workers of `dl`, if they persist and are not there yet"
+)->bool: # True if they were started now
+    "Start persistent workers of `dl` that aren't running"
     todo = [o for o in persistent(dl) if o._iterator is None]
     for o in todo: batches_of(o)
     return bool(todo)
@@ -122,24 +122,25 @@ def start_workers(
 # %% ../../nbs/data/05_begin.ipynb #41b97d64
 def inexact_reason(
     dl # Loader to train on: any iterable of batches
-)->str: # '' if nothing is known against it
-    "Tell why a fit with `dl` can't be gone on with exactly in the middle of an epoch"
+)->str: # '' if it can, as far as is known
+    "Explain why a fit with `dl` can't resume exactly within an epoch"
     if getattr(dl, 'is_multi', False):
         whys = [f'of loader {nm!r}, {why}' for nm,o in dl.parts.items() if (why := inexact_reason(o))]
         return whys[0] if whys else ''
     if isinstance(dl, Iterator):
-        return ('it can be gone through once, so a fit that goes on is exact only if it gives the same batches again '
+        return ('it is an iterator, so a resumed fit is exact only if it returns the same batches again '
             'in the next process')
     ahead = goes_by_state(dl) and not hasattr(dl, 'resumes_exactly') and getattr(dl, 'num_workers', 0)
     own = dl if ahead and isinstance(dl, DataLoader) else next(iter(persistent(dl)), None)
     if own is None or not batches_draw(own): return ''
     what,fix = ('load ahead', 'num_workers=0') if ahead else ('persist', 'persistent_workers=False')
     return (f'its workers {what}, and {type(own.dataset).__name__} or collate_fn may draw random numbers there, which '
-        f'nobody can put back: a fit that goes on is not exact. SeededItems(ds) makes items so; else {fix}')
+        'can\'t be '
+        f'restored, so a resumed fit is not exact: use SeededItems(ds), or {fix}')
 
 # %% ../../nbs/data/05_begin.ipynb #d4f13b4f
 class _Skipping:
-    "The batches of indices that `batches` gives; the next pass leaves out the first `n`, and keeps number `i` of these"
+    "The index batches of `batches`; the next pass skips the first `n`, and keeps number `i` of these"
     def __init__(self, batches, i): self.batches,self.n,self.i,self.kept = batches,0,i,None
     def __len__(self): return len(self.batches)
     def __iter__(self):
@@ -155,7 +156,7 @@ class _Skipping:
             self.todo = self.todo-1 if idxs is not None else 0
 
 def _items(dl, idxs):
-    "The batch of the items `idxs` of a loader that draws nothing for it"
+    "Return the batch of the items `idxs` of a loader that draws nothing for it"
     return None if idxs is None else _MapDatasetFetcher(dl.dataset, True, dl.collate_fn, False).fetch(idxs)
 
 # %% ../../nbs/data/05_begin.ipynb #5a56fdb8
@@ -167,7 +168,7 @@ def _can_skip(dl):
 
 @contextmanager
 def _replaced_in(o, **kwargs):
-    "Have other attributes in `o`, inside a `with` block, past a loader's guard against it"
+    "Set other attributes in `o` inside a `with` block, without its guard"
     was = {k:vars(o)[k] for k in kwargs}
     vars(o).update(kwargs)
     try: yield
@@ -176,19 +177,19 @@ def _replaced_in(o, **kwargs):
 # %% ../../nbs/data/05_begin.ipynb #e9bae133
 def iter_from(
     dl, # Loader: any iterable of batches
-    n:int, # Batches that are done
-    state=None, # Of the loader itself, if it goes by that
-    had_workers:bool=False, # Were workers that persist there already, when the pass began?
-    rewind=noop, # Sets the random numbers that the pass began with
-    first=noop,  # Sets those before its first batch, where others drew in between
-    want:dict|None=None, # What was noted of one of those batches, for `replay`; None: nothing is compared
-    put=noop # Sets random numbers: those that this batch was made with, if they were noted
-)->tuple: # An iterator, and a string that says how it came there
-    "Begin a pass through `dl` at batch `n`"
+    n:int, # Number of batches done
+    state=None, # State of the loader itself, if that is used
+    had_workers:bool=False, # Were its persistent workers already running when the pass began?
+    rewind=noop, # Sets the random states at the beginning of the pass
+    first=noop,  # Sets those before its first batch, if other code drew in between
+    want:dict|None=None, # Facts of one of the earlier batches, for `replay`; None to compare nothing
+    put=noop # Sets random states: those recorded before this batch, if any
+)->tuple: # An iterator, and a description of how it got there
+    "Start a pass through `dl` at batch `n`"
     if state is not None:
         own = bare(dl)
         own.load_state_dict(state)
-        # at the end of a pass, torchdata's nodes would begin the next one
+        # at the end of a pass, torchdata's nodes would start the next one
         ends = {k:False for k in ('restart_on_stop_iteration',) if k in getattr(own, '__dict__', ())}
         with _replaced_in(own, **ends) if ends else nullcontext(): return batches_of(dl),'by its own state'
     skip = _Skipping(dl.batch_sampler, want and want['batch']) if _can_skip(dl) else None
@@ -199,9 +200,9 @@ def iter_from(
     if n: first()
     if skip:
         skip.skip()
-        skip.n = 0  # not at the first `iter` of it: a loader with workers begins twice
+        skip.n = 0  # reset only now: a loader with workers calls `iter` twice
         if want: check_same(dl, want, _items(dl, skip.kept))
-        return batches,'passing over indices'
+        return batches,'skipping indices'
     replay(dl, batches, n, want, put)
-    why = ', as its own state may not be exact' if _has_state(dl) else ''
-    return batches,f'going through {n} batches again{why}'
+    why = ', because its own state may not be exact' if _has_state(dl) else ''
+    return batches,f'making {n} batches again{why}'

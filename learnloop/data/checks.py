@@ -1,4 +1,4 @@
-"""Messages that help: what was given, what the rule is, what may have been meant
+"""Error messages with the value received, the rule, and a suggestion
 
 Docs: https://learnloop.github.io/learnloop/data/checks.html.md"""
 
@@ -17,22 +17,22 @@ from pathlib import Path
 
 # %% ../../nbs/data/00_checks.ipynb #8b47c768
 def did_you_mean(
-    name:str, # What was given
-    known     # The names that there are
-)->str: # `'; did you mean …?'`, or `''` if nothing is near
-    "Suggest the nearest of `known` for a misspelt `name`, for the end of an error message"
+    name:str, # The name received
+    known     # The known names
+)->str: # `'; did you mean …?'`, or `''` if no name is similar
+    "Suggest the name in `known` nearest to `name`, for the end of an error message"
     near = difflib.get_close_matches(name, list(known), n=1)
     return f'; did you mean {near[0]!r}?' if near else ''
 
 # %% ../../nbs/data/00_checks.ipynb #06d30b79
-elsewhere = []  # Functions of `(kind, name, of)` that tell what a `name` of another system is called here, or return ''
+elsewhere = []  # Functions of `(kind, name, of)` that return learnloop's word for a `name` of another framework, or ''
 
 def called_here(
     kind:str,  # 'event', 'argument', 'attribute' or 'class'
-    name:str,  # What was given
-    of:str=''  # Of an argument: the function
-)->str: # `'; it is …'`, or `''` if no other system has the name
-    "Tell what a `name` of another system is called here, for the end of an error message"
+    name:str,  # The name received
+    of:str=''  # For an argument: the function
+)->str: # `'; it is …'`, or `''` if no other framework has the name
+    "Return what a `name` of another framework is called here, for the end of an error message"
     return next(filter(None, (f(kind, name, of) for f in elsewhere)), '')
 
 # %% ../../nbs/data/00_checks.ipynb #3172faf1
@@ -40,24 +40,24 @@ def note_on(
     e:BaseException, # An error
     text:str # The note
 ):
-    "Add the note `text` to the error `e`, once, if it takes notes"
+    "Add the note `text` to the error `e`, once, if it accepts notes"
     with suppress(Exception):
         if text not in getattr(e, '__notes__', ()): e.add_note(text)
 
 # %% ../../nbs/data/00_checks.ipynb #52d17adc
 def safely(
     f, # Function that returns text
-    *args # To it
-)->str: # What it returned; '' if it fails
-    "Make a text that is said of an error: if that fails, nothing is said"
+    *args # Its arguments
+)->str: # Return value of `f`; '' if it fails
+    "Call `f` to make the text of a note; return '' if that fails"
     try: return f(*args) or ''
     except Exception: return ''
 
 # %% ../../nbs/data/00_checks.ipynb #8219b7d5
 class NoAttribute(AttributeError):
-    "An attribute is missing; what helps is found out when this is shown"
+    "An attribute is missing; the suggestion is computed when the error is shown"
     def __init__(self,
-        text,       # What is missing
+        text,       # The message
         advice=None # Function that returns the end of the message
     ):
         super().__init__(text)
@@ -68,10 +68,10 @@ class NoAttribute(AttributeError):
 # %% ../../nbs/data/00_checks.ipynb #18af128b
 def checked_args(
     f=None, # A function
-    to=(),  # Functions that its `**kwargs` go to
-    **own   # Arguments of those that `f` sets itself -> what to give it instead
-): # The same, with errors that help
-    "Have `f` tell what an argument is called here that it doesn't take: a decorator, with or without arguments"
+    to=(),  # Functions that receive its `**kwargs`
+    **own   # Arguments of `to` that `f` sets itself -> the argument to use instead
+): # The function, with helpful errors
+    "Suggest learnloop's name for an unknown argument of `f`: a decorator, with or without arguments"
     if f is None: return partial(checked_args, to=to, **own)
     kinds = {p.name:p.kind for o in (f, *to) for p in inspect.signature(o).parameters.values()}
     is_open = inspect.Parameter.VAR_KEYWORD in (p.kind for p in inspect.signature(f).parameters.values())
@@ -91,9 +91,9 @@ def checked_args(
 def check_whole(
     what:str, # Name of the argument, for the message
     v,        # Its value
-    low:int=1 # The least that it may be
+    low:int=1 # Smallest allowed value
 )->int: # `v`
-    "Refuse what is no whole number from `low` on"
+    "Raise an error unless `v` is a whole number from `low` on"
     if isinstance(v, Integral) and not isinstance(v, bool) and v>=low: return v
     raise ValueError(f'{what} is {v!r}: it must be a whole number, {low} or more')
 
@@ -101,7 +101,7 @@ def check_whole(
 def is_checkpoint(
     path:Path # A folder, which need not exist
 )->bool:
-    "Whether `path` is a checkpoint: by the name that it is written with, or, after a renaming, by the files in it"
+    "Whether `path` is a checkpoint: by its name, or, if it was renamed, by its files"
     if re.fullmatch(r'(\.old-)?(step|torn)-\d{9,}', path.name): return True
     return all((path/nm).is_file() for nm in ('manifest.json','state.json'))
 
@@ -110,10 +110,10 @@ def check_place(
     what:str, # Name of the argument, for the message
     v,        # Its value
     must:str='the folder of a run', # What it must be, in words
-    kind:str='folder', # 'folder', 'file', or 'path', of which only the type is checked
-    new:bool=False # May it be missing, as it will be written?
-)->Path: # With the home folder in place of `~`
-    "Refuse a value that is no path, or that is a file in place of a folder, or the other way round"
+    kind:str='folder', # 'folder', 'file', or 'path', for which only the type is checked
+    new:bool=False # May it be missing, because it will be written?
+)->Path: # With the home folder instead of `~`
+    "Raise an error for a value that is not a path, or that is a file instead of a folder or vice versa"
     shown = repr(str(v) if isinstance(v, Path) else v)
     bad = f'{what} is {shown}: it must be {must}'
     if not isinstance(v, (str,os.PathLike)) or not (text := os.fspath(v)): raise TypeError(bad)
@@ -122,41 +122,41 @@ def check_place(
     except RuntimeError as e: raise ValueError(f'{bad} ({e})') from e  # '~name' of an unknown user
     if kind=='path': return p
     is_dir = text[-1] in (os.sep,'/') or p.is_dir()
-    if kind=='file' and is_dir: raise IsADirectoryError(f'{bad}, and this is a folder')
-    if kind=='folder' and p.exists() and not p.is_dir(): raise NotADirectoryError(f'{bad}, and this is a file')
+    if kind=='file' and is_dir: raise IsADirectoryError(f'{bad}, but this is a folder')
+    if kind=='folder' and p.exists() and not p.is_dir(): raise NotADirectoryError(f'{bad}, but this is a file')
     if new or kind=='folder': _check_parents(p, bad)
-    if kind=='folder' and p.is_symlink() and not p.exists(): raise ValueError(f'{bad}, and this link leads nowhere')
-    if not new and not p.exists(): raise FileNotFoundError(f'{bad}, and there is no such {kind}')
+    if kind=='folder' and p.is_symlink() and not p.exists(): raise ValueError(f'{bad}, but this link is broken')
+    if not new and not p.exists(): raise FileNotFoundError(f'{bad}, but there is no such {kind}')
     return p
 
 def _check_parents(p, bad):
-    "Refuse the path `p` if it is a checkpoint, or if one of its parents is that or a file"
-    if is_checkpoint(p): raise ValueError(f'{bad}, and this is a checkpoint in {str(p.parent)!r}')
+    "Raise an error if `p` is a checkpoint, or if a parent is a checkpoint or a file"
+    if is_checkpoint(p): raise ValueError(f'{bad}, but this is a checkpoint in {str(p.parent)!r}')
     if c := next(filter(is_checkpoint, p.parents), None):
-        raise ValueError(f'{bad}, and this is inside of the checkpoint {c}, where nothing else is written')
+        raise ValueError(f'{bad}, but this is inside the checkpoint {c}, which must contain only its own files')
     there = next((o for o in p.parents if o.exists()), None)
-    if there and not there.is_dir(): raise NotADirectoryError(f'{bad}, and {there} is a file')
+    if there and not there.is_dir(): raise NotADirectoryError(f'{bad}, but {there} is a file')
 
 # %% ../../nbs/data/00_checks.ipynb #0f4228f0
 def say(
     s # Text
 ):
-    "Print `s` now, in a log file, too; whoever read it may be gone, which ends no training"
+    "Print `s` at once, even to a file; ignore a closed output"
     with suppress(OSError, ValueError): print(s, flush=True)
 
 # %% ../../nbs/data/00_checks.ipynb #f0510002
 def is_interactive()->bool:
-    "Tell whether this is a notebook or a prompt, which shows the value of a line by itself"
+    "Return True in a notebook or at a prompt, which shows the value of an expression"
     return hasattr(sys, 'ps1') or bool(sys.flags.interactive)
 
 # %% ../../nbs/data/00_checks.ipynb #f7d3c68f
 @contextmanager
 def replaced(
     o,     # Any object
-    k:str, # Name of an attribute, which it may lack
-    v      # Its value meanwhile
+    k:str, # Name of an attribute, which may be missing
+    v      # Its value in the block
 ):
-    "Have `o.k` be `v` inside a `with` block, and as it was after it"
+    "Set `o.k` to `v` inside a `with` block, and restore it after it"
     had,old = hasattr(o, k),getattr(o, k, None)
     try:
         setattr(o, k, v)
@@ -169,7 +169,7 @@ def replaced(
 @contextmanager
 def restored(
     o,    # Any object
-    names # Of attributes that it has
+    names # Names of its attributes
 ):
     "Restore the attributes `names` of `o` at the end of a `with` block"
     kept = {k:getattr(o, k) for k in names}

@@ -1,4 +1,4 @@
-"""Any iterable is a loader: keeping loaders together, taking batches from them, saying what failed
+"""Any iterable is a loader: groups of loaders, the batches they return, and errors that name the item
 
 Docs: https://learnloop.github.io/learnloop/data/loaders.html.md"""
 
@@ -27,33 +27,33 @@ from .rng import preserve_rng, read_rngs, write_rngs
 # %% ../../nbs/data/03_loaders.ipynb #94c9f7b3
 def batch_len(
     dl, # Loader: any iterable of batches
-) -> int|None: # Number of batches; None if the loader doesn't know
-    "Get the length of `dl` if it has one"
+) -> int|None: # Number of batches; None if unknown
+    "Return the length of `dl`; None if it has none"
     try: return len(dl)
     except (TypeError, NotImplementedError): return None
 
 # %% ../../nbs/data/03_loaders.ipynb #4068171b
 def check_loader(
-    name:str, # What it is called, for the message
-    o # Given as a loader
+    name:str, # Name of the argument, for the message
+    o # Any object passed as a loader
 ): # `o`
     "Raise a TypeError unless `o` can be a loader"
     if type(o) in (list, tuple) and any(isinstance(p, DataLoader) for p in o):
-        fix = 'give a tuple, (train, valid)' if name=='train' else ('DataLoaders(train, valid, test=…) has '
-            "another one, which ValidateCallback(ds_idx='test') validates on as well")
-        raise TypeError(f'{name}={describe(o)} is a list of loaders, and a list is one loader: {fix}')
+        fix = 'pass a tuple, (train, valid)' if name=='train' else ('DataLoaders(train, valid, test=…) adds '
+            "one more, and ValidateCallback(ds_idx='test') also validates on it")
+        raise TypeError(f'{name}={describe(o)} is a list of loaders, but a list counts as one loader: {fix}')
     if isinstance(o, Iterable) and not isinstance(o, Tensor|Mapping|str|bytes): return o
     if isinstance(o, Mapping): fix = "unpack it: DataLoaders(**loaders)"
     elif hasattr(o, '__getitem__') and not isinstance(o, Iterable):
         fix = "wrap the dataset: DataLoader(ds, batch_size=64), or DataLoaders.from_dsets(train_ds, valid_ds, bs=64)"
     else: fix = "pass a DataLoader, or a list of batches such as [(xb, yb)]"
-    raise TypeError(f"{name}={describe(o)} is no loader, which is an iterable of batches; {fix}")
+    raise TypeError(f"{name}={describe(o)} is not a loader, which is an iterable of batches: {fix}")
 
 # %% ../../nbs/data/03_loaders.ipynb #a18549ed
 def why_empty(
-    dl # A loader that yielded nothing
+    dl # A loader that returned nothing
 )->str: # A sentence without a full stop
-    "Say which loader yielded no batch, why, and what helps"
+    "Explain which loader returned no batch, why, and how to fix it"
     name = type(dl).__name__
     if getattr(dl, 'is_multi', False): return dl.why_empty()
     if isinstance(dl, Iterator): return f"{name} is an exhausted iterator: pass a list or a DataLoader instead"
@@ -64,12 +64,12 @@ def why_empty(
 
 # %% ../../nbs/data/03_loaders.ipynb #4068171a
 def _targets(o, is_inp):
-    "`o` as a tuple of names or numbers; None if there are none"
+    "Return `o` as a tuple of names or numbers; None if there are none"
     if o is None or isinstance(o, str|int|list|tuple) and not isinstance(o, bool):
         targs = as_targs(o)
         if len({type(k) for k in targs} - {bool})<=1 and all(type(k) in (str, int) for k in targs):
             return (AlsoInput(targs) if is_inp else targs) or None
-    raise TypeError(f"targ={describe(o)}: it must be the name of an element in a dict batch, or its number in a "
+    raise TypeError(f"targ={describe(o)}: it must be the name of an element in a dict batch, or its index in a "
         "tuple, or a list of them")
 
 # %% ../../nbs/data/03_loaders.ipynb #1735b003
@@ -79,7 +79,7 @@ def _check_function(name, f):
 
 def _check_row_id(o):
     if isinstance(o, str|int) and not isinstance(o, bool): return o
-    return _check_function('row_id, unless it is the name or the number of an element,', o)
+    return _check_function('row_id, unless it is the name or the index of an element,', o)
 
 # %% ../../nbs/data/03_loaders.ipynb #1735b004
 _INSTEAD = dict(
@@ -98,23 +98,23 @@ def _what_instead(k, known): return f'; {_INSTEAD[k]}' if k in _INSTEAD else did
 
 # %% ../../nbs/data/03_loaders.ipynb #04ae4c1a
 class DataLoaders:
-    "Keep loaders together, under names and numbers: `train` is 0 and `valid` is 1"
+    "A group of loaders, by name and number: `train` is 0 and `valid` is 1"
     def __init__(self,
         *loaders, # Any iterables of batches: the training loader, the validation loader (or None), and more
-        device:torch.device|str|None=None, # Where batches go; None: `default_device()`
-        n_inp:int|None=None, # Inputs in a tuple batch, for `split_batch`; None: all but the last element
-        targ:str|int|tuple|None=None, # Targets in dict batches, by name; in tuples, by number, inputs or not
+        device:torch.device|str|None=None, # Where batches go; None for `default_device()`
+        n_inp:int|None=None, # Number of inputs in a tuple batch, for `split_batch`; None for all but the last element
+        targ:str|int|tuple|None=None, # Targets: names in a dict batch, indices in a tuple, even of inputs
         targ_is_inp:bool=False, # Does the model get targets in dict batches, too?
-        row_id=None, # For `learn.rows`: name or number of the element with a key for each item, or a function
-        bs_of=None, # Function of a batch that returns the number of its items; None: count them
+        row_id=None, # For `learn.rows`: name or index of the element with a key for each item, or a function
+        bs_of=None, # Function of a batch that returns its number of items; None to count them
         **named # More loaders by name, such as `test=dl`
     ):
         by_pos = {('train','valid')[i] if i<2 else f'dl{i}': o for i,o in enumerate(loaders)}
         if twice := sorted(by_pos.keys() & named):
-            raise TypeError(f"loader {twice[0]!r} is given twice, by position and by name")
+            raise TypeError(f"loader {twice[0]!r} was passed twice, by position and by name")
         if bad := [k for k in named if k in _SETTINGS]:
-            raise TypeError(f"{bad[0]}={named[bad[0]]!r}: loaders keep what they were made with: make them by "
-                "DataLoader(ds, batch_size=…), or by DataLoaders.from_dsets(train_ds, valid_ds, bs=…)")
+            raise TypeError(f"{bad[0]}={named[bad[0]]!r}: set this when you create the loaders, with "
+                "DataLoader(ds, batch_size=…), or with DataLoaders.from_dsets(train_ds, valid_ds, bs=…)")
         given = dict(train=None, valid=None) | by_pos | named
         self._names = list(given)
         self.device = default_device() if device is None else as_device(device)
@@ -122,14 +122,15 @@ class DataLoaders:
         self.targ = targ
         self.row_id,self.bs_of = _check_row_id(row_id),_check_function('bs_of', bs_of)
         if taken := [k for k in named if k in dir(self)]:
-            raise ValueError(f"{taken[0]!r} can't name a loader: DataLoaders has such an attribute; choose another")
+            raise ValueError(f"{taken[0]!r} can't name a loader: DataLoaders has an attribute of this name; choose "
+                "another name")
         for k,o in given.items():
             if o is not None or k not in ('train','valid'): check_loader(k, o)
             setattr(self, k, o)
 
     @property
     def targ(self):
-        "Names of targets in a dict batch, numbers of those in a tuple; None if there are none"
+        "Names of targets in a dict batch, or indices in a tuple; None if there are none"
         return self._targ
     @targ.setter
     def targ(self, v): self._targ = _targets(v, self.targ_is_inp)
@@ -138,7 +139,7 @@ class DataLoaders:
     names    = property(lambda self: [k for k in self._names if getattr(self, k) is not None], doc="Of the loaders")
     loaders  = property(lambda self: [getattr(self, k) for k in self.names], doc="The loaders, in order")
     def __len__(self):  return len(self.names)
-    def __bool__(self): return True  # no loaders, for inference, is still an answer
+    def __bool__(self): return True  # even without loaders, for inference
     def __iter__(self): return iter(self.loaders)
     def __repr__(self):
         lens = ['?' if (n := batch_len(o)) is None else n for o in self]
@@ -148,15 +149,15 @@ class DataLoaders:
 def _missing(self, k):
     if k.startswith('__') or '_names' not in vars(self): raise AttributeError(k)
     raise NoAttribute(f'DataLoaders has no attribute {k!r}', partial(_what_instead, k, dir(self)))
-DataLoaders.__getattr__ = _missing  # by `@patch`, it would be one of the module
+DataLoaders.__getattr__ = _missing  # `@patch` would make it a function of the module
 
 # %% ../../nbs/data/03_loaders.ipynb #7d21c0a2
 @patch
 def __setattr__(self:DataLoaders, k, v):
     if k in _SETTINGS:
         arg = 'bs' if k=='batch_size' else k
-        raise AttributeError(f'dls.{k} = {v!r} would change nothing, as a loader keeps what it was made with: make '
-            f'them anew, as in learn.dls = DataLoaders.from_dsets(train_ds, valid_ds, {arg}={v!r})')
+        raise AttributeError(f'dls.{k} = {v!r} would change nothing, because a loader keeps its settings: create '
+            f'new loaders, as in learn.dls = DataLoaders.from_dsets(train_ds, valid_ds, {arg}={v!r})')
     object.__setattr__(self, k, v)
 
 DataLoaders.bs = property(lambda self: getattr(self.train, 'batch_size', None), doc='Items in a training batch')
@@ -166,32 +167,33 @@ DataLoaders.bs = property(lambda self: getattr(self.train, 'batch_size', None), 
 def __getitem__(self:DataLoaders,
     k:int|str # Name or number
 ): # The loader
-    "Get a loader by name or number"
+    "Return a loader by name or number"
     name = self.name_of(k)
     if name in self.names: return getattr(self, name)
     has = ', '.join(f'{self._names.index(o)} {o!r}' for o in self.names) or 'none'
     if not isinstance(k, int|str): k = describe(k)
-    if not isinstance(k, int): raise KeyError(f"no loader {k!r}: there is {has}{did_you_mean(str(k), self.names)}")
-    raise IndexError(f"no loader {k}{f' ({name!r})' if name else ''}: there is {has}")
+    if not isinstance(k, int): raise KeyError(f"no loader {k!r}: the loaders are "
+        f"{has}{did_you_mean(str(k), self.names)}")
+    raise IndexError(f"no loader {k}{f' ({name!r})' if name else ''}: the loaders are {has}")
 
 @patch
 def name_of(self:DataLoaders,
     k:int|str # Number or name
 )->str|None: # None if there is no such number
-    "Get the name of the loader that `k` means"
+    "Return the name of the loader `k`"
     if not isinstance(k, int): return k
     return self._names[k] if -len(self._names)<=k<len(self._names) else None
 
 # %% ../../nbs/data/03_loaders.ipynb #f9844f2c
 @patch
 def one_batch(self:DataLoaders)->tuple: # First batch of the training loader, on `device`
-    "Get a training batch, leaving random number generators and the loader as they were"
+    "Return a training batch; random states and the loader don't change"
     dl,nothing = self.train,object()
     if dl is None: raise ValueError("no training loader to take a batch from: pass DataLoaders(train)")
     if getattr(dl, 'is_wrapper', False): dl = dl.dl
     if isinstance(dl, DataLoader) or getattr(dl, 'is_multi', False):
         dl = copy(dl)
-        dl._iterator = None  # persistent workers live there: taking their batch would end a running epoch
+        dl._iterator = None  # persistent workers live there, and taking a batch from them would end a running epoch
     with preserve_rng(dl):
         if (batches := iter(dl)) is dl:
             raise TypeError(f"one_batch would lose a batch of the one-shot {type(dl).__name__}: "
@@ -203,7 +205,7 @@ def one_batch(self:DataLoaders)->tuple: # First batch of the training loader, on
 # %% ../../nbs/data/03_loaders.ipynb #77f42b8f
 @patch
 def to(self:DataLoaders,
-    device:torch.device|str # Where batches go from now on
+    device:torch.device|str # Device of later batches
 ): # Itself
     "Send later batches to `device`"
     self.device = as_device(device)
@@ -216,21 +218,21 @@ def from_dsets(cls:DataLoaders,
     train_ds, # Training dataset
     valid_ds=None, # Validation dataset, if any
     *more, # Further datasets, in order
-    bs:int|None=64, # Items in a training batch; None: the dataset yields whole batches
-    valid_bs:int|None=None, # Items in the other batches, where memory often allows more; None: `bs`
-    shuffle:bool=True, # Shuffle for training? Not possible for an `IterableDataset` or with a sampler
-    device:torch.device|str|None=None, # Where batches go; None: `default_device()`
-    n_inp:int|None=None, # Inputs in a tuple batch; None: all but the last element
-    targ:str|int|tuple|None=None, # Targets in dict batches, by name; in tuples, by number, inputs or not
+    bs:int|None=64, # Items in a training batch; None if the dataset returns whole batches
+    valid_bs:int|None=None, # Items in other batches, which often need less memory per item; None for `bs`
+    shuffle:bool=True, # Shuffle for training? Not with an `IterableDataset` or a sampler
+    device:torch.device|str|None=None, # Where batches go; None for `default_device()`
+    n_inp:int|None=None, # Number of inputs in a tuple batch; None for all but the last element
+    targ:str|int|tuple|None=None, # Targets: names in a dict batch, indices in a tuple, even of inputs
     targ_is_inp:bool=False, # Does the model get targets in dict batches, too?
     row_id=None, # As for `DataLoaders`
     bs_of=None, # As for `DataLoaders`
-    **kwargs # For torch's `DataLoader`; `drop_last`, `generator` and samplers reach the training loader alone
+    **kwargs # For torch's `DataLoader`; only the training loader gets `drop_last`, `generator` and samplers
 ):
-    "Make loaders: a shuffled one for `train_ds`, and for the others ones that go in order through all items"
+    "Make a shuffled loader of `train_ds`, and loaders in order, of all items, for the others"
     for o in (train_ds, valid_ds, *more):
         if isinstance(o, Number|str):
-            raise TypeError(f'from_dsets: {o!r} is no dataset; the batch size has a name, bs=64')
+            raise TypeError(f'from_dsets: {o!r} is not a dataset: pass the batch size by name, bs=64')
     own = {k: kwargs.pop(k) for k in ('drop_last', 'generator', 'sampler', 'batch_sampler') if k in kwargs}
     if not own.get('batch_sampler'): own['batch_size'] = bs
     fixed = isinstance(train_ds, IterableDataset) or own.get('sampler') or own.get('batch_sampler')
@@ -242,33 +244,34 @@ def from_dsets(cls:DataLoaders,
 # %% ../../nbs/data/03_loaders.ipynb #b96b78b4
 def mk_dls(
     o, # `DataLoaders`, or anything with a `train` loader; a tuple of loaders; or one training loader
-) -> DataLoaders: # `o` itself where it has a `train` loader
-    "Make `DataLoaders` of whatever somebody has"
+) -> DataLoaders: # `o` itself if it has a `train` loader
+    "Return `DataLoaders` of `o`"
     if isinstance(o, DataLoaders) or isinstance(getattr(o, 'train', None), Iterable): return o
     if not isinstance(o, tuple) or not o or len(o)==1 and isinstance(o[0], Tensor): return DataLoaders(o)
     if any(isinstance(p, Tensor) for p in o):
-        raise TypeError(f"{describe(o)} is a batch, not a loader of batches; pass a list of them, such as [(xb, yb)]")
+        raise TypeError(f"{describe(o)} is a batch, not a loader of batches: pass a list of them, such as [(xb, yb)]")
     is_batches = all(isinstance(p, Mapping) or isinstance(p, list|tuple) and p and isinstance(p[0], Tensor) for p in o)
     return DataLoaders(o) if is_batches else DataLoaders(*o)
 
 # %% ../../nbs/data/03_loaders.ipynb #52ea8e7a
 def in_order(
     dl, # Loader: any iterable of batches
-): # `dl` itself if it goes through its data in order and completely, or if that can't be changed
-    "Get a loader that goes through the dataset of `dl` in order and completely"
+): # `dl` itself if it already reads its data completely and in order, or if that can't be changed
+    "Return a loader that reads the dataset of `dl` completely and in order"
     if getattr(dl, 'is_multi', False): return dl.in_order()
     if hasattr(dl, 'unshuffled'): return dl.unshuffled()
     if not isinstance(dl, DataLoader) or isinstance(dl.dataset, IterableDataset): return dl
     batches,bs = dl.batch_sampler,dl.batch_size
     sampler = dl.sampler if batches is None else getattr(batches, 'sampler', None)
-    gives_items = batches is not None or type(sampler) in (SequentialSampler, RandomSampler)  # else, it may be, batches
+    gives_items = batches is not None or type(sampler) in (SequentialSampler, RandomSampler)  # else maybe batches
     if not gives_items: return dl
     all_batches = batches is None or type(batches) is BatchSampler and not batches.drop_last
-    all_items = type(sampler) is SequentialSampler and len(sampler)==len(dl.dataset)  # it may have been given a subset
+    all_items = type(sampler) is SequentialSampler and len(sampler)==len(dl.dataset)  # a sampler may be for a subset
     if all_batches and all_items and getattr(dl, 'in_order', True): return dl
     if batches is not None and bs is None: bs = getattr(batches, 'batch_size', None)
     if batches is not None and bs is None:
-        raise ValueError(f"{type(batches).__name__} has no `batch_size` to batch the dataset in order by; give it one")
+        raise ValueError(f"{type(batches).__name__} has no `batch_size`, which is needed to read the dataset in "
+            "order: add the attribute")
     keep = ['num_workers', 'collate_fn', 'pin_memory', 'timeout', 'worker_init_fn', 'multiprocessing_context']
     if dl.num_workers: keep.append('prefetch_factor')  # torch accepts this one with workers only
     if dl.pin_memory_device: keep.append('pin_memory_device')
@@ -284,15 +287,16 @@ def _span(idxs, i=None):
     return f'{of}items ' + ', '.join(map(str, idxs[:8])) + (', …' if len(idxs)>8 else '')
 
 def _tell_items(e, what):
-    "Note `what` was fetched on the error `e`; raise a RuntimeError for a StopIteration"
+    "Note on the error `e` that `what` was being fetched; raise a RuntimeError for a StopIteration"
     if isinstance(e, StopIteration):
-        raise RuntimeError(f'StopIteration fetching {what}: from an item or collate_fn it would pass for the end of '
+        raise RuntimeError(f'StopIteration fetching {what}: raised by an item or collate_fn, it would look like the '
+            'end of '
             'the data; catch it there, or give `next` a default') from e
     note_on(e, f'learnloop: fetching {what}')
 
 # %% ../../nbs/data/03_loaders.ipynb #b7f0a1d2
 class _Fetcher(_MapDatasetFetcher):
-    "torch's fetcher of numbered items, whose errors name the items"
+    "torch's fetcher of indexed items, with errors that name the items"
     def fetch(self, idxs):
         items,i = [],None
         try:
@@ -305,13 +309,13 @@ class _Fetcher(_MapDatasetFetcher):
             raise
 
 def _collated(f, items):
-    "`f(items)`; a StopIteration of `f` isn't the end of a stream"
+    "Return `f(items)`; a StopIteration of `f` is an error, not the end of the stream"
     try: return f(items)
     except StopIteration as e: _tell_items(e, 'items')
 
 # %% ../../nbs/data/03_loaders.ipynb #b7f0a1d3
 class _Sends:
-    "An iterator over batches that workers make, which knows the indices of the last one, and names them in errors"
+    "An iterator of batches from workers, which knows the indices of the last batch and names them in errors"
     rows = None
     def _reset(self, *args, **kwargs):
         self.sent,self.rows = {},None
@@ -336,7 +340,7 @@ class _Sends:
         return b
 
 class _Draws:
-    "An iterator over batches that this process makes, which knows the indices of the last one"
+    "An iterator of batches made in this process, which knows the indices of the last batch"
     rows = None
     def _next_index(self):
         self.rows = idxs = super()._next_index()
@@ -361,11 +365,11 @@ _torchs = _as_is()
 
 def _can_be_quick(it):
     if it._pin_memory or it._dataset_kind!=_DatasetKind.Map: return False
-    return it._sampler_iter is not None and _as_is()==_torchs  # else somebody has replaced how a batch is taken
+    return it._sampler_iter is not None and _as_is()==_torchs  # otherwise, someone has replaced how a batch is fetched
 
 # %% ../../nbs/data/03_loaders.ipynb #c0de1a04
 def _iterators(dl):
-    "Classes of iterators over the batches of `dl` that workers make, or this process; None if they aren't known"
+    "Return torch's classes for iterators of `dl` with workers, and without; None if unknown"
     own = getattr(type(dl), '_get_iterator', None)
     if own is DataLoader._get_iterator: return _MultiProcessingDataLoaderIter,_SingleProcessDataLoaderIter
     of = sys.modules.get('torchdata.stateful_dataloader.stateful_dataloader')
@@ -376,18 +380,18 @@ def _send(dl, cls):
     "Start the workers of `dl`"
     dl.check_worker_number_rationality()
     if not hasattr(dl, 'next_iter_state'): return cls(dl)
-    state,dl.next_iter_state = dl.next_iter_state,None  # of torchdata
+    state,dl.next_iter_state = dl.next_iter_state,None  # torchdata's
     return cls(dl, state)
 
 # %% ../../nbs/data/03_loaders.ipynb #c0de1003
 def batches_of(
     dl # Loader: any iterable of batches
 ): # Iterator
-    "Begin a pass through `dl`"
+    "Start a pass through `dl`"
     sends,draws = _iterators(dl)
     if sends and dl.num_workers:
         cls = _with_rows(_Sends, sends)
-        if type(dl._iterator) is sends: dl._iterator.__class__ = cls  # its workers were started elsewhere
+        if type(dl._iterator) is sends: dl._iterator.__class__ = cls  # its workers were started by other code
         dl._get_iterator = partial(_send, dl, cls)
         try: return iter(dl)
         finally: del dl._get_iterator
@@ -401,9 +405,9 @@ def batches_of(
 
 # %% ../../nbs/data/03_loaders.ipynb #c0de1a06
 def rows_of(
-    batches # Iterator that `batches_of` returned, or one that takes from it
-)->list|tuple|dict|None: # Of several loaders a tuple or a dict; None if nothing knows the indices
-    "Return the indices, in the dataset, of the items in the batch that `batches` gave last"
+    batches # Iterator from `batches_of`, or one that wraps it
+)->list|tuple|dict|None: # Of several loaders a tuple or a dict; None if the indices are unknown
+    "Return the dataset indices of the items in the last batch of `batches`"
     while batches is not None and not hasattr(batches, 'rows'):
         batches = next(iter(getattr(batches, 'takes_from', ())), None)
     idxs = getattr(batches, 'rows', None)
@@ -412,77 +416,78 @@ def rows_of(
     return [*idxs] if isinstance(idxs, Iterable) and not isinstance(idxs, str) else [idxs]
 
 # %% ../../nbs/data/03_loaders.ipynb #193de195
-_SAME_AGAIN = ("Seed what it draws by the epoch and the index (SeededItems(ds), or a set_epoch method), or give it "
-    "state_dict and load_state_dict that hold all of its state, and say dl.resumes_exactly = True. If other batches "
+_SAME_AGAIN = ("Seed its random numbers by the epoch and the index (SeededItems(ds), or a set_epoch method), or give "
+    "it "
+    "state_dict and load_state_dict that hold all of its state, and set dl.resumes_exactly = True. If other batches "
     "are fine: accept=['batches']")
 
 def check_same(
-    dl, # Loader that gave `b`
-    want:dict, # What was noted of the batch when the interrupted fit saw it: see `BatchSample.facts`
-    b # The batch that `dl` gives now; None if it ended
+    dl, # Loader that returned `b`
+    want:dict, # Facts that the interrupted fit recorded of the batch: see `BatchSample.facts`
+    b # The batch that `dl` returns now; None if it ended
 ):
-    "Refuse a batch that isn't the one that the interrupted fit saw"
-    if b is None and getattr(dl, 'is_over', bool)(): return  # the fit has had all its steps
+    "Raise an error if a batch differs from the one in the interrupted fit"
+    if b is None and getattr(dl, 'is_over', bool)(): return  # the fit has taken all its steps
     got = None if b is None else BatchSample(b).facts()
     if got and got['hash']==want['hash']: return
     while getattr(dl, 'is_wrapper', False): dl = dl.dl
-    raise ValueError(f"{type(dl).__name__} gives other batches than before the interruption: batch {want['batch']} of "
-        f"the pass was {want['looks']}, and is {got['looks'] if got else 'missing'}. A fit is resumed only with the "
+    raise ValueError(f"{type(dl).__name__} returns other batches than before the interruption: batch {want['batch']} "
+        f"of the pass was {want['looks']}, but is now {got['looks'] if got else 'missing'}. A fit needs the "
         f"same batches. {_SAME_AGAIN}")
 
 # %% ../../nbs/data/03_loaders.ipynb #193de196
 def replay(
-    dl, # Loader that `batches` is of
-    batches, # Iterator at its beginning
-    n:int, # How many batches are taken
-    want:dict|None=None, # What was noted of one of them; None: nothing is compared
-    put=noop # Sets random numbers: those that this batch was made with, if they were noted
+    dl, # The loader
+    batches, # Its iterator, at the beginning
+    n:int, # Number of batches to fetch
+    want:dict|None=None, # Facts recorded of one of them; None to compare nothing
+    put=noop # Sets random states: those recorded before this batch, if any
 ):
-    "Take `n` batches once more, and check one of them"
+    "Fetch `n` batches again, and check one of them"
     for i in range(n):
         is_it = want and i==want['batch']
         if is_it and 'rng' in want: put(want['rng'])
         b = next(batches, None)
         if is_it: check_same(dl, want, b)
-        b = None  # it would be alive while the next is made
+        b = None  # free it before the next is made
 
 # %% ../../nbs/data/03_loaders.ipynb #61aaae5c
 def set_epoch(
     dl,       # A loader
-    epoch:int # Number, from 0
+    epoch:int # Index of the epoch, from 0
 ):
-    "Tell samplers and datasets whose order or items depend on the number of the epoch"
+    "Pass the epoch to samplers and datasets that depend on it"
     batches,ds = getattr(dl, 'batch_sampler', None),getattr(dl, 'dataset', None)
     while isinstance(ds, Subset): ds = ds.dataset
-    if hasattr(dl, 'dl') and not isinstance(dl, Endless): set_epoch(dl.dl, epoch)  # a part of it
+    if hasattr(dl, 'dl') and not isinstance(dl, Endless): set_epoch(dl.dl, epoch)  # a share of it
     for o in (dl, getattr(dl, 'sampler', None), batches, getattr(batches, 'sampler', None), ds):
         if hasattr(o, 'set_epoch'): o.set_epoch(epoch)
 
 # %% ../../nbs/data/03_loaders.ipynb #d6b14989
 def leaves(
     dl # Loader: any iterable of batches
-)->list: # `dl` itself, if it takes from no other
-    "List the loaders that `dl` takes its batches from"
+)->list: # `dl` itself, if it wraps no other
+    "List the innermost loaders of `dl`"
     while hasattr(dl, 'dl'): dl = dl.dl
     if not getattr(dl, 'is_multi', False): return [dl]
     return [o for p in dl.parts.values() for o in leaves(p)]
 
 # %% ../../nbs/data/03_loaders.ipynb #0f3b2e5b
 class Endless:
-    "Go through `dl` again and again; a new iteration goes on where the last one stopped"
-    is_wrapper = True  # the batches of `dl`, as they are
+    "Repeat `dl` endlessly; each new iteration continues where the last one stopped"
+    is_wrapper = True  # it returns the batches of `dl` unchanged
     def __init__(self,
         dl # Loader: any iterable of batches
     ):
         self.dl,self._it,self._n,self._start,self._passes = dl,None,0,{},0
-        self.last = None # What is noted of the first batch of this pass
-        self._warm = False # Did this pass begin with workers that persist?
+        self.last = None # Facts of the first batch of this pass
+        self._warm = False # Did this pass begin with running persistent workers?
     n_done = property(lambda self: self._n, doc='Batches taken in this pass')
 
     def __iter__(self): return _EndlessPass(self)
 
-    def state_dict(self)->dict: # Batches taken in this pass, and the random numbers that it began with
-        "Return the place in the data"
+    def state_dict(self)->dict: # Number of batches taken in this pass, and the random states at its beginning
+        "Return the position in the data"
         if self._it is None: return dict(passes=self._passes)
         sd = dict(passes=self._passes-1)
         if not self._n: return sd  # the first fetch was interrupted
@@ -490,9 +495,9 @@ class Endless:
         if want := facts_of(self.last): sd['last_batch'] = want
         return dict(n=self._n, rng=self._start, warm=self._warm) | sd
     def load_state_dict(self,
-        sd:dict # What `state_dict` returned
+        sd:dict # Return value of `state_dict`
     ):
-        "Go to the place in `sd`, by going through the pass again"
+        "Go to the position in `sd`, by repeating the pass"
         with preserve_rng(self.dl):
             self._it,self._passes = None,sd.get('passes', 0)
             self._start_workers(sd.get('warm'))
@@ -502,7 +507,7 @@ class Endless:
 
 # %% ../../nbs/data/03_loaders.ipynb #05db63ef
 class _EndlessPass:
-    "The batches of the `Endless` loader `of`, from where it stopped"
+    "The batches of the `Endless` loader `of`, from its position on"
     def __init__(self, of): self.of = of
     takes_from = property(lambda self: [self.of._it])
     def __iter__(self): return self
@@ -524,7 +529,7 @@ def _next(self:Endless):
 
 @patch
 def _start_workers(self:Endless, warm):
-    "Start persistent workers if the pass began with them: a loader draws one more number to start them"
+    "Start persistent workers if the pass began with them, since starting them draws a random number"
     for o in _persistent(self.dl) if warm is not None else ():
         if not warm: o._iterator = None
         elif o._iterator is None: batches_of(o)
@@ -543,7 +548,7 @@ def _begin(self:Endless, n=0, several=None, want=None):
 
 # %% ../../nbs/data/03_loaders.ipynb #40b3994b
 class Until:
-    "The batches of `dl`, until `is_over()`, which is asked before each"
+    "The batches of `dl` until `is_over()` returns True; it is called before each batch"
     is_wrapper = True
     def __init__(self,
         dl, # Loader: any iterable of batches
@@ -554,10 +559,10 @@ class Until:
 
 # %% ../../nbs/data/03_loaders.ipynb #c0de1005
 class _UntilOver:
-    "A pass through `of`, which begins with the first batch"
+    "A pass through `of`, which begins with its first batch"
     def __init__(self, of): self.of,self.batches,self.wrap = of,None,noop
     def wrap_inner(self, wrap):
-        "Have `wrap(batches)` for the batches that are to come, when they are begun"
+        "Wrap the batches with `wrap`, once they begin"
         if self.batches is None: self.wrap = wrap
         else: self.batches = wrap(self.batches)
     takes_from = property(lambda self: [self.batches])
@@ -571,14 +576,14 @@ class _UntilOver:
 def bare(
     dl # Loader: any iterable of batches
 ): # The loader in it, if it is an `Until`
-    "Take `Until` off `dl`"
+    "Unwrap `dl` from `Until`"
     while isinstance(dl, Until) and not isinstance(dl.dl, Endless): dl = dl.dl
     return dl
 
 # %% ../../nbs/data/03_loaders.ipynb #28179e89
 def find_source(
     dl # Loader: any iterable of batches
-): # What in it has a `source`; None if nothing has
-    "Find what in `dl` says where its batches come from"
+): # The loader in `dl` with `source`; None if there is none
+    "Return the loader in `dl` that says where its batches come from"
     while dl is not None and not getattr(dl, 'has_source', False): dl = getattr(dl, 'dl', None)
     return dl

@@ -1,4 +1,4 @@
-"""One batch of each loader at a time, or batches of each by turns; a fit that is resumed goes on with the same ones
+"""One batch of each loader at a time, or batches of each in turn; a resumed fit continues with the same batches
 
 Docs: https://learnloop.github.io/learnloop/data/multi.html.md"""
 
@@ -24,17 +24,17 @@ from .rng import preserve_rng, read_rngs, write_rngs
 
 # %% ../../nbs/data/06_multi.ipynb #e834f238
 class Feed:
-    "The batches of `dl`, pass after pass, and its place in them"
-    again_by = 2**16  # What numbers of passes differ by within an epoch, so that no two passes have the same
-    end = object()    # What stands for a batch when there is none left
+    "The batches of `dl`, pass after pass, and its position"
+    again_by = 2**16  # Distance between the epoch numbers of its passes, so that no two passes have the same
+    end = object()    # Returned after the last batch
     def __init__(self,
         dl, # Loader: any iterable of batches
-        epoch:int|None=None # Its number, for samplers that go by it; None: they are told nothing
+        epoch:int|None=None # Index of the epoch, for samplers that use it; None to set none
     ):
         self.dl,self.epoch,self.by_state = dl,epoch,_takes_state(dl)
         self.batches,self.n_pass,self.n,self.total,self.is_over = None,-1,0,0,False
-        self.last = None       # What is noted of the first batch of the pass
-        self.has_drawn = False # Were the numbers for the first batch drawn, and `rngs` noted, before it was asked for?
+        self.last = None       # Facts of the first batch of the pass
+        self.has_drawn = False # Are the random states before the first batch already in `rngs`?
 
     def begin(self):
         "Begin a pass"
@@ -43,10 +43,10 @@ class Feed:
         self.warm = any(o._iterator is not None for o in persistent(self.dl))
         self.rngs = [read_rngs([self.dl])]
         self.batches,self.has_drawn,self.last = batches_of(self.dl),False,None
-        own = getattr(self.dl, 'began_with', None)  # of one that is shared by processes
+        own = getattr(self.dl, 'began_with', None)  # of a loader that several processes share
         if own: self.rngs,self.has_drawn = own,True
 
-    def take(self): # A batch; `end` if the pass is over
+    def take(self): # A batch, or `end`
         "Take the next batch of this pass"
         if not self.n and not self.has_drawn: self.rngs = [self.rngs[0], read_rngs([self.dl])]
         try: b = next(self.batches)
@@ -59,7 +59,7 @@ class Feed:
         if self.epoch is not None: set_epoch(self.dl, self.epoch + self.n_pass*self.again_by)
 
 def _takes_state(dl):
-    "Does `dl` come to a place by its own state? Not where that would draw for a sampler, with no chance to rewind"
+    "Whether `dl` restores its position by its own state; not if that would draw for a sampler that can't be rewound"
     draws = isinstance(dl, DataLoader) and not isinstance(dl.dataset, IterableDataset)
     if draws: draws = type(dl.sampler) is not SequentialSampler and getattr(dl.sampler, 'generator', None) is None
     return goes_by_state(dl) and (not draws or hasattr(dl, 'resumes_exactly'))
@@ -73,9 +73,9 @@ def _own_state(dl):
 
 @patch
 def place(self:Feed,
-    own:bool=True # With the state that the loader has of itself, if it is to go by that?
+    own:bool=True # With the loader's own state, if that is used?
 )->dict: # Plain data and tensors
-    "Tell where it is"
+    "Return the position"
     res = {k:getattr(self, k) for k in _PLACE}
     self.last = facts_of(self.last)
     if self.last: res['last_batch'] = self.last
@@ -85,40 +85,41 @@ def place(self:Feed,
 # %% ../../nbs/data/06_multi.ipynb #d294d424
 @patch
 def go_to(self:Feed,
-    place:dict # What `place` returned
+    place:dict # Return value of `place`
 ):
-    "Come to the `place`"
+    "Go to the position `place`"
     for k in _PLACE: setattr(self, k, place[k])
     self.last = place.get('last_batch')
     self._tell()
     if not self.warm:
-        for o in persistent(self.dl): o._iterator = None  # workers that are there would draw no seed
+        for o in persistent(self.dl): o._iterator = None  # running workers would draw no seed
     def _rewind(i=0): write_rngs(self.rngs[i], [self.dl])
     _rewind()
     self.batches,_ = iter_from(self.dl, self.n, place.get('own'), self.warm, _rewind, lambda: _rewind(1), self.last)
 
 # %% ../../nbs/data/06_multi.ipynb #5752ca08
 class MultiLoader:
-    "Loaders that are gone through together: what `Zip` and `Alternate` have in common"
-    # its state is exact; `parts` are what it takes from; `source` tells where a batch is from
+    "Loaders that are read together: the base class of `Zip` and `Alternate`"
+    # its state is exact; `parts` are its loaders; `source` says where a batch comes from
     is_multi = resumes_exactly = has_source = True
     def __init__(self,
         loaders, # A tuple of loaders, or a dict
-        stop=None # When a pass is over: 'shortest', 'longest', or the name or number of the loader that decides
+        stop=None # When a pass ends: 'shortest', 'longest', or the name or index of the loader that decides
     ):
         self._ref,self._next,self.epoch = noop,None,None
         self.is_named,self.stopped_by = isinstance(loaders, Mapping),None
         self.parts = dict(loaders) if self.is_named else {str(i):o for i,o in enumerate(loaders)}
         name = type(self).__name__
-        if not self.parts: raise ValueError(f'{name}() has no loader: give it some')
+        if not self.parts: raise ValueError(f'{name}() has no loader: pass at least one')
         for nm,o in self.parts.items():
             check_loader(f'{nm!r} of {name}', o)
             if isinstance(o, Iterator):
-                raise TypeError(f'{nm!r} of {name} is an iterator, {type(o).__name__}, which gives each batch once, so '
-                    'nothing can begin it anew: give what it was made of, or a class whose __iter__ makes it')
+                raise TypeError(f'{nm!r} of {name} is an iterator, {type(o).__name__}, which returns each batch once, '
+                    'so '
+                    'it can\'t start again: pass its source, or a class whose __iter__ creates it')
         ends = [id(o) for o in leaves(self)]
         if len(set(ends))<len(ends):
-            raise ValueError(f'{name} has the same loader twice, which is in one place at a time: make another one')
+            raise ValueError(f'{name} has the same loader twice, but a loader has one position: create another one')
         self.stop = self._check_stop(stop)
 
     def __iter__(self):
@@ -136,23 +137,24 @@ class MultiLoader:
 # %% ../../nbs/data/06_multi.ipynb #d221f1aa
 @patch
 def _check_stop(self:MultiLoader, stop):
-    "The name of the loader that decides, 'shortest', 'longest' or None"
+    "Return the name of the loader that decides, 'shortest', 'longest' or None"
     words,names = ('shortest','longest'),list(self.parts)
     if clash := [o for o in words if o in names]:
-        raise ValueError(f'{clash[0]!r} can name no loader: stop has that word')
+        raise ValueError(f'{clash[0]!r} can\'t be the name of a loader, because stop uses this word: choose another '
+            'name')
     if isinstance(stop, int) and not isinstance(stop, bool) and -len(names)<=stop<len(names): return names[stop]
     if stop is None or isinstance(stop, str) and stop in (*words, *names): return stop
-    there = f'the name of a loader ({", ".join(names)})' if self.is_named else f'a number below {len(names)}'
+    there = f'the name of a loader ({", ".join(names)})' if self.is_named else f'an index below {len(names)}'
     raise ValueError(f"stop={stop!r} of {type(self).__name__}: it must be 'shortest', 'longest' or {there}"
         f"{did_you_mean(str(stop), [*words, *names])}")
 
 def _get_pass(self): return self._ref()
 def _set_pass(self, v): self._ref = noop if v is None else weakref.ref(v)
-# not held here: with it go workers, when the loop lets it go
-MultiLoader._iterator = property(_get_pass, _set_pass, doc='The pass that is going on, if one is')
+# a weak reference: when the loop drops the pass, its workers end
+MultiLoader._iterator = property(_get_pass, _set_pass, doc='The running pass, or None')
 MultiLoader.num_workers = property(lambda self: sum(getattr(o, 'num_workers', 0) for o in self.parts.values()),
-    doc='Of all its loaders')
-MultiLoader.persistent_workers = property(lambda self: bool(persistent(self)), doc='Do workers of any persist?')
+    doc='The sum over its loaders')
+MultiLoader.persistent_workers = property(lambda self: bool(persistent(self)), doc='Whether any loader has such')
 
 # %% ../../nbs/data/06_multi.ipynb #9d2a423d
 @patch
@@ -170,8 +172,8 @@ def _fresh(dl):
 
 # %% ../../nbs/data/06_multi.ipynb #f80ec59f
 @patch
-def in_order(self:MultiLoader): # Itself if all are as they should be
-    "Have each loader go through its data in order and completely"
+def in_order(self:MultiLoader): # Itself if nothing has to change
+    "Return a copy in which each loader reads its data completely and in order"
     parts = {nm:in_order(o) for nm,o in self.parts.items()}
     if all(o is self.parts[nm] for nm,o in parts.items()): return self
     res = copy(self)
@@ -182,15 +184,15 @@ def in_order(self:MultiLoader): # Itself if all are as they should be
 # %% ../../nbs/data/06_multi.ipynb #6029189c
 @patch
 def set_epoch(self:MultiLoader,
-    epoch:int # Number, from 0
+    epoch:int # Index of the epoch, from 0
 ):
-    "Have the next pass be that of `epoch`"
+    "Set the epoch of the next pass"
     self.epoch = epoch
 
 # %% ../../nbs/data/06_multi.ipynb #b98efc6f
 @patch
 def state_dict(self:MultiLoader)->dict: # Plain data and tensors
-    "Return the place in each loader"
+    "Return the position in each loader"
     batches = self._next or self._iterator
     if batches is not None: return batches.state_dict()
     return dict(own={nm:_own_state(o) for nm,o in self.parts.items() if _takes_state(o)})
@@ -198,27 +200,27 @@ def state_dict(self:MultiLoader)->dict: # Plain data and tensors
 # %% ../../nbs/data/06_multi.ipynb #97af783d
 @patch
 def load_state_dict(self:MultiLoader,
-    sd:dict # What `state_dict` returned
+    sd:dict # Return value of `state_dict`
 ):
-    "Have the next pass begin at the place in `sd`"
-    # it begins now: whoever puts random numbers back does so after this
+    "Make the next pass begin at the position in `sd`"
+    # it begins now, so that a caller can set random states afterwards
     self._next = self.passes(self, sd) if 'feeds' in sd else None
     for nm,own in sd.get('own', {}).items(): self.parts[nm].load_state_dict(own)
 
 # %% ../../nbs/data/06_multi.ipynb #9263d408
 @patch
 def facts(self:MultiLoader)->dict: # Plain data, by loader
-    "Tell what a run that goes on must have in common with the one before"
+    "Return what a resumed run must have in common with the first"
     return {nm:[type(o).__name__, getattr(o, 'batch_size', None), batch_len(o),
         o.facts() if isinstance(o, MultiLoader) else None] for nm,o in self.parts.items()}
 
 # %% ../../nbs/data/06_multi.ipynb #5694281f
 @patch
 def why_empty(self:MultiLoader)->str: # A sentence without a full stop
-    "Say why there was no batch"
+    "Explain why there was no batch"
     empty = [nm for nm,o in self.parts.items() if batch_len(o)==0]
     nm = empty[0] if empty else self.stopped_by
-    if nm is None: return f'{type(self).__name__} yielded no batch: check its loaders'
+    if nm is None: return f'{type(self).__name__} returned no batch: check its loaders'
     return f'{type(self).__name__} yielded no batch, as of {nm!r}: {why_empty(self.parts[nm])}'
 
 # %% ../../nbs/data/06_multi.ipynb #a97aab05
@@ -252,7 +254,7 @@ class _MultiPass:
 def _take(self:_MultiPass, nm):
     try: return self.feeds[nm].take()
     except Exception as e:
-        note_on(e, f'learnloop: by the loader {nm!r} of {type(self.of).__name__}')
+        note_on(e, f'learnloop: in the loader {nm!r} of {type(self.of).__name__}')
         raise
 
 @patch
@@ -263,12 +265,12 @@ def _over(self:_MultiPass, nm):
 # %% ../../nbs/data/06_multi.ipynb #1c9ced52
 @patch
 def _restart(self:_MultiPass, nm):
-    "Begin the loader `nm` anew, unless that ends the pass: the first batch"
+    "Start the loader `nm` again and return its first batch, unless the pass ends here"
     stop,others = self.of.stop,[f for k,f in self.feeds.items() if k!=nm]
     if stop in (nm, 'shortest') or stop=='longest' and all(f.n_pass for f in others): self._over(nm)
     self.feeds[nm].begin()
     b = self._take(nm)
-    if b is Feed.end: raise ValueError(f'the loader {nm!r} can\'t begin anew: {why_empty(self.of.parts[nm])}')
+    if b is Feed.end: raise ValueError(f'the loader {nm!r} can\'t start again: {why_empty(self.of.parts[nm])}')
     return b
 
 # %% ../../nbs/data/06_multi.ipynb #030bebbe
@@ -314,12 +316,12 @@ class _ZipPass(_MultiPass):
 
 # %% ../../nbs/data/06_multi.ipynb #b0e7f4d9
 class Zip(MultiLoader):
-    "A batch of each loader at a time: a tuple, or a dict by the loaders' names"
+    "One batch of each loader at a time: a tuple, or a dict by the loaders' names"
     passes = _ZipPass
     def __init__(self,
         *loaders, # Any iterables of batches
-        stop='shortest', # 'shortest', 'longest', or the name or number of the one that decides; others begin anew
-        n_inp=None, # Inputs in the batch of each: a number, a list, or a dict by name; None: all but the last element
+        stop='shortest', # 'shortest', 'longest', or name or index of the loader that ends a pass; others start again
+        n_inp=None, # Inputs of each: a number, a list, or a dict by name; None for all but the last element
         **named # Loaders by name, instead
     ):
         if loaders and named: raise TypeError('Zip takes loaders by position or by name, not both')
@@ -330,14 +332,14 @@ class Zip(MultiLoader):
 # %% ../../nbs/data/06_multi.ipynb #ff44f8cb
 @patch
 def _in_turn(self:Zip):
-    "Names of loaders, in the order in which they are asked"
+    "Return the names of loaders in the order in which they are asked"
     first,lens = self.stop,{nm:batch_len(o) for nm,o in self.parts.items()}
     if first=='longest' and None not in lens.values(): first = max(lens, key=lens.get)
     return sorted(self.parts, key=lambda nm: nm!=first)
 
 @patch
 def first_turns(self:Zip)->list: # Names
-    "List the loaders in the order in which they are asked first"
+    "Return the names of loaders in the order in which they are first asked"
     return self._in_turn()
 
 @patch
@@ -352,7 +354,7 @@ def __len__(self:Zip):
 # %% ../../nbs/data/06_multi.ipynb #f745417e
 @patch(as_prop=True)
 def source(self:Zip):
-    "Where each of the last batches is from: a tuple, or a dict by name; None where no loader says so"
+    "The sources of the last batches: a tuple, or a dict by name; None if no loader has one"
     tellers = [find_source(o) for o in self.parts.values()]
     res = [o and o.source for o in tellers]
     if not any(res): return None
@@ -360,15 +362,15 @@ def source(self:Zip):
 
 # %% ../../nbs/data/06_multi.ipynb #bade2692
 def _each_n_inp(n_inp, parts):
-    "As a tuple with a number, or None, for each loader"
+    "Return a tuple with a number, or None, for each loader"
     if isinstance(n_inp, Mapping):
         if odd := [k for k in n_inp if k not in parts]:
-            raise ValueError(f'n_inp of Zip has {odd[0]!r}, and the loaders are {", ".join(parts)}'
+            raise ValueError(f'n_inp of Zip has {odd[0]!r}, but the loaders are {", ".join(parts)}'
                 f'{did_you_mean(str(odd[0]), parts)}')
         res = [n_inp.get(k) for k in parts]
     else: res = list(n_inp) if isinstance(n_inp, list|tuple) else [n_inp]*len(parts)
     if len(res)!=len(parts):
-        raise ValueError(f'n_inp={n_inp!r} of Zip: it must have one number for each of its {len(parts)}')
+        raise ValueError(f'n_inp={n_inp!r} of Zip: it must have one number for each of the {len(parts)} loaders')
     return tuple(None if o is None else check_whole('n_inp of Zip', o) for o in res)
 
 # %% ../../nbs/data/06_multi.ipynb #e1694556
@@ -380,7 +382,7 @@ class _AlternatePass(_MultiPass):
         while True:
             left = [nm for nm,f in feeds.items() if not f.is_over]
             if not left: raise StopIteration
-            # the one whose next batch is due first; of several, the first
+            # the loader whose next batch is due first; if several, the first of them
             nm = min(left, key=lambda k: (feeds[k].total+1)/of.weights[k])
             b = self._take(nm)
             if b is Feed.end and of.stop is None:
@@ -393,12 +395,12 @@ class _AlternatePass(_MultiPass):
 
 # %% ../../nbs/data/06_multi.ipynb #2996d8ee
 class Alternate(MultiLoader):
-    "Batches of the loaders in turns; `learn.source` is the name of the one that a batch is of"
+    "Batches of the loaders in turn; `learn.source` is the name of the current loader"
     passes = _AlternatePass
     def __init__(self,
-        *loaders, # Any iterables of batches, named by their numbers
-        stop=None, # When a pass is over: None: when all are through; else as for `Zip`
-        weights=None, # Batches of each for those of others: numbers by name, or a list, or 'lengths'; None: as many
+        *loaders, # Any iterables of batches, named by their indices
+        stop=None, # When a pass ends: None for after all batches of all loaders; else as for `Zip`
+        weights=None, # Relative numbers of batches: by name, a list, or 'lengths'; None for equal
         **named # Loaders by name, instead
     ):
         if loaders and named: raise TypeError('Alternate takes loaders by position or by name, not both')
@@ -406,7 +408,7 @@ class Alternate(MultiLoader):
         self.weights = _check_weights(weights, self.parts)
 
     def first_turns(self)->list: # Names
-        "List the loaders in the order in which they are asked first"
+        "Return the names of loaders in the order in which they are first asked"
         return sorted(self.parts, key=lambda nm: 1/self.weights[nm])
 
     def __len__(self):
@@ -419,14 +421,14 @@ class Alternate(MultiLoader):
 
     @property
     def source(self):
-        "Name of the loader that the last batch is of; `a/b` if that is one of several, too"
+        "Name of the loader of the last batch; `a/b` if that is itself one of several"
         nm = self._iterator.source if self._iterator else None
         inner = find_source(self.parts[nm]) if nm is not None else None
         return f'{nm}/{inner.source}' if inner and isinstance(inner.source, str) else nm
 
 # %% ../../nbs/data/06_multi.ipynb #3d3599fe
 def _check_weights(weights, parts):
-    "As a dict with a fraction for each loader"
+    "Return a dict with a fraction for each loader"
     lens = {nm:batch_len(o) for nm,o in parts.items()}
     what = f'weights={weights!r} of Alternate'
     if weights=='lengths':
@@ -442,7 +444,7 @@ def _check_weights(weights, parts):
 
 @patch
 def _until(self:Alternate, nm, n):
-    "Batches that come before the loader `nm`, of length `n`, is found to be through"
+    "Return the number of batches before the loader `nm`, of length `n`, is found to be exhausted"
     names,due = list(self.parts),Fraction(n+1)/self.weights[nm]
     def _before(k):
         q = due*self.weights[k]

@@ -1,4 +1,4 @@
-"""Leaving no trace: seeds, states that are put back, a stream of its own for each evaluation
+"""Seeds, saved and restored random states, and a separate stream for each evaluation
 
 Docs: https://learnloop.github.io/learnloop/data/rng.html.md"""
 
@@ -18,18 +18,18 @@ from torch import Tensor
 from .batch import default_device
 
 # %% ../../nbs/data/01_rng.ipynb #2865b2e2
-_evaluations = dict(n=0)  # since `set_seed`, in this process
+_evaluations = dict(n=0)  # number since `set_seed`, in this process
 
 def set_seed(
-    s:int, # Seed, from 0 to 2**32-1 for NumPy's sake
-    reproducible:bool=False # Only deterministic algorithms, too? Slower; an operation that has none is an error
+    s:int, # Seed, from 0 to 2**32-1, the range of NumPy
+    reproducible:bool=False # Use only deterministic algorithms? Slower; an operation without one is an error
 ):
     "Seed Python, torch on all devices, and NumPy if it is imported"
     if isinstance(s, bool) or not isinstance(s, int) or not 0<=s<2**32:
-        raise ValueError(f'seed {s!r}: must be a whole number from 0 to 2**32-1')
+        raise ValueError(f'seed {s!r}: it must be a whole number from 0 to 2**32-1')
     random.seed(s)
     torch.manual_seed(s)
-    if np := sys.modules.get('numpy'): np.random.seed(s)  # which numpy imports when it is first asked for
+    if np := sys.modules.get('numpy'): np.random.seed(s)  # not imported here just for this
     _evaluations['n'] = 0
     if reproducible:
         torch.use_deterministic_algorithms(True)
@@ -37,14 +37,14 @@ def set_seed(
 
 # %% ../../nbs/data/01_rng.ipynb #7726549d
 def _accelerator():
-    "torch's module of the accelerator that is in use, or None"
+    "Return torch's module of the accelerator in use, or None"
     if not torch.accelerator.is_available(): return None
     dev = torch.get_device_module()
     return dev if getattr(dev, 'is_initialized', lambda: True)() else None
 
 # %% ../../nbs/data/01_rng.ipynb #2cbc390b
 def _numpy_state(o):
-    "State of `numpy.random`, or of a `RandomState`, with a tensor for its array"
+    "Return the state of `numpy.random`, or of a `RandomState`, with a tensor for its array"
     sd = o.get_state(legacy=False)
     return sd | dict(state={k:torch.from_numpy(v.astype('int64')) if k=='key' else v for k,v in sd['state'].items()})
 
@@ -55,7 +55,7 @@ def _set_python(o, state): o.setstate((state[0], tuple(state[1]), state[2]))
 
 # %% ../../nbs/data/01_rng.ipynb #20b53890
 def _access(o):
-    "What reads the state of the generator `o`, and what sets it; None if it is none"
+    "Return functions that read and set the state of the generator `o`; None if it isn't one"
     if isinstance(o, torch.Generator): return o.get_state,o.set_state
     if isinstance(o, random.Random) and type(o) is not random.SystemRandom: return o.getstate,partial(_set_python, o)
     np = sys.modules.get('numpy.random')
@@ -64,17 +64,17 @@ def _access(o):
         return partial(getattr, o.bit_generator, 'state'),partial(setattr, o.bit_generator, 'state')
 
 # %% ../../nbs/data/01_rng.ipynb #5a68f701
-_LEAVES = NoneType,bool,int,float,str,bytes,Tensor,type,ModuleType  # what is not searched for generators
+_LEAVES = NoneType,bool,int,float,str,bytes,Tensor,type,ModuleType  # not searched for generators
 _LIBRARIES = 'builtins','collections','datasets','learnloop','numpy','random','torch','torchdata'
 
 def _used_by(f):
-    "The variables from outside that the function `f` uses, by name"
+    "Return the outer variables that the function `f` uses, by name"
     try: used = inspect.getclosurevars(f)
-    except ValueError: return {}  # one of them has no value yet
+    except ValueError: return {}  # a variable has no value yet
     return used.nonlocals | used.globals
 
 def _held_by(o):
-    "What the object `o` holds, by name: elements, arguments, attributes, and what its functions use"
+    "Return the contents of `o` by name: elements, arguments, attributes, and variables of its functions"
     if isinstance(o, dict): return [*islice(o.items(), 64)]
     if isinstance(o, list|tuple): return [*enumerate(o[:64])]
     if isinstance(o, partial): return [('func', o.func), *enumerate(o.args), *o.keywords.items()]
@@ -85,22 +85,22 @@ def _held_by(o):
     return [*(shared | getattr(o, '__dict__', {})).items()]
 
 def _walk(o, name, seen, depth=0):
-    "Generators in the object `o`, with their names"
+    "Yield the generators in the object `o`, with their names"
     if isinstance(o, _LEAVES) or id(o) in seen or len(seen)>2000: return
-    seen[id(o)] = o  # kept, so that its id stays its own
+    seen[id(o)] = o  # keeps the object, so that its id stays unique
     if _access(o): yield name,o
     elif depth<5:
         for k,v in _held_by(o): yield from _walk(v, f'{name}.{k}', seen, depth+1)
 
 # %% ../../nbs/data/01_rng.ipynb #5a68f7b1
 def _generators_of(dl, in_workers=False):
-    "Generators of the loader `dl`, by name; those that its workers have copies of, too, if asked for"
-    if isinstance(dl, NoneType|list|tuple): return  # ready-made batches
+    "Yield the generators of the loader `dl`, by name; with `in_workers`, also those that workers copy"
+    if isinstance(dl, NoneType|list|tuple): return  # batches, not a dataset
     if getattr(dl, 'is_multi', False):
         for nm,o in dl.parts.items(): yield from ((f'{nm}_{k}', g) for k,g in _generators_of(o, in_workers))
         return
     batches = getattr(dl, 'batch_sampler', None)
-    batches = getattr(batches, 'whole', batches)  # of one that gives parts
+    batches = getattr(batches, 'whole', batches)  # of a sampler that returns shares
     owners = [dl, getattr(dl, 'sampler', None), batches, getattr(batches, 'sampler', None)]
     is_apart = getattr(dl, 'num_workers', 0) and not in_workers
     ds = None if is_apart else getattr(dl, 'dataset', None)
@@ -114,32 +114,32 @@ def _generators_of(dl, in_workers=False):
 
 # %% ../../nbs/data/01_rng.ipynb #b25c2c1e
 def all_rngs(
-    dls=() # Loaders whose own generators are wanted as well
-): # Of each: its name, a function that returns its state, one that sets it
-    "Go through all random number generators that a fit may draw from"
+    dls=() # Loaders whose own generators are included
+): # For each: its name, a function that returns its state, and one that sets it
+    "Yield all random number generators that a fit may draw from"
     yield 'evaluations',partial(_evaluations.get, 'n'),partial(_evaluations.__setitem__, 'n')
     yield 'python',random.getstate,partial(_set_python, random)
     yield 'torch',torch.get_rng_state,torch.set_rng_state
     if np := sys.modules.get('numpy.random'): yield 'numpy',partial(_numpy_state, np),partial(_set_numpy, np)
     if dev := _accelerator():
-        every = '_all' if hasattr(dev, 'get_rng_state_all') else ''  # of several GPUs; mps has but one
+        every = '_all' if hasattr(dev, 'get_rng_state_all') else ''  # of several GPUs; mps has only one
         yield default_device().type,getattr(dev, f'get_rng_state{every}'),getattr(dev, f'set_rng_state{every}')
     for i,dl in enumerate(dls):
         for nm,g in _generators_of(dl): yield f'loader{i}_{nm}',*_access(g)
 
 # %% ../../nbs/data/01_rng.ipynb #8497fdc7
 def read_rngs(
-    dls=() # Loaders whose own generators are read as well
+    dls=() # Loaders whose own generators are included
 )->dict: # State by name
-    "Read the states of all random number generators"
+    "Return the states of all random number generators"
     return {nm:get() for nm,get,_ in all_rngs(dls)}
 
 # %% ../../nbs/data/01_rng.ipynb #b9ea9f8f
 def write_rngs(
-    states:dict, # What `read_rngs` returned
-    dls=() # The loaders that it was given
+    states:dict, # Return value of `read_rngs`
+    dls=() # The same loaders
 ):
-    "Set the generators that are there to their `states`"
+    "Set existing generators to their `states`"
     for nm,_,put in all_rngs(dls):
         if nm in states: put(states[nm])
 
@@ -158,9 +158,9 @@ def same_states(
 # %% ../../nbs/data/01_rng.ipynb #0610fec0
 @contextmanager
 def preserve_rng(
-    *dls, # Loaders whose own generators are put back as well
+    *dls, # Loaders whose own generators are restored, too
 ):
-    "Put the state of all random number generators back on exit, whatever happened, and the number of evaluations"
+    "Restore all random number generators on exit, even after an error, and the number of evaluations"
     saved = [(put, get()) for _,get,put in all_rngs(dls)]
     try: yield
     finally:
@@ -169,16 +169,16 @@ def preserve_rng(
 # %% ../../nbs/data/01_rng.ipynb #e4dcc585
 @contextmanager
 def no_random(
-    seed:int=42 # What is seeded with, inside
+    seed:int=42 # Seed inside the block
 ):
-    "Run a `with` block with a seed of its own, and put all generators back after it"
+    "Run a `with` block with its own seed, and restore all generators after it"
     with preserve_rng():
         set_seed(seed)
         yield
 
 # %% ../../nbs/data/01_rng.ipynb #995a8d37
 def _reseed(o, n):
-    "Seed the generator `o` by what it would draw next, and by `n`"
+    "Seed the generator `o` with its next number and `n`"
     if isinstance(o, torch.Generator):
         return o.manual_seed((torch.randint(2**62, (), generator=o, device=o.device).item() + n) % 2**63)
     if o is random or isinstance(o, random.Random): return o.seed(f'{o.getrandbits(64)} {n}')
@@ -188,19 +188,19 @@ def _reseed(o, n):
 # %% ../../nbs/data/01_rng.ipynb #c12b1001
 def branch_rngs(
     n:int, # Number of the branch
-    own=() # More generators that branch off
+    own=() # More generators to reseed
 ):
-    "Go on with other random numbers, in torch on the CPU, Python and NumPy, told apart by `n`"
+    "Switch torch on the CPU, Python and NumPy to other random numbers, which depend on their state and `n`"
     for o in (random, torch.default_generator, sys.modules.get('numpy.random'), *own):
         if o is not None: _reseed(o, n)
 
 # %% ../../nbs/data/01_rng.ipynb #c12a0002
 @contextmanager
 def own_stream(
-    *dls, # Loaders whose own generators do as well
+    *dls, # Loaders whose own generators are included
 ):
-    "Draw other random numbers inside a `with` block, new ones in each, and put all states back on exit"
-    own = [g for dl in dls for _,g in _generators_of(dl, in_workers=True)]  # workers begin with what they are now
+    "Draw other random numbers in each `with` block, and restore all states on exit"
+    own = [g for dl in dls for _,g in _generators_of(dl, in_workers=True)]  # workers copy their current states
     saved = [(put, get()) for nm,get,put in all_rngs() if nm!='evaluations']
     saved += [(put, get()) for get,put in map(_access, own)]
     n = _evaluations['n']

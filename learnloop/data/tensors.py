@@ -1,4 +1,4 @@
-"""Loaders of rows of tensors: whole batches taken by index, in the order of torch's own loader
+"""Loaders of rows of tensors: whole batches by index, in the order of torch's own loader
 
 Docs: https://learnloop.github.io/learnloop/data/tensors.html.md"""
 
@@ -19,10 +19,10 @@ from .loaders import DataLoaders
 
 # %% ../../nbs/data/04_tensors.ipynb #c0de2015
 def check_tensors(
-    name:str, # What they are called, for the message
-    o # Given as tensors with a row for each item: a tuple, a list, or a dict
+    name:str, # Name of the argument, for the message
+    o # A tuple, a list, or a dict of tensors with a row for each item
 ): # A tuple, or a dict, of tensors
-    "Raise an error unless `o` is tensors with the same number of rows"
+    "Raise an error unless `o` contains tensors with the same number of rows"
     if not isinstance(o, tuple|list|Mapping) or not o:
         raise TypeError(f'{name}={describe(o)}: it must be a tuple or a dict of tensors with a row for each item, '
             'such as (x, y)')
@@ -33,22 +33,22 @@ def check_tensors(
             raise TypeError(f'{k!r} of {name} is {describe(v)}: it must be a tensor with a row for each item')
     lens = [len(v) for v in vals]
     if len({*lens})>1:
-        raise ValueError(f'{name} has {lens[0]} rows in {names[0]!r}, and others in another element: all need as many; '
-            f'there are {", ".join(map(str, lens))}')
+        raise ValueError(f'{name} has {lens[0]} rows in {names[0]!r}, but another number elsewhere: all must be equal; '
+            f'the numbers are {", ".join(map(str, lens))}')
     return dict(zip(o, vals, strict=True)) if isinstance(o, Mapping) else tuple(vals)
 
 # %% ../../nbs/data/04_tensors.ipynb #c0de2018
 class NamedRows(Dataset):
     "The rows of a dict of tensors as items, each a dict"
     def __init__(self,
-        tensors:dict # Tensors of as many rows, by name
+        tensors:dict # Tensors by name, with equal numbers of rows
     ): self.tensors = check_tensors('tensors', tensors)
     def __len__(self): return len(next(iter(self.tensors.values())))
     def __getitem__(self, i): return {k:v[i] for k,v in self.tensors.items()}
 
 # %% ../../nbs/data/04_tensors.ipynb #c0de2021
 class RowBatches(BatchSampler):
-    "Batches of indices as torch's `BatchSampler` gives them, each a tensor or a range"
+    "Batches of indices as in torch's `BatchSampler`, each a tensor or a range"
     def __iter__(self):
         n,bs,g = len(self.sampler),self.batch_size,getattr(self.sampler, 'generator', None)
         idxs = range(n) if type(self.sampler) is SequentialSampler else _order(n, g)
@@ -65,7 +65,7 @@ def _order(n, g):
 
 # %% ../../nbs/data/04_tensors.ipynb #c0de2024
 def take_rows(
-    t:Tensor, # With a row for each item
+    t:Tensor, # Tensor with a row for each item
     idxs # Indices: a range, a tensor, or a list
 )->Tensor: # A copy
     "Take the rows `idxs` of `t`"
@@ -75,26 +75,26 @@ def take_rows(
 
 # %% ../../nbs/data/04_tensors.ipynb #c0de2027
 class TensorLoader(DataLoader):
-    "Batches of rows of `tensors`: those of a `DataLoader` over them, taken whole"
+    "Batches of rows of `tensors`, the same as in a `DataLoader`, taken at once"
     def __init__(self,
         tensors, # A tuple of tensors with a row for each item, or a dict
-        bs:int=64, # Rows in a batch
-        shuffle:bool=False, # Another order in each pass?
-        drop_last:bool=False, # Leave out a last batch of fewer rows?
-        generator:torch.Generator|None=None, # Draws the order; None: torch's own, which `set_seed` seeds
-        rows:Tensor|None=None # Which rows are the items; None: all
+        bs:int=64, # Rows per batch
+        shuffle:bool=False, # Draw a new order in each pass?
+        drop_last:bool=False, # Skip a last, smaller batch?
+        generator:torch.Generator|None=None, # Draws the order; None for torch's own, which `set_seed` seeds
+        rows:Tensor|None=None # Indices of the rows to use; None for all
     ):
         self.tensors,self.rows = check_tensors('tensors', tensors),rows
         ds = NamedRows(self.tensors) if isinstance(self.tensors, dict) else TensorDataset(*self.tensors)
         if rows is not None: ds = Subset(ds, rows)
         check_whole('bs', bs)
         super().__init__(ds, batch_size=bs, shuffle=shuffle, drop_last=drop_last, generator=generator)
-        vars(self)['batch_sampler'] = RowBatches(self.sampler, bs, drop_last)  # past torch's guard against others
+        vars(self)['batch_sampler'] = RowBatches(self.sampler, bs, drop_last)  # bypasses torch's guard
     def __iter__(self): return _TensorPass(self)
     def __repr__(self): return f'TensorLoader({len(self.dataset)} rows, {len(self)} batches of {self.batch_size})'
 
     def unshuffled(self):
-        "Return a loader of all rows in order: itself, if it is one"
+        "Return a loader of all rows in order: itself, if it does that"
         if type(self.sampler) is SequentialSampler and not self.drop_last: return self
         return TensorLoader(self.tensors, self.batch_size, rows=self.rows)
 
@@ -104,7 +104,7 @@ class _TensorPass:
     def __init__(self, dl):
         self.idxs,self.subset,self.tensors,self.dl,self.rows = iter(dl.batch_sampler),dl.rows,dl.tensors,dl,None
         self.vals = tuple(batch_parts(dl.tensors))
-        torch.empty((), dtype=torch.int64).random_(generator=dl.generator)  # as torch's loader does, for workers
+        torch.empty((), dtype=torch.int64).random_(generator=dl.generator)  # torch's loader draws this for workers
     def __iter__(self): return self
     def __len__(self): return len(self.dl)
     def __next__(self):
@@ -117,28 +117,28 @@ class _TensorPass:
 @patch(cls_method=True)
 @checked_args(batch_size='bs, and valid_bs for the others,')
 def from_tensors(cls:DataLoaders,
-    train, # Tensors to train on, with a row for each item: a tuple, inputs first, or a dict
-    valid=None, # Those to validate on, if any
+    train, # Training tensors, with a row for each item: a tuple, inputs first, or a dict
+    valid=None, # Validation tensors, if any
     *more, # Further sets, in order
-    valid_pct:float|None=None, # In place of `valid`: which part of the rows of `train` to set apart for it
-    seed:int=0, # Of the choice of these rows, which draws from no generator that training uses
-    bs:int=64, # Rows in a training batch
-    valid_bs:int|None=None, # Rows in the other batches, where memory often allows more; None: `bs`
-    shuffle:bool=True, # Another order in each epoch?
-    drop_last:bool=False, # Leave out a last training batch of fewer rows?
-    generator:torch.Generator|None=None, # Draws the order; None: torch's own, which `set_seed` seeds
-    device:torch.device|str|None=None, # Where batches go; None: where `train` is, or `default_device()` if on the CPU
-    n_inp:int|None=None, # Inputs in a tuple batch; None: all but the last element
-    targ:str|int|tuple|None=None, # Targets in dict batches, by name; in tuples, by number, inputs or not
+    valid_pct:float|None=None, # Instead of `valid`: fraction of the rows of `train` to set apart for validation
+    seed:int=0, # Seed of that choice, which uses no generator of the training
+    bs:int=64, # Rows per training batch
+    valid_bs:int|None=None, # Rows in other batches, which often need less memory per row; None for `bs`
+    shuffle:bool=True, # Draw a new order in each epoch?
+    drop_last:bool=False, # Skip a last, smaller training batch?
+    generator:torch.Generator|None=None, # Draws the order; None for torch's own, which `set_seed` seeds
+    device:torch.device|str|None=None, # Where batches go; None: `train`'s device, or `default_device()` for the CPU
+    n_inp:int|None=None, # Number of inputs in a tuple batch; None for all but the last element
+    targ:str|int|tuple|None=None, # Targets: names in a dict batch, indices in a tuple, even of inputs
     targ_is_inp:bool=False, # Does the model get targets in dict batches, too?
     row_id=None, # As for `DataLoaders`
     bs_of=None # As for `DataLoaders`
 ):
-    "Make loaders of rows of tensors: a shuffled one for `train`, and ones that go in order through the others"
+    "Make a shuffled loader of the tensors `train`, and loaders in order of the other sets"
     sets = [check_tensors(k, o) for k,o in zip(_names(more), (train, valid, *more), strict=True) if o is not None]
     train,first,rows,others = sets[0],batch_parts(sets[0])[0],None,[None] if valid is None else []
     if valid_pct is not None:
-        if valid is not None: raise ValueError(f'valid_pct={valid_pct} and a set to validate on: give one of them')
+        if valid is not None: raise ValueError(f'valid_pct={valid_pct} and a validation set: pass only one of them')
         rows,own = _split_rows(len(first), valid_pct, seed)
         others = [TensorLoader(train, valid_bs or bs, rows=own)]
     dl = TensorLoader(train, bs, shuffle, drop_last, generator, rows)
@@ -152,6 +152,7 @@ def _names(more): return 'train','valid',*(f'dl{i+2}' for i in range(len(more)))
 
 def _split_rows(n, pct, seed):
     k = int(n*pct) if isinstance(pct, float) and 0<pct<1 else 0
-    if not k: raise ValueError(f'valid_pct={pct!r} of {n} rows: it must be a part between 0 and 1 that has a row')
+    if not k: raise ValueError(f'valid_pct={pct!r} of {n} rows: it must be a fraction between 0 and 1, and give at '
+        'least one row')
     order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
     return order[k:].sort().values,order[:k].sort().values

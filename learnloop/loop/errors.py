@@ -1,4 +1,4 @@
-"""What an error in a fit says of itself: where it happened, with what, and what helps. And what it holds no longer
+"""Notes on an error in a fit: where it happened, with which batch, and how to fix it. And what is freed after an error
 
 Docs: https://learnloop.github.io/learnloop/loop/errors.html.md"""
 
@@ -21,7 +21,7 @@ from .steps import StepLimit
 def where(
     learn # A learner
 )->str: # '' outside of fits and evaluations
-    "Tell where `learn` is, for the note on an error"
+    "Describe where `learn` is, for the note on an error"
     if not learn.open: return ''
     at,of = '','training' if learn.training else 'validation'
     if learn.inside('fit'): at = f'; epoch {learn.epoch}'
@@ -32,7 +32,7 @@ def where(
     if not learn.mid_batch: return at
     i,parts = learn.iter,dict(xb=learn.xb, yb=learn.yb)
     if learn.pred is not None: parts['pred'] = learn.pred
-    if not learn.inside('batch'): i,parts = learn.n_done,dict(batch=learn.batch)  # it isn't split yet, or over
+    if not learn.inside('batch'): i,parts = learn.n_done,dict(batch=learn.batch)  # not unpacked yet, or already over
     said = [f', {k} {safely(describe, v) or type(v).__name__}' for k,v in parts.items() if v is not None]
     return f'{at}, batch {i} of {of}' + ''.join(said)
 
@@ -40,7 +40,7 @@ def where(
 def is_oom(
     e:BaseException # An error
 )->bool:
-    "Whether `e` is about want of memory"
+    "Whether `e` means that memory ran out"
     s = str(e).lower() if isinstance(e, RuntimeError) else ''
     said = any(o in s for o in ('out of memory', "can't allocate memory", 'alloc_failed'))
     return said or isinstance(e, (torch.OutOfMemoryError, MemoryError))
@@ -51,88 +51,89 @@ def _range(t): return (int(t.min()),int(t.max())) if t.numel() else (0, 0)
 def _of_labels(learn, label):
     n = learn.pred.shape[1] if learn.pred.dim()>1 else learn.pred.shape[0]
     lo,hi = _range(learn.yb[0])
-    return (f'the model tells {n} classes apart, numbered 0 to {n-1}, and targets go from {lo} to {hi}: number classes '
-        'from 0, and have the last layer give one output for each')
+    return (f'the model has {n} classes, numbered 0 to {n-1}, but targets go from {lo} to {hi}: number classes '
+        'from 0, and give the last layer one output per class')
 
 def _of_dtypes(learn, *got):
     own = next((p.dtype for p in learn.model.parameters() if p.is_floating_point()), torch.float32)
-    return (f"weights are {str(own).removeprefix('torch.')}: convert the input in the dataset, by x.float(), or "
-        'x.float()/255 for images of bytes; learn.model.double() computes in float64')
+    return (f"the weights are {str(own).removeprefix('torch.')}: convert the input in the dataset, with x.float(), or "
+        'x.float()/255 for uint8 images; learn.model.double() computes in float64')
 
 # %% ../../nbs/loop/08_errors.ipynb #9367e2b9
 def _of_channels(learn, shape, takes, got):
-    if shape.split(', ')[-1]==takes: return 'channels are last in this batch: x.permute(0, 3, 1, 2) has them first'
-    return f'the convolution takes {takes} channels, and got {got}: nn.Conv2d({got}, …)'
+    if shape.split(', ')[-1]==takes: return 'channels come last in this batch: use x.permute(0, 3, 1, 2)'
+    return f'the convolution takes {takes} channels, but got {got}: use nn.Conv2d({got}, …)'
 
 def _of_features(learn, got, takes):
-    return (f'the linear layer takes {takes} features, and got {got}: nn.Linear({got}, …), or reshape its input, such '
-        'as by nn.Flatten()')
+    return (f'the linear layer takes {takes} features, but got {got}: use nn.Linear({got}, …), or reshape its input, '
+        'for '
+        'example with nn.Flatten()')
 
 def _of_items(learn, n, m):
-    return (f'there are {n} predictions for {m} targets: a layer may mix items, such as x.view(-1, …) in place of '
-        'x.flatten(1), or collate_fn pairs unequal ones')
+    return (f'there are {n} predictions for {m} targets: a layer may mix items, such as x.view(-1, …) instead of '
+        'x.flatten(1), or collate_fn returns unequal numbers')
 
 # %% ../../nbs/loop/08_errors.ipynb #3d52ce6f
 _ADVICE = {
     'expected target dtype to be Long|expected scalar type Long':
-    "cross-entropy takes the number of an item's class, as int64: y.long() in the dataset",
+    "cross-entropy takes class indices as int64: use y.long() in the dataset",
     'multi-target not supported':
-    'cross-entropy takes one class for each item, in targets of shape (n,): y.squeeze(-1) for a column of them; for '
-    'several labels of an item, nn.BCEWithLogitsLoss()',
+    'cross-entropy takes one class for each item, in targets of shape (n,): use y.squeeze(-1) for shape (n,1); for '
+    'several labels per item, use nn.BCEWithLogitsLoss()',
     r'Target (-?\d+) is out of bounds': _of_labels,
     'device-side assert':
-    "a label or an index is out of range, most likely: DataLoaders(…, device='cpu') shows which",
+    "probably a label or an index is out of range: DataLoaders(…, device='cpu') shows which",
     r'must have the same dtype, but got (\w+) and (\w+)|Input type \((.*?)\) and (?:bias|weight) type \((.*?)\)':
     _of_dtypes,
     r'shapes cannot be multiplied \(\d+x(\d+) and (\d+)x\d+\)': _of_features,
     r'expected input\[(.*?)\] to have (\d+) channels, but got (\d+) channels': _of_channels,
     'index out of range in self':
-    'an embedding has no row for an index that it got: num_embeddings must be larger than each',
+    'an index is too large for an embedding: num_embeddings must be larger than every index',
     "'indices' to have one of the following scalar types":
-    'an embedding takes indices, as int64: x.long() in the dataset',
+    'an embedding takes indices as int64: use x.long() in the dataset',
     "can't be cast to the desired output type (?:Long|Int|Byte|Bool)":
-    'this loss takes targets of floats: y.float() in the dataset',
+    'this loss takes float targets: use y.float() in the dataset',
     'must be the same as input size':
-    'give targets the shape of predictions, by y.unsqueeze(-1), or take a loss that does, BCEWithLogitsLossFlat()',
+    'give targets the shape of predictions, with y.unsqueeze(-1), or use the loss BCEWithLogitsLossFlat()',
     r'input batch_size \((\d+)\) to match target batch_size \((\d+)\)': _of_items,
     r'must be Tensor, not (?:numpy\.)?ndarray':
-    'the batch has NumPy arrays: a DataLoader makes tensors of them, or torch.as_tensor(x)',
+    'the batch has NumPy arrays: use a DataLoader, which converts them, or torch.as_tensor(x)',
     'to be on the same device':
-    'batches and weights are on the device of the loaders: make other tensors there, too, by device=x.device, and keep '
-    'them in modules by register_buffer'}
+    'batches and weights are on the device of the loaders: create other tensors with device=x.device, and store '
+    'those of modules with register_buffer'}
 
 # %% ../../nbs/loop/08_errors.ipynb #83bda6e1
 def torch_advice(
     learn, # A learner, in a batch
     e:BaseException # An error of the model or the loss function
-)->str: # '' if nothing is known of it
-    "Tell what helps against a message of torch"
+)->str: # '' for an unknown error
+    "Return the advice for an error message of torch"
     for pattern,advice in _ADVICE.items():
         if m := re.search(pattern, str(e)): return advice if isinstance(advice, str) else advice(learn, *m.groups())
     return ''
 
 # %% ../../nbs/loop/08_errors.ipynb #b0271c73
-_LESS = ('a smaller batch takes less memory: learn.find_batch_size(mk_dl) finds the largest that fits, '
-    'GradientAccumulation makes up for the rest')
-_WORKER = ('the system killed a worker, mostly for want of memory: fewer workers, smaller batches, '
-    'or more shared memory help')
-_NORM = ('batch norm needs more than one item to train on: drop_last=True, '
-    'or a batch_size that leaves no batch of one')
-_GRAD = ('validation and predictions compute without gradients: learn.valid_grad = True has them there, too, '
-    'for models, losses and metrics that need some')
-_CALL = ('of a tuple, all but the last element are inputs (xb) unless DataLoaders(…, n_inp=…) says how many, '
-    'and the rest are targets (yb); a dict goes to the model by name')
-_DICT_CALL = "a dict goes to the model by name: DataLoaders(…, targ={0!r}) takes {0!r} out of it, as the target"
-_BY_NAME = "a dict goes to the model by name, so forward takes {0}: def forward(self, {0})"
-_TURN_CALL = ('the loss of a turn is called without arguments, as in learn.turn(lambda: '
-    'F.mse_loss(self.forward(), self.y)); and ' + _CALL)
-_NESTED = ('the input is one element of the batch, a tuple of {}, which the model gets as one argument: have the '
-    'loader give a flat tuple, (a, b, y), with DataLoaders(…, n_inp=2), or have forward take the tuple')
-_NO_TARG = ("the batch {} has no targets (yb is empty): if it has them under a name, DataLoaders(…, targ='name') says "
-    'which; if the model returns its own loss, give the learner no loss_func')
-_GRAPH = ('what a loss is made of outside of its turn has a graph that is gone after the first time backward: make it '
-    'in the function that is the loss, which SAM, MicroBatch and closures call again; or, for another turn over the '
-    'same graph, learn.turn(…, retain_graph=True) before it')
+_LESS = ('use a smaller batch: learn.find_batch_size(mk_dl) finds the largest that fits, and '
+    'GradientAccumulation keeps the effective size')
+_WORKER = ('the system killed a worker, usually because memory ran out: use fewer workers, smaller batches, '
+    'or more shared memory')
+_NORM = ('batch norm needs more than one item in training: use drop_last=True, '
+    'or a batch_size that leaves no batch of one item')
+_GRAD = ('validation and predictions compute without gradients: set learn.valid_grad = True '
+    'for models, losses and metrics that need them')
+_CALL = ('in a tuple, all elements but the last are inputs (xb), unless DataLoaders(…, n_inp=…) gives their number, '
+    'and the rest are targets (yb); the model gets a dict by keyword')
+_DICT_CALL = "the model gets a dict by keyword: DataLoaders(…, targ={0!r}) makes {0!r} the target"
+_BY_NAME = "the model gets a dict by keyword, so forward must take {0}: def forward(self, {0})"
+_TURN_CALL = ('the loss of a turn must take no arguments, as in learn.turn(lambda: '
+    'F.mse_loss(self.forward(), self.y)); ' + _CALL)
+_NESTED = ('the input is one element of the batch, a tuple of {}, which the model gets as one argument: let the '
+    'loader return a flat tuple, (a, b, y), with DataLoaders(…, n_inp=2), or let forward take the tuple')
+_NO_TARG = ("the batch {} has no targets (yb is empty): name them with DataLoaders(…, targ='name'); "
+    'if the model returns its own loss, leave loss_func out')
+_GRAPH = ('a graph made outside its turn is freed by the first backward: compute everything in '
+    'the loss function, which SAM, MicroBatch and closures call again; or, for another turn over the '
+    'same graph, use learn.turn(…, retain_graph=True) in the first one')
 
 # %% ../../nbs/loop/08_errors.ipynb #9a3c593e
 def _takes_some(model, names): return 'yes' if {*inspect.signature(model.forward).parameters} & {*names} else ''
@@ -140,8 +141,8 @@ def _takes_some(model, names): return 'yes' if {*inspect.signature(model.forward
 def tip(
     learn, # A learner
     e:BaseException # An error in one of its phases
-)->str: # '' if nothing is known of it
-    "Tell what helps against `e`"
+)->str: # '' for an unknown error
+    "Return advice for the error `e`"
     s,is_batch = str(e),learn.mid_batch
     if isinstance(getattr(e, 'obj', None), torch.optim.Optimizer):
         here = called_here('attribute', e.name)
@@ -155,8 +156,8 @@ def tip(
     in_model = is_batch and learn.loss_grad is None and e.__notes__[-1].startswith('learnloop: in the batch phase')
     if in_model and (advice := torch_advice(learn, e)): return advice
     if not in_model or not isinstance(e, (TypeError,AttributeError)): return ''
-    if 'NoneType' in s and any(o is None for o in (*learn.xb, *learn.yb)): return 'the batch holds None'
-    # not in code of the user's, whose own error it is
+    if 'NoneType' in s and any(o is None for o in (*learn.xb, *learn.yb)): return 'the batch contains None'
+    # not for an error raised in your own code
     raised_by = [f for f,_ in walk_tb(e.__traceback__)][-1].f_globals['__name__'].split('.')[0]
     if learn.loss_func and not learn.yb and learn.pred is not None and 'argument' in s:
         return f'{_NO_TARG.format(describe(learn.batch))}; {_CALL}'
@@ -173,7 +174,7 @@ def tip(
 
 # %% ../../nbs/loop/08_errors.ipynb #4c23e0f3
 def _causes(e):
-    "The error `e`, what caused it, and so on"
+    "Return the error `e`, its cause, and so on"
     res = []
     while e is not None and not any(e is o for o in res):
         res.append(e)
@@ -181,7 +182,7 @@ def _causes(e):
     return res
 
 def _with_workers(o):
-    "torch's iterators that end their workers with the pass, in `o`: one itself, or what it takes batches from"
+    "Return torch's iterators in `o` whose workers end with the pass: `o` itself, or its sources of batches"
     if hasattr(type(o), '_shutdown_workers'): return [] if o._persistent_workers else [o]
     if isinstance(o, Endless): return _with_workers(o._it)
     if isinstance(o, Pass): return _with_workers(o.batches)
@@ -190,9 +191,9 @@ def _with_workers(o):
 # %% ../../nbs/loop/08_errors.ipynb #c08f81d6
 def release_refs(
     learn, # A learner
-    e:BaseException # An error that leaves its fit, or its evaluation
+    e:BaseException # An error that leaves its fit or evaluation
 ):
-    "Stop the workers that `learn` takes batches from; if memory ran out, free what the traceback of `e` holds"
+    "Stop the workers that `learn` uses; if memory ran out, free the variables in the traceback of `e`"
     held = _with_workers(learn.data_pass)
     if learn.data_pass: learn.data_pass.batches = None
     for o in learn.cbs if not learn.open else ():
@@ -200,10 +201,10 @@ def release_refs(
             held += _with_workers(o.endless)
             o.endless._it = None  # `dl` may refer to it
             o.endless = None
-    held = [o for o in held if o is not learn.dl and o is not learn.dls.train]  # an iterator of the user's goes on
+    held = [o for o in held if o is not learn.dl and o is not learn.dls.train]  # your own iterator stays usable
     threads = [threading.Thread(target=o._shutdown_workers, daemon=True) for o in held]
     for t in threads: t.start()
-    for t in threads: t.join(.5)  # seconds: those that aren't busy are gone by then
+    for t in threads: t.join(.5)  # seconds: those that aren't busy have ended by then
     errs = _causes(e)
     if any(map(is_oom, errs)):
         for o in errs: clear_frames(o.__traceback__)

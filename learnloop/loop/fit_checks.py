@@ -1,4 +1,4 @@
-"""What looks right and isn't: an epoch without an optimizer step, a loader of the wrong length, parameters that never train
+"""Warnings about fits that look right but aren't: an epoch without an optimizer step, a loader of the wrong length, parameters that never train
 
 Docs: https://learnloop.github.io/learnloop/loop/fit_checks.html.md"""
 
@@ -17,9 +17,9 @@ from .loss import watch_broadcast
 
 # %% ../../nbs/loop/06_fit_checks.ipynb #50262cb4
 class Checks(Callback):
-    "Warn of epochs that train nothing, loaders of the wrong length, and parameters that no optimizer holds"
+    "Warn of epochs that train nothing, loaders of the wrong length, and parameters in no optimizer"
     order,read_only,rank_invariant,fit_only = -20,True,True,True
-    _seen = None # The loss function and the targets whose first batch was looked at
+    _seen = None # The loss function and targets that were checked
     def before_fit(self):
         self._begins = True
         self._look_at_loss()
@@ -50,12 +50,12 @@ class Checks(Callback):
         if not self.learn.inside('fit'): self.learn.remove_cb(_FirstLoss)
     def _now(self): return [p._version for p in self.learn.model.parameters()]
 
-_CHANGED = 'learnloop: if a callback changes the model in before_fit, it has to call learn.create_opt()'
+_CHANGED = 'learnloop: if a callback changes the model in before_fit, it must call learn.create_opt()'
 
 # %% ../../nbs/loop/06_fit_checks.ipynb #c38c5be8
 @patch
 def _n_batches(self:Checks, phase):
-    "How many batches the pass took; None if it was cancelled, or an override of `all_batches` made none"
+    "Return the number of batches in the pass; None if it was cancelled, or `all_batches` is overridden"
     p = self.learn.data_pass
     return None if self.learn.outcome[phase]!='done' or p is None or p is self._pass else p.n_taken
 
@@ -63,25 +63,25 @@ def _n_batches(self:Checks, phase):
 def _check_length(self:Checks, n):
     learn = self.learn
     if learn.n_iter is not None and n!=learn.n_iter:
-        warnings.warn(f'the loader has a length of {learn.n_iter} and gave {n} batches', stacklevel=3)
+        warnings.warn(f'the loader has a length of {learn.n_iter} but returned {n} batches', stacklevel=3)
 
 @patch
 def _warn_of_no_step(self:Checks, n):
-    "Warn that an epoch of `n` batches left the weights as they were, and name who cancelled what"
+    "Warn that an epoch of `n` batches left the weights unchanged, and name the callbacks that cancelled"
     learn,start = self.learn,self.learn.start_place
-    # a resumed fit that saw no new batch
+    # a resumed fit without new batches
     if n==(start.batch if (start.epoch, start.next)==(learn.epoch, 'train') else 0): return
     inner = 'batch',*learn._inside['batch']
     by = [f'{phase} was last cancelled' + (f' by {cb} in {e}' if cb else '')
         for phase,(cb,e) in learn.last_cancels.items() if phase in inner]
-    # an override may step in its own way
+    # an override may step by other means
     if not by and type(learn)._do_one_batch is not Learner._do_one_batch: return
-    why = '; '.join(by) or 'no batch had a loss, or train_batch took no turn'
-    warnings.warn(f'epoch {learn.epoch} saw {n} batches and took no optimizer step: {why}', stacklevel=3)
+    why = '; '.join(by) or 'no batch had a loss, or train_batch called no turn'
+    warnings.warn(f'epoch {learn.epoch} had {n} batches but took no optimizer step: {why}', stacklevel=3)
 
 # %% ../../nbs/loop/06_fit_checks.ipynb #a80811a1
 class _FirstLoss(Callback):
-    "Looks at the first batch with a loss, then leaves"
+    "Checks the first batch with a loss, then removes itself"
     order,read_only,rank_invariant,_watch,_n,_n_steps,_n_told = 100,True,True,None,None,0,0
     name = 'first_loss_checks'
     def __init__(self, checks): self._checks = checks
@@ -95,7 +95,7 @@ class _FirstLoss(Callback):
         self._watch.__enter__()
     def after_loss(self): self.cleanup_batch()
     def before_step(self): self._n_steps += 1
-    def after_opt_step(self): self._n_told += 1  # of a compiled step, too, which has no phase
+    def after_opt_step(self): self._n_told += 1  # a compiled step has no *step* phase
     def after_batch(self):
         learn = self.learn
         if learn.loss_grad is None or self._n is None: return
@@ -103,7 +103,8 @@ class _FirstLoss(Callback):
         learn.remove_cb(self)
         n,took = learn.count.opt_steps-self._n,max(self._n_steps, self._n_told)
         if n>took and not learn.counts_steps:
-            raise ValueError(f'a batch raised count.opt_steps by {n}, and took {took} optimizer steps, which the loop '
+            raise ValueError(f'a batch increased count.opt_steps by {n}, but took {took} optimizer steps, which the '
+                'loop '
                 'counts: leave the count to the loop')
     def cleanup_batch(self):
         watch,self._watch = self._watch,None

@@ -1,4 +1,4 @@
-"""Names and methods that are there before the module that has them is imported
+"""Names and methods that import their module on first use
 
 Docs: https://learnloop.github.io/learnloop/loop/lazy.html.md"""
 
@@ -12,7 +12,7 @@ from importlib import import_module
 from .help import show_params
 
 # %% ../../nbs/loop/10_lazy.ipynb #a7c1d0f4
-# Module -> the public names that it has, and the methods that it patches onto classes that are there before
+# Module -> its public names, and the methods that it patches onto existing classes
 LAZY = {  # chkstyle: ignore-node
     'data.multi': 'Alternate Zip', 'loop.prefetch': 'Prefetch',
     'measure.losses': '''BCELossFlat BCEWithLogitsLossFlat BaseLoss CrossEntropyLossFlat DiceLoss FocalLoss
@@ -59,7 +59,7 @@ _places = []  # Pairs of a class and the name of a method that is or was a `Lazy
 def load_lazy(
     module:str # Its path, such as `learnloop.train.lr_find`
 ): # The module
-    "Import `module`, which patches its methods; a method that someone has replaced before stays replaced"
+    "Import `module`, which patches its methods; keep a method that you replaced before"
     theirs = [(c, k, vars(c)[k]) for c,k in _places if k in vars(c) and not isinstance(vars(c)[k], LazyMethod)]
     res = import_module(module)
     for c,k,v in theirs: setattr(c, k, v)
@@ -68,10 +68,10 @@ def load_lazy(
 
 # %% ../../nbs/loop/10_lazy.ipynb #a7c1d0e8
 class LazyMethod:
-    "Stands for a method or property of `cls`, and imports the `module` that patches it when it is asked for"
+    "Placeholder of a method or property of `cls`, which imports its `module` on first use"
     def __init__(self,
         cls,       # The class
-        name:str,  # Of the method
+        name:str,  # Name of the method
         module:str # Its path, such as `learnloop.train.lr_find`
     ):
         self.cls,self.name,self.module = cls,name,module
@@ -79,21 +79,21 @@ class LazyMethod:
 
     def __get__(self, o, cls=None):
         load_lazy(self.module)
-        # not by `getattr`: a subclass may have come here by `super()`
+        # not with `getattr`: a subclass may have used `super()`
         real = vars(self.cls).get(self.name, self)
         if real is not self: return real.__get__(o, cls) if hasattr(real, '__get__') else real
-        raise AttributeError(f'{self.cls.__name__}.{self.name} is not there before {self.module} is imported')
+        raise AttributeError(f'{self.cls.__name__}.{self.name} needs {self.module}, which is still being imported')
 
     def __set__(self, o, v):
         load_lazy(self.module)
         if vars(self.cls).get(self.name) is self: vars(o)[self.name] = v
-        else: setattr(o, self.name, v)  # a property may refuse it
+        else: setattr(o, self.name, v)  # a property may raise an error
 
 # %% ../../nbs/loop/10_lazy.ipynb #a7c1d0f0
 def with_lazy_methods(
     cls # The class
 ): # `cls`
-    "Give `cls` the methods that `LAZY` lists for it: a decorator"
+    "Add the methods that `LAZY` lists for `cls`: a decorator"
     for module,names in LAZY.items():
         for k in names.split():
             if k.startswith(f'{cls.__name__}.'):

@@ -1,4 +1,4 @@
-"""What a learner shows when it is printed: model, loss, optimizer, data, callbacks, and how far it is
+"""The printed form of a learner: model, loss, optimizer, data, callbacks, and progress
 
 Docs: https://learnloop.github.io/learnloop/loop/learner_summary.html.md"""
 
@@ -16,13 +16,13 @@ from .optimizer import default_lr, get_hypers, is_opt, opts
 
 # %% ../../nbs/loop/11_learner_summary.ipynb #9a7e0009
 def _name_of(f):
-    "What a function, a class, a partial or an object is called"
+    "Return the name of a function, a class, a partial or an object"
     f = getattr(f, 'func', f)
     return getattr(f, '__name__', None) or type(f).__name__
 
 def _tell_model(learn):
     name,ps = type(learn.model).__name__,list(learn.model.parameters())
-    if any(map(nn.parameter.is_lazy, ps)): return f'{name}, whose first batch makes its parameters'
+    if any(map(nn.parameter.is_lazy, ps)): return f'{name}, lazy: the first batch creates its parameters'
     n,n_trained = (sum(p.numel() for p in o) for o in (ps, [p for p in ps if p.requires_grad]))
     return f'{name}, {n:,} parameters' + (f', {n_trained:,} of them trained' if n_trained<n else '')
 
@@ -56,27 +56,27 @@ def _tell_data(learn):
 def _n_of(n, what): return f'{n:,} {what}' if n==1 else f'{n:,} {what}s'
 
 def _tell_trained(learn):
-    "What is done, and where the learner is"
+    "Return what is done, and where the learner is"
     c,at = learn.count,'not yet'
     if c.opt_steps or c.epochs: at = f'{_n_of(c.epochs, "epoch")}, {_n_of(c.opt_steps, "step")}'
     if learn.open: at += f'; now in epoch {learn.epoch}' if learn.inside('fit') else '; now in an evaluation'
     if learn.mid_batch: at += f', batch {learn.iter} of {"training" if learn.training else "validation"}'
-    return at if learn.open or not learn.paused else f'{at}; interrupted: learn.resume() goes on'
+    return at if learn.open or not learn.paused else f'{at}; interrupted: learn.resume() continues'
 
 # %% ../../nbs/loop/11_learner_summary.ipynb #9a7e0017
 def _tell_metrics(learn): return ', '.join(getattr(o, 'name', None) or _name_of(o) for o in learn.metrics)
 
 def _tell_cbs(learn, most=12):
-    names = [o.name for o in learn.cbs if o.name[0]!='_']  # a fit may have some of its own
+    names = [o.name for o in learn.cbs if o.name[0]!='_']  # a fit may have private ones
     if len(names)>most: names[most-1:] = [f'and {len(names)-most+1} more']
     return ', '.join(names)
 
 # %% ../../nbs/loop/11_learner_summary.ipynb #9a7e000e
 def learner_summary(
-    learn, # The learner, made or half-made
-    lr=None # The learning rate that it was given, if one was
-)->dict: # Texts by name, of what can be told
-    "Tell what `learn` is made of, and how far it is"
+    learn, # The learner, complete or not
+    lr=None # The learning rate that it was given, or None
+)->dict: # Texts by name
+    "Describe the parts and the progress of `learn`"
     tells = dict(model=_tell_model, loss=_tell_loss, optimizer=lambda o: _tell_opt(o, lr), data=_tell_data,
         metrics=_tell_metrics, callbacks=_tell_cbs, trained=_tell_trained)
     told = {k:safely(f, learn) for k,f in tells.items()}
@@ -84,9 +84,9 @@ def learner_summary(
 
 # %% ../../nbs/loop/11_learner_summary.ipynb #9a7e0015
 def as_table(
-    head:str, # What stands above the names
+    head:str, # Heading above the names
     told:dict # Texts by name
 )->str: # Markdown
-    "Write `told` as a table of two columns"
+    "Format `told` as a table of two columns"
     def _cell(v): return v.replace('|', '\\|').replace('<', '&lt;')
     return '\n'.join([f'| {head} | |', '|---|---|', *(f'| {k} | {_cell(v)} |' for k,v in told.items())])

@@ -308,13 +308,13 @@ class OfTuple(nn.Linear):
 def test_case_24_kinds_of_batches(b, model, loss): assert fit([b], model=model and model(2, 1), loss_func=loss).count.opt_steps==1
 
 SPLIT = r'all but the last element are inputs \(xb\) unless DataLoaders\(…, n_inp=…\) says how many'
-@pytest.mark.parametrize('b,said', [(dict(x=X), r"unexpected keyword argument 'x'(.|\n)*xb \(\{'x': float32 \(4, 2\)\}\), yb \(\)(.|\n)*a dict goes to the model by name"),
+@pytest.mark.parametrize('b,said', [(dict(x=X), r"unexpected keyword argument 'x'(.|\n)*xb \(\{'x': float32 \(4, 2\)\}\), yb \(\)(.|\n)*the model gets a dict by keyword"),
     ((X, X, Y), rf'2 positional arguments but 3 were given(.|\n)*xb \(float32 \(4, 2\), float32 \(4, 2\)\), yb \(float32 \(4, 1\)\)(.|\n)*{SPLIT}'),
     (((X, X), Y), rf"must be Tensor, not tuple(.|\n)*xb \(\(float32 \(4, 2\), float32 \(4, 2\)\)\)(.|\n)*{SPLIT}"), (((), Y), rf'must be Tensor, not tuple(.|\n)*{SPLIT}'), (3, rf'xb \(int\)(.|\n)*{SPLIT}')])
 def test_case_24_a_batch_that_does_not_fit_is_shown_and_how_to_split_it(b, said):
     with pytest.raises(TypeError, match=said): fit([b])
 
-@pytest.mark.parametrize('b,said', [((X, None), r'yb \(None\)(.|\n)*the batch holds None'), ((None, None), r'xb \(None\)(.|\n)*the batch holds None'), (X, rf"missing 1 required positional argument: 'target'(.|\n)*yb \(\)(.|\n)*{SPLIT}"),
+@pytest.mark.parametrize('b,said', [((X, None), r'yb \(None\)(.|\n)*the batch contains None'), ((None, None), r'xb \(None\)(.|\n)*the batch contains None'), (X, rf"missing 1 required positional argument: 'target'(.|\n)*yb \(\)(.|\n)*{SPLIT}"),
     ((X,), r'yb \(\)')])
 def test_case_25_targets_that_are_missing(b, said):
     with pytest.raises((TypeError,AttributeError), match=said): fit([b])
@@ -323,7 +323,7 @@ def test_case_26_a_last_batch_that_is_smaller():
     learn = fit(TRAIN, [(X, Y), (X[:1], Y[:1])])
     with torch.no_grad(): want = F.mse_loss(learn.model(torch.cat([X, X[:1]])), torch.cat([Y, Y[:1]]))
     assert abs(learn.recorder.values[0][1]-want.item())<1e-6  # a mean over items, in float32
-    with pytest.raises(ValueError, match=r'xb \(float32 \(1, 2\)\)(.|\n)*batch norm needs more than one item to train on: drop_last=True'):
+    with pytest.raises(ValueError, match=r'xb \(float32 \(1, 2\)\)(.|\n)*batch norm needs more than one item in training: use drop_last=True'):
         fit(loader(n=3), model=nn.Sequential(nn.BatchNorm1d(2), nn.Linear(2, 1)))
 
 def ended(f):
@@ -353,7 +353,7 @@ def test_case_27_shuffled_ones_too():
 def test_case_28_the_stop_of_an_item_is_not_the_end(workers, kw):
     learn = mk_learner(dls=(loader(at(3, lambda: next(iter([]))), num_workers=workers), None))
     e,said = ended(lambda: learn.fit(None if kw.get('max_steps') else 1, **kw))
-    assert isinstance(e, RuntimeError) and isinstance(e.__cause__, StopIteration) and 'would pass for the end of the data' in said
+    assert isinstance(e, RuntimeError) and isinstance(e.__cause__, StopIteration) and 'would look like the end of the data' in said
     assert ('item 3, of ' in said)==(not workers) and 'items 2 to 3' in said and re.search(r'got 1 of (4|\?) batches', said) and learn.count.batches==1
 
 class Stream(torch.utils.data.IterableDataset):
@@ -372,7 +372,7 @@ def test_case_28_streams_end_where_they_end():
         __next__ = torch.no_grad()(Stream.more)
     assert fit(DataLoader(Wrapped(), batch_size=None)).count.batches==4
     def collate(b): return next(iter([]))
-    with pytest.raises(RuntimeError, match='would pass for the end of the data'): fit(DataLoader(Stream(), batch_size=2, collate_fn=collate))
+    with pytest.raises(RuntimeError, match='would look like the end of the data'): fit(DataLoader(Stream(), batch_size=2, collate_fn=collate))
     with pytest.raises(ValueError, match='yielded no batch'): fit(DataLoader(Stream(), batch_size=2, collate_fn=collate, num_workers=1))  # torch takes it for the end
 
 class Counted(list):
@@ -380,9 +380,9 @@ class Counted(list):
 
 @pytest.mark.parametrize('n', [3, 5])
 def test_case_29_a_wrong_length_is_told(n):
-    with pytest.warns(UserWarning, match=f'the loader has a length of 4 and gave {n} batches'): learn = fit(Counted(batches(n)))
+    with pytest.warns(UserWarning, match=f'the loader has a length of 4 but returned {n} batches'): learn = fit(Counted(batches(n)))
     assert learn.count.batches==n
-    with pytest.warns(UserWarning, match=f'the loader has a length of 4 and gave {n} batches'): learn.validate(dl=Counted(batches(n)))
+    with pytest.warns(UserWarning, match=f'the loader has a length of 4 but returned {n} batches'): learn.validate(dl=Counted(batches(n)))
 
 @pytest.mark.parametrize('workers,persistent', [(0, False), (2, False), (2, True)])
 def test_case_30_an_error_in_a_worker_keeps_its_type_and_leaves_none(workers, persistent):

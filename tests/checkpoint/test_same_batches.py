@@ -172,12 +172,12 @@ def test_or_it_says_why_it_cannot(kind, tmp_path):
             assert name in said and 'resumes_exactly = True' in said and 'set_epoch' in said, at
             if at[0] and at[1]:
                 n = 0 if kind=='zipped_passes' else at[1]-1
-                assert said.startswith(f'{name} gives other batches than before the interruption: batch {n} of'), at
+                assert said.startswith(f'{name} returns other batches than before the interruption: batch {n} of'), at
 
 @pytest.mark.filterwarnings('ignore:.*will not be exact')
 def test_other_batches_stop_it_before_anything_is_changed_unless_they_are_accepted(tmp_path):
     with pytest.raises(Boom): fit(Passes, tmp_path, (1, 2))
-    with pytest.raises(ValueError, match=r"^Passes gives other batches than .*: batch 1 of the pass was float32 \(4, 3\) with .*; int64 \(4,\) with .*, and is float32.*accept=\['batches'\]"):
+    with pytest.raises(ValueError, match=r"^Passes returns other batches than .*: batch 1 of the pass was float32 \(4, 3\) with .*; int64 \(4,\) with .*, but is now float32.*accept=\['batches'\]"):
         fit(Passes, tmp_path, resume=True)
     learn = Learner((Passes(), None), Net(), lambda pred, y: F.cross_entropy(pred, y), lr=.01)
     cbs = [Callback(name='look', before_batch=lambda cb: None), Callback(name='stop', before_fetch=lambda cb: None)]
@@ -205,7 +205,7 @@ def test_in_the_same_process_a_pass_is_proven_too(make, accept):
     learn,seen,cbs = mk((0, 3))
     with learn.no_logging(), pytest.raises(Boom): learn.fit(2, cbs=cbs)
     if make in (Unseeded, Passes) and not accept:
-        with pytest.raises(ValueError, match=f'^{make.__name__} gives other batches than before the interruption: batch 0'): learn.resume()
+        with pytest.raises(ValueError, match=f'^{make.__name__} returns other batches than before the interruption: batch 0'): learn.resume()
         assert learn.paused and len(seen)==3
     else:
         with learn.no_logging(): learn.resume(accept=accept)

@@ -217,10 +217,10 @@ def test_no_validation_loader():
     assert DataLoaders() and len(DataLoaders())==0 and DataLoaders().train is None
 
 @pytest.mark.parametrize('k,err,match', [
-    (1, IndexError, r"no loader 1 \('valid'\): there is 0 'train', 2 'test'"), (7, IndexError, 'no loader 7: there is'),
+    (1, IndexError, r"no loader 1 \('valid'\): the loaders are 0 'train', 2 'test'"), (7, IndexError, 'no loader 7: the loaders are'),
     (-4, IndexError, 'no loader -4'),
     ('tset', KeyError, "did you mean 'test'"), ('valid', KeyError, "no loader 'valid'"),
-    ('zzz', KeyError, "no loader 'zzz': there is 0 'train', 2 'test'\"")])
+    ('zzz', KeyError, "no loader 'zzz': the loaders are 0 'train', 2 'test'\"")])
 def test_unknown_loader(k, err, match):
     with pytest.raises(err, match=match): DataLoaders([1], test=[2])[k]
 
@@ -233,7 +233,7 @@ def test_what_is_no_loader(o, fix):
     with pytest.raises(TypeError, match='is no loader'): mk_dls(o)
 
 @pytest.mark.parametrize('args,kw,err,match', [
-    (([1],), dict(train=[1]), TypeError, "'train' is given twice"), (([1],[1],[1]), dict(dl2=[1]), TypeError, "'dl2' is given twice"),
+    (([1],), dict(train=[1]), TypeError, "'train' was passed twice"), (([1],[1],[1]), dict(dl2=[1]), TypeError, "'dl2' was passed twice"),
     (([1],), dict(loaders=[1]), ValueError, "'loaders' can't name a loader.*choose another"), (([1],), dict(to=[1]), ValueError, "'to'"),
     (([1],), dict(one_batch=[1]), ValueError, "'one_batch'"),
     (([1],), dict(_names=[1]), ValueError, "'_names'"), (([1],), dict(test=None), TypeError, 'test=None is no loader')])
@@ -542,7 +542,7 @@ def test_targets_of_a_dict_stay_if_asked():
 
 @pytest.mark.parametrize('targ', [1.5, ['y', 1], True, [None]], ids=repr)
 def test_targets_that_are_none(targ):
-    with pytest.raises(TypeError, match='targ=.*its number in a tuple'): DataLoaders([x()], targ=targ)
+    with pytest.raises(TypeError, match='targ=.*its index in a tuple'): DataLoaders([x()], targ=targ)
 
 class Detects(torch.nn.Module):
     "Losses in training, and boxes otherwise, as torchvision's"

@@ -108,7 +108,7 @@ CASES = {
     'input double': (lambda: fit((X.double(), Y)), r'float64 \(8, 4\)(.|\n)*weights are float32.*x.float\(\)'),
     'input bytes': (lambda: fit((torch.zeros(8, 3, 8, 8).byte(), Y), nn.Sequential(nn.Conv2d(3, 3, 8), nn.Flatten())), r'uint8(.|\n)*x.float\(\)/255'),
     'channels last': (lambda: fit((torch.zeros(8, 8, 8, 3), Y), nn.Sequential(nn.Conv2d(3, 3, 8), nn.Flatten())), r'x.permute\(0, 3, 1, 2\)'),
-    'features': (lambda: fit(model=nn.Linear(5, 3)), r'takes 5 features, and got 4: nn.Linear\(4, …\)'),
+    'features': (lambda: fit(model=nn.Linear(5, 3)), r'takes 5 features, but got 4: use nn.Linear\(4, …\)'),
     'embedding': (lambda: fit((Y, Y), nn.Embedding(2, 3)), 'num_embeddings'),
     'embedding float': (lambda: fit((Y.float(), Y), nn.Embedding(3, 3)), r'x.long\(\)'),
     'bce dtype': (lambda: fit((X, Y[:,None]%2), nn.Linear(4, 1), F.binary_cross_entropy_with_logits), r'y.float\(\)'),

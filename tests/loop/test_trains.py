@@ -442,4 +442,4 @@ def test_point_7_a_step_is_not_counted_by_the_loop_and_by_hand():
         def _do_grad_opt(self):
             self.with_events('step', self._step)
             self.count.opt_steps += 1
-    with pytest.raises(ValueError, match='raised count.opt_steps by 2, and took 1 optimizer'): mk_learner(cls=Twice).fit(1, cbs=Checks())
+    with pytest.raises(ValueError, match='increased count.opt_steps by 2, but took 1 optimizer'): mk_learner(cls=Twice).fit(1, cbs=Checks())

@@ -751,7 +751,7 @@ def test_a_list_of_gradients_may_have_those_of_what_is_frozen():
 def test_a_train_batch_without_a_turn_is_told():
     class Nothing(Learner):
         def train_batch(self): pass
-    with pytest.warns(UserWarning, match='took no optimizer step: no batch had a loss, or train_batch took no turn'): mk_learner(cls=Nothing).fit(1, cbs=Checks())
+    with pytest.warns(UserWarning, match='took no optimizer step: no batch had a loss, or train_batch called no turn'): mk_learner(cls=Nothing).fit(1, cbs=Checks())
 
 @pytest.mark.parametrize('cbs', [lambda: [GradientAccumulation(n_batches=2)], lambda: [MixedPrecision('bf16')], lambda: []], ids=['accumulation', 'bf16', 'plain'])
 def test_turns_may_be_taken_wherever_a_batch_is_made(cbs):
