@@ -222,7 +222,7 @@ def test_what_is_made_once_trains_as_by_hand(): assert same(quiet(mk_shared(), 3
 def test_who_computes_its_loss_again_is_told_why_that_fails(cb):
     "Not a generator that never moves"
     with pytest.raises(RuntimeError, match='second time') as e: quiet(mk_shared(), 1, cbs=cb())
-    assert "turn 'gen'" in e.value.__notes__[0] and any('make it in the function that is the loss' in o for o in e.value.__notes__)
+    assert "turn 'gen'" in e.value.__notes__[0] and any('compute everything in the loss function' in o for o in e.value.__notes__)
 
 def test_micro_batches_leave_a_prediction_that_is_not_theirs():
     class Behind(Turns):

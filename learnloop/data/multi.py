@@ -220,8 +220,8 @@ def why_empty(self:MultiLoader)->str: # A sentence without a full stop
     "Explain why there was no batch"
     empty = [nm for nm,o in self.parts.items() if batch_len(o)==0]
     nm = empty[0] if empty else self.stopped_by
-    if nm is None: return f'{type(self).__name__} returned no batch: check its loaders'
-    return f'{type(self).__name__} yielded no batch, as of {nm!r}: {why_empty(self.parts[nm])}'
+    if nm is None: return f'{type(self).__name__} yielded no batch: check its loaders'
+    return f'{type(self).__name__} yielded no batch, because {nm!r} ended: {why_empty(self.parts[nm])}'
 
 # %% ../../nbs/data/06_multi.ipynb #a97aab05
 class _MultiPass:
@@ -237,7 +237,7 @@ class _MultiPass:
     takes_from = property(lambda self: [f.batches for f in self.feeds.values()])
     def __iter__(self): return self
     def __next__(self):
-        # a loader that goes by its own state is asked for it only where another may have moved on by itself
+        # a loader's own state is read only if several loaders move at each step
         self.before = {nm:f.place(own=self.all_move) for nm,f in self.feeds.items()}
         self.is_making = True
         b = self.make()

@@ -110,7 +110,7 @@ def test_the_way_to_a_batch_is_told_of_where_there_is_one(n, ds, capsys):
     learn = stopped(mk_learner(ds), 'fit', At('before_batch', n+1, f=boom), keep_failed=True)
     learn.logger = lambda *args: None
     learn.resume()
-    how = 'passing over indices' if ds is None else f'going through {n} batches again'
+    how = 'skipping indices' if ds is None else f'making {n} batches again'
     assert f'epoch 0, batch {n}{f" ({how})" if n else ""}\n' in capsys.readouterr().out
 
 def test_an_error_before_anything_has_begun_leaves_nothing_to_resume():

@@ -307,7 +307,7 @@ class OfTuple(nn.Linear):
     ids=['tuple', 'list', 'namedtuple', 'dict', 'dataclass', 'tensor', 'nested'])
 def test_case_24_kinds_of_batches(b, model, loss): assert fit([b], model=model and model(2, 1), loss_func=loss).count.opt_steps==1
 
-SPLIT = r'all but the last element are inputs \(xb\) unless DataLoaders\(…, n_inp=…\) says how many'
+SPLIT = r'all elements but the last are inputs \(xb\), unless DataLoaders\(…, n_inp=…\) gives their number'
 @pytest.mark.parametrize('b,said', [(dict(x=X), r"unexpected keyword argument 'x'(.|\n)*xb \(\{'x': float32 \(4, 2\)\}\), yb \(\)(.|\n)*the model gets a dict by keyword"),
     ((X, X, Y), rf'2 positional arguments but 3 were given(.|\n)*xb \(float32 \(4, 2\), float32 \(4, 2\)\), yb \(float32 \(4, 1\)\)(.|\n)*{SPLIT}'),
     (((X, X), Y), rf"must be Tensor, not tuple(.|\n)*xb \(\(float32 \(4, 2\), float32 \(4, 2\)\)\)(.|\n)*{SPLIT}"), (((), Y), rf'must be Tensor, not tuple(.|\n)*{SPLIT}'), (3, rf'xb \(int\)(.|\n)*{SPLIT}')])

@@ -95,8 +95,8 @@ def test_point_26_every_kind_of_loader_goes_on_exactly(cls, kind, workers, tmp_p
         assert all(map(torch.equal, run(cls, kind, workers, folder=tmp_path/str(i)), want))
 
 @pytest.mark.parametrize('kind,workers,how', [('tensors', 2, 'by its own state'), ('hf_map', 0, 'by its own state'), (OwnState, 0, 'by its own state'),
-    ('noisy', 2, 'going through 3 batches again, as its own state may not be exact'),
-    ('hf_shuffled', 0, 'going through 3 batches again, as its own state may not be exact')])
+    ('noisy', 2, 'making 3 batches again, because its own state may not be exact'),
+    ('hf_shuffled', 0, 'making 3 batches again, because its own state may not be exact')])
 def test_point_26_it_says_how_it_came_there(kind, workers, how, tmp_path, capsys):
     with pytest.raises(Boom): run(StatefulDataLoader, kind, workers, 3, tmp_path)
     capsys.readouterr()

@@ -416,7 +416,7 @@ def test_in_order_keeps_collation():
 def test_in_order_leaves_as_is(dl): assert in_order(dl) is dl
 
 def test_in_order_needs_a_batch_size():
-    with pytest.raises(ValueError, match='list has no `batch_size`.*give it one'): in_order(DataLoader(ds(), batch_sampler=[[3,1],[2]]))
+    with pytest.raises(ValueError, match='list has no `batch_size`.*add the attribute'): in_order(DataLoader(ds(), batch_sampler=[[3,1],[2]]))
 
 # Endless
 

@@ -291,7 +291,7 @@ def test_workers_go_with_the_fit():
     (lambda: Zip(), ValueError, 'no loader'), (lambda: Zip([1], iter([2])), TypeError, "'1' of Zip is an iterator.*each batch once"),
     (lambda: Zip(a=[1], b=3), TypeError, "'b' of Zip=int is no loader"),
     (lambda: Zip([1], b=[2]), TypeError, 'not both'), (lambda: Alternate(a=[1], stop='b'), ValueError, "stop='b' of Alternate.*the name of a loader"),
-    (lambda: Zip([1], stop=1), ValueError, 'a number below 1'),
+    (lambda: Zip([1], stop=1), ValueError, 'an index below 1'),
     (lambda: Zip(labelled=[1], stop='labeled'), ValueError, "did you mean 'labelled'"),
     (lambda: Zip(shortest=[1]), ValueError, "'shortest' can't be the name of a loader"), (lambda: Zip([1], stop=None), ValueError, 'stop=None'),
     (lambda: Zip([1], n_inp=(1, 2)), ValueError, 'one number for each'), (lambda: Zip(a=[1], n_inp=dict(b=2)), ValueError, "n_inp of Zip has 'b'"),
@@ -309,8 +309,8 @@ def test_the_same_loader_twice_is_refused():
     with pytest.raises(ValueError, match='the same loader twice'): Zip(Alternate(d, [1]), d)
 
 def test_who_is_empty_is_said():
-    with pytest.raises(ValueError, match="Zip yielded no batch, as of 'b': DataLoader over 1 items.*drop_last"): Learner(Zip(a=[1], b=dl(n=1, drop_last=True)), Sum(), one_target).fit(1)
-    with pytest.raises(ValueError, match="Zip yielded no batch, as of 'b'"): Learner(Zip(a=[1], b=dl(Stream, 0)), Sum(), one_target).fit(1)
+    with pytest.raises(ValueError, match="Zip yielded no batch, because 'b' ended: DataLoader over 1 items.*drop_last"): Learner(Zip(a=[1], b=dl(n=1, drop_last=True)), Sum(), one_target).fit(1)
+    with pytest.raises(ValueError, match="Zip yielded no batch, because 'b' ended"): Learner(Zip(a=[1], b=dl(Stream, 0)), Sum(), one_target).fit(1)
 
 def test_other_loaders_in_a_run_are_noticed(tmp_path):
     def fit(bs, **kw): Learner(Zip(dl(n=12, bs=2), dl(n=12, bs=bs, drop_last=True)), Sum(), one_target, lr=.1).fit(1, resume=tmp_path, **kw)

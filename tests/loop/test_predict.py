@@ -140,4 +140,4 @@ def test_the_validation_set_tells_if_there_is_no_other():
 def test_a_collate_function_that_needs_targets_gets_them():
     learn,whole,_ = mk('tokens', 'map')
     with pytest.raises(Exception) as e: learn.predict(TOKENS[0])
-    assert any(r'give the item with its target, as in learn.predict(ds[0])' in o for o in e.value.__notes__)
+    assert any(r'pass the item with its target, as in learn.predict(ds[0])' in o for o in e.value.__notes__)

@@ -220,12 +220,12 @@ def test_no_more_batches_are_held_than_said():
     assert max(seen)<=3  # this one, and two
 
 @pytest.mark.parametrize('mk,why', [(of(Noisy()), 'items of Noisy may draw.*num_workers=1'), (of(collate_fn=lambda b: torch.utils.data.default_collate(b)), 'its collate_fn'),
-    (lambda: DataLoader(Stream(), 4), 'items of Stream'), (lambda: [xy()], ''), (lambda: iter([xy()]), 'no DataLoader'),
+    (lambda: DataLoader(Stream(), 4), 'items of Stream'), (lambda: [xy()], ''), (lambda: iter([xy()]), 'not a DataLoader'),
     (lambda: DataLoader(TensorDataset(*xy()), 4, sampler=RandomSampler(range(14), replacement=True, generator=gen())), 'as it goes'),
     (lambda: DataLoader(TensorDataset(*xy()), batch_sampler=BatchSampler(RandomSampler(range(14)), 4, False)), ''),
     (of(num_workers=1, shuffle=True, generator=gen()), 'as it goes'), (lambda: DataLoader(TensorDataset(*xy()), 4, sampler=Own()), 'its sampler may draw'),
-    (lambda: Mine(TensorDataset(*xy()), 4), 'Mine.__iter__ may draw'), (lambda: Stated(TensorDataset(*xy()), 4), 'Stated has a state'), (lambda: Endless(of()()), 'would be ahead there'), (lambda: Until(of()(), bool), ''),
-    (lambda: Zip(of()(), of()()), 'no DataLoader')])
+    (lambda: Mine(TensorDataset(*xy()), 4), 'Mine.__iter__ may draw'), (lambda: Stated(TensorDataset(*xy()), 4), 'Stated has its own state'), (lambda: Endless(of()()), 'would lose prefetched batches'), (lambda: Until(of()(), bool), ''),
+    (lambda: Zip(of()(), of()()), 'not a DataLoader')])
 def test_what_is_not_made_ahead(mk, why):
     got = prefetch_blocker(mk())
     assert bool(got)==bool(why)
@@ -247,7 +247,7 @@ def test_epochs_of_so_many_steps_are_not_made_ahead():
     for with_it in (False, True):
         learn = mk_learner(fresh('rows'))
         if with_it:
-            with pytest.warns(UserWarning, match='goes on where the last epoch ended'): learn.fit(3, steps_per_epoch=3, cbs=Prefetch())
+            with pytest.warns(UserWarning, match='continues where the last epoch ended'): learn.fit(3, steps_per_epoch=3, cbs=Prefetch())
         else: learn.fit(3, steps_per_epoch=3)
         res.append(end(learn))
     check(*res)

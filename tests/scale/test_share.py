@@ -339,7 +339,7 @@ def test_a_pass_begins_at_any_batch(n, workers):
     want = [[b.tolist() for b, in p] for p in [r[0][0] for r in each_rank(mk, 2, passes(1))]]
     def _f(dl, team):
         batches,how = iter_from(dl, n)
-        assert how=='passing over indices'
+        assert how=='skipping indices'
         return [(b.tolist(), dl.n_items(i+n)) for i,(b,) in enumerate(batches)]
     res = each_rank(mk, 2, _f)
     assert [[b for b,_ in r] for r in res]==[w[n:] for w in want] and [s for _,s in res[0]]==[4,4,3][n:]

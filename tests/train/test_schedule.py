@@ -787,7 +787,7 @@ def test_it_stops_at_four_times_the_best_loss_be_it_negative():  # 4 times a neg
 
 def test_lazy_parameters_are_refused():
     learn = mk(model=nn.LazyLinear(1), splitter=lambda m: list(m.parameters()))
-    with pytest.raises(ValueError, match='run a batch through the model first'): learn.lr_find(show_plot=False)
+    with pytest.raises(ValueError, match='run a batch through it first'): learn.lr_find(show_plot=False)
 
 def test_undone_brings_back_replaced_and_new_things():
     learn = mk_finder()
