@@ -3,7 +3,7 @@ import json, re, subprocess
 from pathlib import Path
 import pytest
 from tools.house import ROOT, modules
-from tools.build_docs import in_order, of_readme, output_md, said, search_of_files
+from tools.build_docs import in_order, of_readme, output_md, said, search_of_files, with_imports
 from tools.site.nav import grouped, is_inside, leaves, nav, overviews
 from tools.site.prose import math, unfinished
 from tools.site.public import inside, main_first, mentions, pruned, public_code
@@ -129,6 +129,13 @@ def test_outputs(tmp_path):
         '<div class="output">\n<p>\n<img alt="a &quot;b&quot;" src=x></p>\n</div>')
     text = dict(data={'text/plain':['1\n', '2']})
     assert output_md(text, 'p', tmp_path, '')=='``` { .text .output }\n1\n2\n```' and output_md(text, 'p', tmp_path, '', plain=True)=='```text\n1\n2\n```'
+
+@pytest.mark.parametrize('before,joined', [('```python\nimport a\nfrom b import c\n```', True), ('```python\nx = 1\n```', False), ('```text\nimport a\n```', False), ('# a', False)])
+def test_imports_are_shown_in_one_piece_with_the_cell_after_them(before, joined):
+    md = ['# a', before]
+    with_imports(md, '```python\nc(a)\n```')
+    with_imports(md, '')
+    assert md[1:]==(['```python\nimport a\nfrom b import c\n\nc(a)\n```'] if joined else [before, '```python\nc(a)\n```'])
 
 # ---- the site
 
