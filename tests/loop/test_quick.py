@@ -2,12 +2,12 @@
 from itertools import product
 import pytest, torch
 from helpers import check
-from learnloop import Callback, DataLoaders, Learner, Zip, set_seed
+from learnloop import DataLoaders, Learner, Zip, set_seed
 from learnloop.data.loaders import Endless, Until, batches_of
 from torch import nn
 from torch.nn import functional as F
 from torch.profiler import profile
-from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
+from torch.utils.data import DataLoader, Dataset, TensorDataset
 from torch.utils.data.dataloader import _BaseDataLoaderIter, _SingleProcessDataLoaderIter
 
 class Noisy(Dataset):
@@ -16,13 +16,6 @@ class Noisy(Dataset):
     def __getitem__(self, i):
         self.at(i)
         return torch.tensor([float(i)])+torch.randn(1),torch.tensor(i%2)
-
-class Stream(IterableDataset):
-    def __iter__(self): return iter(range(5))
-class TooLong(Stream):
-    def __len__(self): return 3
-class Mine(DataLoader):
-    def __iter__(self): yield from super().__iter__()
 
 LOADERS = dict(noisy=lambda **kw: DataLoader(Noisy(), 4, **kw), shuffled=lambda **kw: DataLoader(Noisy(), 4, shuffle=True, **kw),
     dropped=lambda **kw: DataLoader(Noisy(), 4, shuffle=True, drop_last=True, **kw), single=lambda **kw: DataLoader(Noisy(), None, **kw),
@@ -52,15 +45,6 @@ def test_batches_draws_and_attributes_are_torchs(kind, profiled):
         res.append([seen])
     check(*res)
 
-def test_any_other_iterator_is_as_it_is(monkeypatch):
-    assert not any(map(is_quick, map(batches_of, (DataLoader(Stream()), Mine(Noisy(), 4), [1]))))
-    dl = DataLoader(TooLong())
-    assert len(dl)==3
-    with pytest.warns(UserWarning, match='was reported to be 3'): list(batches_of(dl))
-    old = _BaseDataLoaderIter.__next__
-    monkeypatch.setattr(_BaseDataLoaderIter, '__next__', lambda self: old(self))
-    assert not is_quick(batches_of(DataLoader(Noisy(), 4)))
-
 def test_it_goes_on_after_an_error_as_torchs_does():
     def fail(i):
         if i==5: raise ValueError('five')
@@ -88,14 +72,3 @@ def test_until_asks_before_each_and_begins_with_the_first():
             return super().__iter__()
     it = iter(Until(Dl([1,2,3]), lambda: asked.append(1) or len(asked)>2))
     assert not begun and [*it]==[1,2] and begun==[1] and len(asked)==3
-
-def test_in_a_fit_it_is_there():
-    seen = []
-    dl = DataLoader(Noisy(), 4, shuffle=True)
-    look = Callback(name='look', after_batch=lambda cb: seen.append(getattr(cb.learn.data_pass.batches, 'takes_from', [cb.learn.data_pass.batches])[0]))
-    learn = Learner(DataLoaders(dl, DataLoader(Noisy(), 4), device='cpu'), nn.Linear(1, 2), F.cross_entropy)
-    learn.logger = lambda row: None
-    learn.fit(1, cbs=look)
-    learn.validate(cbs=look)
-    assert len(seen)==12 and all(map(is_quick, seen))
-    with pytest.raises(StopIteration): next(seen[0])
