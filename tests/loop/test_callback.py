@@ -1,9 +1,11 @@
 "Callbacks: names checked when written, filters, attributes, coming and going, and the stand-in for evaluation"
-import inspect
+import inspect, warnings
 from contextlib import suppress
+from copy import deepcopy
 import pytest, torch
-from helpers import FIT, TRAIN, VALID, act, all_events, listener, mk_learner
-from learnloop import (Callback, CancelBatchException, CancelFitException, Flow, Learner, TrainEvalCallback, event, mk_cb, on)
+from helpers import FIT, TRAIN, VALID, act, all_events, covering, events_of, listener, mk_learner
+from learnloop import (Callback, CancelBatchException, CancelEvaluateException, CancelFitException, Flow, Learner, Phase, TrainEvalCallback, event, mk_cb, on)
+from learnloop.loop.flow import near_miss
 
 def hearing(name, *events, to, **attrs):
     "A callback that appends (event, name) to `to`"
@@ -21,7 +23,118 @@ def test_slip_in_a_method_is_found_when_the_class_is_defined(name, want):
     with pytest.raises(ValueError, match=f"unknown event '{name}' in Callback.*'{want}'"): Callback(**{name: print})
     with pytest.raises(ValueError, match=f"unknown event '{name}'.*'{want}'"): on(name)
 
+def test_no_slip():
+    for name in [*event, 'before_d_step', 'before_prefetch', 'after_lunch', 'plot', 'reset', 'step', 'fit', 'batch', 'before', 'cleanup', 'after_scaler_step',
+        'on_train_begin', 'load', 'save', '_before_fit', 'compute_loss', 'begin_fit', 'state_dict']:
+        assert near_miss(name) is None, name
+        assert type('Mine', (Callback,), {name: lambda self: None})
+
+def test_only_methods_are_checked():
+    class Mine(Callback): after_epochs = 3
+    assert Flow().add_cb(Mine).mine.after_epochs==3
+
+@pytest.mark.parametrize('cb', [type('Mine', (Callback,), dict(before_lunch=lambda self: None)), Callback('mine', cleanup_lunch=print),
+    Callback('mine', lunch=print), Callback(mine=on('lunch')(lambda cb: None))], ids=['method', 'function', 'any name', 'on'])
+def test_events_that_the_learner_does_not_declare_are_refused_when_added(cb):
+    with pytest.raises(ValueError, match="unknown event '.*lunch' in .*: Flow declares none"): Flow().add_cb(cb)
+
+def test_declared_events_are_heard():
+    heard = []
+    flow = Flow().declare(Phase('lunch'), 'verify')
+    flow.add_cb(hearing('a', 'before_lunch', 'verify', to=heard))
+    flow(['before_lunch', 'verify'])
+    assert heard==[('before_lunch', 'a'), ('verify', 'a')]
+
+def test_suggestion_for_a_declared_event():
+    with pytest.raises(ValueError, match="did you mean 'before_lunch'"):
+        Flow().declare(Phase('lunch')).add_cb(type('Mine', (Callback,), dict(before_lunhc=lambda self: None)))
+
 # Functions and filters
+
+def test_functions_are_bound_and_several_can_be_given():
+    got = []
+    cb = Callback('mine', before_fit=lambda cb: got.append(cb), after_fit=lambda cb: got.append(cb.learn))
+    flow = Flow().add_cb(cb)
+    flow(['before_fit', 'after_fit'])
+    assert got==[cb, flow]
+
+def counted(**kwargs):
+    "A method and a function, both filtered, and the list of calls at which each ran"
+    ran = []
+    class Mine(Callback):
+        n = 0
+        def before_batch(self): self.n += 1
+        @on('before_batch', **kwargs)
+        def any_name(self): ran.append(('method', self.n))
+    @on('before_batch', **kwargs)
+    def func(cb): ran.append(('function', cb.learn.mine.n))
+    return [Mine(), mk_cb(func)],ran
+
+@pytest.mark.parametrize('kwargs,want', [({}, [1, 2, 3, 4, 5, 6]), (dict(every=2), [2, 4, 6]), (dict(every=1), [1, 2, 3, 4, 5, 6]), (dict(once=3), [3]),
+    (dict(once=1), [1]), (dict(when=lambda learn: learn.mine.n>4), [5, 6])])
+def test_filters(kwargs, want):
+    cbs,ran = counted(**kwargs)
+    flow = Flow().add_cbs(cbs)
+    for _ in range(6): flow('before_batch')
+    assert ran==[(o, n) for n in want for o in ('method', 'function')]
+
+@pytest.mark.parametrize('kwargs', [dict(every=4), dict(once=5)])
+def test_filters_count_over_fits_and_saves(kwargs):
+    (cb,_),ran = counted(**kwargs)
+    mk_learner([cb], dls=(TRAIN, None)).fit(1)
+    assert cb.calls and ran==[]
+    (new,_),ran = counted(**kwargs)
+    new.load_state_dict(deepcopy(cb.state_dict()))
+    mk_learner([new], dls=(TRAIN, None)).fit(1)
+    assert [o for _,o in ran]==[{4: 1, 5: 2}[next(iter(kwargs.values()))]]
+
+def test_filters_of_one_method_count_apart():
+    ran = []
+    class Mine(Callback):
+        @on(event.before_batch, once=2)
+        @on(event.before_batch, once=4)
+        @on(event.after_batch, once=1)
+        def any_name(self): ran.append(len(fired))
+    flow,fired = Flow().add_cb(Mine),[]
+    for _ in range(5):
+        fired.append(1)
+        flow(['before_batch', 'after_batch'])
+    assert ran==[1, 2, 4]
+
+def test_an_event_is_heard_by_method_and_filter_both():
+    ran = []
+    class Mine(Callback):
+        def before_fit(self): ran.append('method')
+        @on(event.before_fit)
+        def other(self): ran.append('filter')
+    Flow().add_cb(Mine)('before_fit')
+    assert ran==['method', 'filter']
+
+def test_a_filtered_method_may_be_named_like_its_event():
+    ran = []
+    class Mine(Callback):
+        @on(event.before_fit, every=2)
+        def before_fit(self): ran.append(len(fired))
+    flow,fired = Flow().add_cb(Mine),[]
+    for _ in range(4):
+        fired.append(1)
+        flow('before_fit')
+    assert ran==[2, 4]
+
+def test_overridden_methods_are_not_heard_twice():
+    ran = []
+    class Base(Callback):
+        def before_fit(self): ran.append('base')
+        @on(event.after_fit)
+        def end(self): ran.append('base')
+    class Mine(Base):
+        def before_fit(self):
+            super().before_fit()
+            ran.append('mine')
+        @on(event.after_fit)
+        def end(self): ran.append('mine')
+    Flow().add_cb(Mine)(['before_fit', 'after_fit'])
+    assert ran==['base', 'mine', 'mine']
 
 @pytest.mark.parametrize('f,error,want', [
     (lambda: on('after_batch', every=0), ValueError, 'every is 0.*1 or more'), (lambda: on('after_batch', once=-1), ValueError, 'once is -1'),
@@ -45,11 +158,42 @@ def test_what_is_no_callback_is_refused_everywhere(cbs):
 # Names of callbacks
 
 class MySuperCallback(Callback): pass
+@on(event.after_fit)
+def shout(cb): pass
 def whisper(cb): pass
+
+@pytest.mark.parametrize('cb,want', [(MySuperCallback(), 'my_super'), (MySuperCallback(name='other'), 'other'), (TrainEvalCallback(), 'train_eval'),
+    (mk_cb(shout), 'shout'), (Callback(after_fit=whisper), 'whisper'), (Callback(after_fit=lambda cb: None), 'after_fit'),
+    (Callback('given', after_fit=whisper), 'given'), (mk_cb(MySuperCallback), 'my_super')])
+def test_names(cb, want):
+    assert cb.name==want
+    flow = Flow().add_cb(cb)
+    assert getattr(flow, want) is cb
+    assert not hasattr(flow.remove_cb(cb), want)
+
+def test_two_callbacks_of_one_name():
+    flow = Flow().add_cb(MySuperCallback)
+    with pytest.raises(ValueError, match="two callbacks named 'my_super': MySuperCallback and MySuperCallback; .*cb.name"): flow.add_cb(MySuperCallback)
+    flow.add_cb(MySuperCallback(name='second'))
+    assert names(flow.cbs)==['my_super', 'second']
+
+@pytest.mark.parametrize('name', ['fit', 'model', 'opt', 'x', 'xb', 'cbs', 'count', 'device', 'training', 'validate', 'no space'])
+def test_names_that_the_learner_has_for_itself(name):
+    learn = mk_learner()
+    with pytest.raises(ValueError, match=f'would be {name!r}'): learn.add_cb(Callback(name, after_fit=whisper))
+    assert names(learn.cbs)==['train_eval']
+    learn.fit(1)
 
 def test_a_class_named_like_a_method_of_the_learner():
     class FitCallback(Callback): pass
     with pytest.raises(ValueError, match="would be 'fit'"): mk_learner().add_cb(FitCallback)
+
+def test_a_callback_belongs_to_one_learner_once():
+    cb,a = MySuperCallback(),Flow()
+    a.add_cb(cb)
+    with pytest.raises(ValueError, match='there already'): a.add_cb(cb)
+    with pytest.raises(ValueError, match='in another learner'): Flow().add_cb(cb)
+    Flow().add_cb(a.remove_cb(cb) and cb)
 
 def test_name_changed_while_there_leaves_nothing_behind():
     flow,cb = Flow(),MySuperCallback()
@@ -61,12 +205,49 @@ def test_name_changed_while_there_leaves_nothing_behind():
 
 # Attributes
 
+def test_reads_fall_through_and_writes_do_not():
+    learn = mk_learner([MySuperCallback])
+    cb = learn.my_super
+    assert cb.model is learn.model and cb.dls is learn.dls
+    cb.own = 3
+    assert not hasattr(learn, 'own')
+
+def test_shadowing_warns_at_the_write():
+    learn = mk_learner([MySuperCallback])
+    with pytest.warns(UserWarning, match="MySuperCallback.loss shadows .*'loss'.* self.learn.loss") as ws: learn.my_super.loss = 3
+    assert ws[0].filename==__file__
+    learn.my_super.loss = 4  # said once
+    learn.my_super.learn.loss = 5
+    assert learn.loss==5
+
+def test_shadowing_warns_when_added():
+    class Mine(Callback):
+        def __init__(self): self.model = 3
+    with pytest.warns(UserWarning, match="Mine.model shadows") as ws: mk_learner().add_cb(Mine())
+    assert ws[0].filename==__file__
+
+def test_no_warning_for_what_is_the_callbacks_own():
+    class Mine(Callback):
+        n_epoch = 3
+        def __init__(self): self.run,self.order,self._loss,self.mine = True,3,0,0
+        def before_fit(self): self.n_epoch,self.run_valid,self.fresh = 4,False,5
+    learn = mk_learner([Mine])
+    learn.fit(1)
+    assert (learn.mine.n_epoch, learn.mine.fresh, learn.n_epoch)==(4, 5, 1)
+
 @pytest.mark.parametrize('k,want', [('modell', "neither MySuperCallback nor its learner has an attribute 'modell'; did you mean 'model'"),
     ('pred_', "'pred_'; did you mean 'pred'"), ('_private', "'_private'"), ('__len__', '__len__')])
 def test_missing_attribute(k, want):
     cb = mk_learner([MySuperCallback]).my_super
     with pytest.raises(AttributeError, match=want): getattr(cb, k)
     assert not hasattr(cb, k)
+
+def test_missing_attribute_outside_of_a_learner():
+    with pytest.raises(AttributeError, match="MySuperCallback has no attribute 'model' of its own, and is in no learner"): _ = MySuperCallback().model
+
+def test_attributes_of_the_model_are_not_forwarded():
+    learn = mk_learner([MySuperCallback])
+    assert not hasattr(learn, 'weight') and not hasattr(learn.my_super, 'weight')
 
 @pytest.mark.parametrize('exc', [AttributeError('inner'), KeyError('inner'), ValueError('inner')])
 def test_error_of_a_property_is_its_own(exc):
@@ -76,7 +257,108 @@ def test_error_of_a_property_is_its_own(exc):
     for cb in (Mine(), mk_learner([Mine]).mine):
         with pytest.raises(type(exc), match='inner'): _ = cb.broken
 
+def test_callbacks_can_be_copied():
+    cb = mk_cb(shout)
+    cb.own = [1]
+    new = deepcopy(cb)
+    assert new.own==[1] and new.own is not cb.own and new.name=='shout'
+
+def test_calling_a_callback_calls_its_method():
+    class Mine(Callback):
+        def before_fit(self): return 1
+        def plain(self, a, b=0): return a+b
+    cb = Mine()
+    assert cb('before_fit')==1 and cb('plain', 2, b=3)==5 and Callback('f', after_fit=lambda cb: 4)('after_fit')==4
+    Flow().add_cb(cb)
+    assert cb('after_fit') is None
+    assert cb('plian') is None and cb('on_train_begin') is None  # as in fastai
+    with pytest.raises(AttributeError, match="no method 'after_bacth'; did you mean 'after_batch'"): cb('after_bacth')
+
+# Order and muting
+
+def test_order():
+    heard = []
+    cbs = [hearing(o, 'before_fit', to=heard, order=n) for o,n in dict(a=1, b=0, c=1, d=-5, e=.5, f=0).items()]
+    flow = Flow().add_cbs(cbs)
+    flow('before_fit')
+    assert [o for _,o in heard]==names(flow.ordered_cbs('before_fit'))==list('dbfeac')
+    flow.c.order = -6
+    heard.clear()
+    flow('before_fit')
+    assert [o for _,o in heard]==list('cdbfea')
+    assert flow.ordered_cbs('after_fit')==[]
+
+def test_cleanups_run_in_reverse_order():
+    heard = []
+    flow = Flow().add_cbs([hearing(o, 'cleanup_save', to=heard, order=n) for o,n in dict(a=1, b=0, c=1).items()])
+    flow.with_events('save', lambda: None)
+    assert [o for _,o in heard]==list('cab')
+
+@pytest.mark.parametrize('attrs,want', [(dict(run_train=False), {False}), (dict(run_valid=False), {True}),
+    (dict(run_train=False, run_valid=False), set()), ({}, {True, False})])
+def test_all_events_inside_a_batch_obey_run_train_and_run_valid(attrs, want):
+    heard = {}
+    def hear(cb, e):
+        heard.setdefault(e, set()).add(cb.training)
+        act(cb, 'CancelStepException' if e=='before_step' and cb.name=='z' else None)
+    both = ('after_pred', 'after_loss', *events_of('batch'))
+    inner = [*both, *(e for x in ('backward', 'step', 'zero_grad') for e in events_of(x))]
+    rest = [o for o in all_events(FIT) if o not in inner]
+    learn = mk_learner([listener('a', [*inner, *rest], hear, **attrs), listener('z', ['before_step'], hear, order=9)])
+    learn.fit(1)
+    fire = {o for o in inner if not o.startswith('after_cancel')} | {'after_cancel_step'}
+    for e in fire: assert heard.get(e, set())-{None}==(want if e in both else want & {True}) or e=='before_step'
+    assert {o for o in heard if o in rest}>={'before_fit', 'before_fetch', 'after_validate', 'cleanup_fit'}
+
+@pytest.mark.parametrize('n', range(1, 4))
+def test_muting_inside_an_event_works_at_once_and_for_the_fit(n):
+    heard = []
+    def mute(cb, e):
+        if cb.learn.count.batches==n: cb.learn.b.run = False
+    learn = mk_learner([listener('a', ['before_batch'], mute), hearing('b', 'before_batch', 'after_fit', to=heard)], dls=(TRAIN, None))
+    learn.fit(1)
+    assert heard==[('before_batch', 'b')]*n + [('after_fit', 'b')]*(n==3)
+    assert learn.b.run
+
+@covering(what=[None, CancelFitException, ValueError, KeyboardInterrupt], e=['before_fit', 'after_pred', 'after_fit'])
+def test_run_is_reset_after_a_fit(e, what):
+    def mute(cb, _):
+        for o in cb.learn.cbs[1:]: o.run = False
+        act(cb, what)
+    learn,temp = mk_learner([listener('a', [e], mute), MySuperCallback]),Callback('temp', after_fit=whisper)
+    with suppress(ValueError, KeyboardInterrupt): learn.fit(1, cbs=temp)
+    assert all(o.run for o in (*learn.cbs, temp))
+
+@pytest.mark.parametrize('what', [None, CancelEvaluateException, ValueError, KeyboardInterrupt])
+def test_run_is_reset_after_an_evaluation(what):
+    def mute(cb, _):
+        cb.run = False
+        act(cb, what)
+    learn = mk_learner([listener('a', ['before_validate'], mute)])
+    with suppress(ValueError, KeyboardInterrupt): learn.validate()
+    assert learn.a.run
+
+def test_run_is_not_reset_by_an_evaluation_inside_a_fit():
+    seen = []
+    class Quiet(Callback):
+        def before_fit(self): self.run = False
+    class Mine(Callback):
+        def after_epoch(self):
+            self.learn.validate()
+            seen.append(self.learn.quiet.run)
+    mk_learner([Quiet, Mine]).fit(1)
+    assert seen==[False]
+
 # Coming and going
+
+def test_those_who_come_wait_for_the_next_event_and_those_who_go_are_not_called():
+    heard = []
+    def swap(cb, e):
+        heard.append((e, cb.name))
+        if e=='before_fit': cb.learn.remove_cb(cb.learn.b).add_cb(hearing('c', 'before_fit', 'after_fit', to=heard, order=5))
+    flow = Flow().add_cbs([listener('a', ['before_fit', 'after_fit'], swap), hearing('b', 'before_fit', 'after_fit', to=heard)])
+    flow(['before_fit', 'after_fit'])
+    assert heard==[('before_fit', 'a'), ('after_fit', 'a'), ('after_fit', 'c')]
 
 @pytest.mark.parametrize('how', ['remove', 'mute'])
 def test_those_who_go_are_not_called_in_after_exception_either(how):
@@ -86,6 +368,18 @@ def test_those_who_go_are_not_called_in_after_exception_either(how):
     with pytest.raises(ZeroDivisionError): learn.fit(1)
     assert heard==[]
 
+@pytest.mark.parametrize('gone', [0, -20, 20])
+def test_removing_a_callback_leaves_the_cleanups_of_the_others_in_their_place(gone):
+    heard = []
+    a,b = hearing('a', 'after_pred', 'cleanup_batch', 'cleanup_train', to=heard),hearing('b', 'cleanup_batch', 'cleanup_fit', to=heard, order=gone)
+    class Remover(Callback):
+        @on(event.after_pred, once=2)
+        def remove(self): self.learn.remove_cb(b)
+    mk_learner([a, b, Remover], dls=(TRAIN, None)).fit(1)
+    assert [o for o in heard if o[1]=='a']==[('after_pred', 'a'), ('cleanup_batch', 'a')]*3 + [('cleanup_train', 'a')]
+    assert [e for e,o in heard if o=='b']==['cleanup_batch', 'cleanup_batch', 'cleanup_fit']
+    assert heard[heard.index(('cleanup_fit', 'b'))+1]==('cleanup_batch', 'a')  # at once
+
 def test_cancel_in_a_cleanup_at_removal_takes_effect():
     heard = []
     b = listener('b', ['cleanup_batch'], lambda cb, e: act(cb, CancelBatchException))
@@ -94,6 +388,39 @@ def test_cancel_in_a_cleanup_at_removal_takes_effect():
         def remove(self): self.learn.remove_cb(b)
     mk_learner([b, Remover, hearing('c', 'after_loss', 'after_cancel_batch', to=heard, order=5)], dls=(TRAIN[:2], None)).fit(1)
     assert heard==[('after_cancel_batch', 'c'), ('after_loss', 'c')]
+
+def test_removal_by_class_removes_all_of_it():
+    flow = Flow().add_cbs([MySuperCallback, MySuperCallback(name='b'), Callback('c', after_fit=whisper)])
+    assert names(flow.remove_cb(MySuperCallback).cbs)==['c']
+    flow.remove_cb(MySuperCallback).remove_cb(MySuperCallback())  # not there: nothing to do
+
+def test_removed_callback_is_free_again():
+    cb = MySuperCallback()
+    flow = Flow().add_cb(cb).remove_cb(cb)
+    assert cb.learn is None and not hasattr(flow, 'my_super')
+    flow.add_cb(cb)
+
+class FailingCreate(Callback):
+    def after_create(self): raise ValueError('no')
+
+@pytest.mark.parametrize('bad', [3, MySuperCallback, FailingCreate, Callback('fit', after_fit=whisper)])
+def test_failing_third_callback_takes_the_first_two_with_it(bad):
+    learn = mk_learner()
+    before = list(learn.cbs)
+    cbs = [MySuperCallback, Callback('b', after_fit=whisper), bad]
+    for f in (learn.add_cbs, lambda o: learn.fit(1, cbs=o), lambda o: learn.validate(cbs=o)):
+        with pytest.raises((TypeError, ValueError)): f(cbs)
+        assert learn.cbs==before and not hasattr(learn, 'my_super') and not hasattr(learn, 'b')
+    assert cbs[1].learn is None
+    learn.fit(1)
+
+@pytest.mark.parametrize('f', [lambda o, cb: o.add_cb(cb), lambda o, cb: o.add_cbs([cb]), lambda o, cb: o.add_cbs([TrainEvalCallback(name='t'), cb]),
+    lambda o, cb: o.fit(1, cbs=cb), lambda o, cb: o.validate(cbs=cb)])
+def test_adding_what_is_there_is_an_error_that_leaves_it_there(f):
+    learn = mk_learner([MySuperCallback])
+    before = list(learn.cbs)
+    with pytest.raises(ValueError, match='there already'): f(learn, learn.my_super)
+    assert learn.cbs==before and learn.my_super.learn is learn
 
 def test_one_failing_cleanup_does_not_keep_the_others_from_being_removed():
     heard = []
@@ -105,6 +432,12 @@ def test_one_failing_cleanup_does_not_keep_the_others_from_being_removed():
     with pytest.raises(ValueError): flow.with_events('save', lambda: flow.remove_cbs(two))
     assert flow.cbs==[] and sorted(heard)==['a', 'b'] and [o.learn for o in two]==[None, None]
 
+def test_temporary_callbacks():
+    learn = mk_learner()
+    with learn.added_cbs([MySuperCallback, shout]): assert names(learn.cbs)==['train_eval', 'my_super', 'shout']
+    with pytest.raises(ValueError), learn.added_cbs(MySuperCallback): raise ValueError
+    assert names(learn.cbs)==['train_eval']
+
 def test_removed_cbs_keep_their_place_among_equals():
     flow = Flow().add_cbs([Callback(o, after_fit=whisper) for o in 'abcd'])
     with flow.removed_cbs([flow.b, flow.d, MySuperCallback]):
@@ -113,6 +446,80 @@ def test_removed_cbs_keep_their_place_among_equals():
     assert names(flow.cbs)==['a', 'b', 'd', 'e'] and flow.b.learn is flow
     with suppress(ValueError), flow.removed_cbs(flow.a): raise ValueError
     assert names(flow.ordered_cbs('after_fit'))==['a', 'b', 'd', 'e']
+
+def test_what_is_set_aside_stays_open():
+    heard = []
+    class Mine(Callback):
+        def after_loss(self):
+            with self.learn.removed_cbs(self.learn.b): assert heard==[('before_batch', 'b')]
+    mk_learner([Mine, hearing('b', 'before_batch', 'cleanup_batch', to=heard)], dls=(TRAIN[:1], None)).fit(1)
+    assert heard==[('before_batch', 'b'), ('cleanup_batch', 'b')]
+
+def test_after_create():
+    heard = []
+    learn = mk_learner([hearing('b', 'after_create', to=heard, order=1), hearing('a', 'after_create', to=heard)])
+    assert heard==[('after_create', 'a'), ('after_create', 'b')]
+    learn.add_cb(hearing('c', 'after_create', to=heard))
+    learn.fit(1, cbs=hearing('d', 'after_create', to=heard))
+    assert heard[2:]==[('after_create', 'c'), ('after_create', 'd')]
+
+def test_error_in_after_create_of_a_later_callback_is_noted():
+    learn = mk_learner()
+    with pytest.raises(ValueError) as info: learn.add_cb(FailingCreate)
+    assert 'FailingCreate.after_create' in info.value.__notes__[0] and names(learn.cbs)==['train_eval']
+
+# Evaluation outside a fit (Departure 1)
+
+STAND_IN = ['before_fit', 'after_fit', 'cleanup_fit']
+def evaluated(*events, run=lambda o: o.validate(), what=None):
+    "What a callback with `events` hears of an evaluation"
+    heard = []
+    def hear(cb, e):
+        heard.append(e)
+        act(cb, what if e=='before_batch' else None)
+    learn = mk_learner([listener('a', events, hear)])
+    with suppress(ValueError): run(learn)
+    return [o for o in heard if o!='before_batch']
+
+@pytest.mark.parametrize('run', [lambda o: o.validate(), lambda o: o.get_preds(), lambda o: o.predict(torch.zeros(2)), lambda o: o.get_preds(dl=TRAIN)])
+def test_before_fit_sets_up_for_an_evaluation(run): assert evaluated(*STAND_IN, run=run)==STAND_IN
+
+@pytest.mark.parametrize('events,want', [(['after_fit'], []), (['cleanup_fit'], []), (['after_fit', 'cleanup_fit'], []), (['before_fit'], ['before_fit']),
+    (['before_fit', 'cleanup_fit'], ['before_fit', 'cleanup_fit']), ([*STAND_IN, 'before_evaluate'], ['before_evaluate']),
+    ([*STAND_IN, 'before_evaluate', 'after_evaluate', 'cleanup_evaluate'], ['before_evaluate', 'after_evaluate', 'cleanup_evaluate']),
+    (['after_evaluate', 'after_fit'], ['after_evaluate'])])
+def test_stand_in_is_for_those_with_before_fit_alone(events, want): assert evaluated(*events)==want
+
+@pytest.mark.parametrize('what,want', [(ValueError, ['before_fit', 'cleanup_fit']), (CancelEvaluateException, STAND_IN)])
+def test_stand_in_when_it_does_not_end_well(what, want): assert evaluated(*STAND_IN, 'before_batch', what=what)==want
+
+def test_stand_in_is_not_called_inside_a_fit():
+    heard = []
+    class Mine(Callback):
+        def after_batch(self):
+            if self.training: self.learn.validate()
+    mk_learner([hearing('a', *STAND_IN, 'after_exception', to=heard), Mine]).fit(1)
+    assert [e for e,_ in heard]==STAND_IN
+
+def test_stand_in_of_functions_and_filters():
+    heard = []
+    @on(event.before_fit, every=2)
+    def filtered(cb): heard.append('filtered')
+    learn = mk_learner([Callback('a', before_fit=lambda cb: heard.append('before'), cleanup_fit=lambda cb: heard.append('cleanup')), filtered])
+    learn.fit(1)
+    learn.validate()
+    assert heard==['before', 'cleanup', 'before', 'filtered', 'cleanup']
+
+def test_phases_of_a_user_may_stand_in_too():
+    heard = []
+    flow = Flow().declare(Phase('infer', like='fit')).add_cbs([hearing('a', *STAND_IN, to=heard), hearing('b', 'before_infer', 'before_fit', to=heard)])
+    flow.with_events('infer', lambda: None)
+    assert heard==[('before_fit', 'a'), ('before_infer', 'b'), ('after_fit', 'a'), ('cleanup_fit', 'a')]
+
+def test_nothing_warns_in_a_plain_fit():
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        mk_learner(defaults=True, dls=(TRAIN, VALID)).fit(1)
 
 # A callback's own `__call__`, and what it may be given
 
@@ -192,3 +599,60 @@ def test_point_9_setting_what_is_there_costs_nothing(k, same, other):
     assert learn.version==version
     setattr(learn.a, k, other)
     assert learn.version==version+1 and getattr(learn.a, k)==other
+
+def test_what_is_patched_on_between_fits_is_heard():
+    class Mine(Callback): n = 0
+    learn = mk_learner([Mine()])
+    learn.fit(1)
+    def after_batch(self): Mine.n += 1
+    Mine.after_batch = after_batch
+    learn.fit(1)
+    assert Mine.n==len(TRAIN)+len(VALID)
+
+# --- what is known of who hears what
+
+class Logs(Callback):
+    def __init__(self, log): self.log = log
+    def before_batch(self): self.log.append('hears')
+    def after_batch(self): pass
+
+def test_muted_in_each_batch_finds_its_handlers_again():
+    log,seen = [],set()
+    class Mutes(Callback):
+        order = -1
+        def after_batch(self):
+            seen.add(id(self.learn._train_handlers))
+            self.learn.logs.run = not self.learn.logs.run
+    flow = Flow().add_cbs([Logs(log), Mutes()])
+    flow.training = True
+    for _ in range(6):
+        flow('before_batch')
+        flow('after_batch')
+    assert len(log)==3 and len(seen)<=3
+    flow.logs.run = True
+    flow.add_cb(Callback(before_batch=lambda self: log.append('later')))
+    for run in (True, False, True):
+        flow.logs.run = run
+        log.clear()
+        flow('before_batch')
+        assert log==['hears']*run+['later']
+
+def test_run_set_to_what_it_is_changes_nothing():
+    flow = Flow().add_cbs([Logs([])])
+    version = flow.version
+    flow.logs.run = flow.logs.run_train = True
+    flow.logs.order = 0
+    assert flow.version==version
+    flow.logs.order = 5
+    assert flow.version>version
+
+def test_a_method_patched_in_later_is_heard():
+    class Plain(Callback): pass
+    class Sub(Plain): pass
+    flow,heard = Flow(),[]
+    flow.add_cb(Sub())
+    flow('before_fit')
+    Plain.before_fit = lambda self: heard.append('patched')
+    flow._changed()
+    flow('before_fit')
+    assert heard==['patched']

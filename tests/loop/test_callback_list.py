@@ -2,12 +2,28 @@
 import copy, pytest
 from helpers import TRAIN, VALID, mk_learner
 from learnloop import *
+from torch import nn
+from torch.nn import functional as F
 
 class Counts(Callback):
     def __init__(self, name): super().__init__(name)
     n,cleaned = 0,0
     def after_batch(self): self.n += 1
     def cleanup_fit(self): self.cleaned += 1
+
+CHANGES = dict(remove=lambda cbs, cb: cbs.remove(cb), pop=lambda cbs, cb: cbs.pop(cbs.index(cb)), delete=lambda cbs, cb: cbs.__delitem__(cbs.index(cb)),
+    slice=lambda cbs, cb: cbs.__setitem__(slice(None), [o for o in cbs if o is not cb]))
+
+@pytest.mark.parametrize('how', CHANGES)
+def test_what_leaves_the_list_of_callbacks_hears_nothing_more(how):
+    cb = Counts('cb')
+    @on(event.after_batch, once=2)
+    def change(o): CHANGES[how](o.learn.cbs, cb)
+    change = Callback(after_batch=change)
+    change.order = 1
+    learn = mk_learner([cb, change])
+    learn.fit(1)
+    assert cb.n==2 and cb.cleaned==1 and cb.learn is None and cb not in learn.cbs and not hasattr(learn, 'cb')
 
 @pytest.mark.parametrize('how', ['append', 'extend', 'insert', 'iadd', 'assign'])
 def test_what_comes_into_the_list_of_callbacks_hears_the_rest(how):
@@ -46,3 +62,32 @@ def test_ctrl_c_loses_no_callback_that_was_to_come_back(at, monkeypatch):
         m.undo()
     learn._changed()
     assert [*learn.cbs]==before and all(getattr(learn, o.name) is o for o in before)
+
+def test_a_prediction_that_a_callback_cancels_can_be_unpacked():
+    def cancel(cb): raise CancelValidException
+    learn = mk_learner([Callback(before_validate=cancel)])
+    decoded,pred = learn.predict(TRAIN[0][0][0])
+    assert decoded is None and pred is None
+    assert learn.predict(TRAIN[0][0][0], with_input=True)==(None, None, None)
+    assert learn.get_preds(with_decoded=True)==(None, None, None)
+
+def test_the_model_moves_before_its_optimizer_is_made():
+    "To another kind of device, `model.to` makes other parameters"
+    dls = DataLoaders(TRAIN, device='meta')
+    for make in (lambda o: o.create_opt(), lambda o: o.freeze_to(0), lambda o: o.set_hypers(lr=.1), lambda o: o._prepare_opt(None, None, False, None)):
+        learn = Learner(dls, nn.Linear(2, 1), F.mse_loss)
+        make(learn)
+        learn.to_device()
+        learn._check_held()
+        assert {*learn.opt.param_groups[0]['params']}<={*learn.model.parameters()}
+
+@pytest.mark.parametrize('how', ['train', 'batch', 'epoch', 'fit'])
+def test_a_layer_that_a_batch_replaces_is_reported_in_a_fit_of_one_epoch(how):
+    cancel = dict(batch=CancelBatchException, epoch=CancelEpochException, fit=CancelFitException).get(how)
+    def replace(cb):
+        if not cb.learn.training or cb.learn.iter!=1: return
+        cb.learn.model[1] = nn.Linear(3, 1)
+        if cancel: raise cancel
+    learn = mk_learner([Callback(before_batch=replace), Checks()], model=nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1)))
+    with pytest.warns(UserWarning, match='2 parameters require gradients but are in no group, so they never train: 1.weight, 1.bias') as ws: learn.fit(1)
+    assert len([w for w in ws if 'no group' in str(w.message)])==1

@@ -124,6 +124,16 @@ def test_point_10_outputs_that_a_callback_keeps_are_those_of_its_batch():
     Learner(DataLoaders(TRAIN, VALID), model, F.mse_loss, cbs=cbs, metrics=mae).fit(1)
     assert seen and all(seen)
 
+# Point 11
+
+@covering(f=[lambda o: o.get_preds(), lambda o: o.predict(torch.ones(2)), lambda o: o.get_preds(dl=[x for x,_ in OTHER])],
+    e=['before_fit', 'before_epoch', 'before_train', 'before_fetch', 'after_fetch', 'before_batch'])
+def test_point_11_predictions_before_the_first_batch_of_a_fit_with_metrics(e, f):
+    for order in (-20, 0, 70):
+        learn = mk(listener('look', [e], lambda cb, _: cb.training and f(cb.learn) or e in ('before_fit', 'before_epoch') and f(cb.learn) and None, order=order))
+        learn.fit(1)
+        assert learn.recorder.values[0][2] is not None
+
 # Point 12: random numbers
 
 class Augmented(Dataset):
@@ -166,6 +176,15 @@ def test_point_12_monte_carlo_samples_differ(cb):
     a,b = run(),run()
     check(a, b)
     assert len({str(o) for o in a})==len(a)
+
+@pytest.mark.parametrize('look', [lambda o: o.lr_find(), lambda o: o.dls.one_batch(), lambda o: o.fit(0), lambda o: o.summary()], ids=['lr_find', 'one_batch', 'no fit', 'summary'])
+def test_point_12_what_leaves_generators_alone_leaves_the_count_alone(look):
+    def run(f):
+        set_seed(1)
+        learn = mk(p=.5)
+        with learn.no_bar(): f(learn)
+        return learn.get_preds(cbs=MCDropoutCallback)
+    check(run(lambda o: None), run(look))
 
 def test_point_12_workers_draw_anew():
     learn = mk(dls=(TRAIN, DataLoader(Augmented(), 4, num_workers=1)))
@@ -242,6 +261,19 @@ def test_point_12_resume_after_ctrl_c(resumable, n):
 
 # Point 13
 
+def test_point_13_the_innermost_has_the_name_and_the_outer_gets_it_back():
+    names = []
+    def look(cb):
+        names.append(cb.learn.gather_preds)
+        if len(names)==1:
+            inner = Callback(name='inner', before_validate=lambda o: names.append(o.gather_preds))
+            cb.learn.get_preds(dl=OTHER, cbs=inner)
+            cb.learn.validate(cbs=Callback(name='ordinary', before_validate=lambda o: names.append(hasattr(o, 'gather_preds'))))
+            names.append(cb.learn.gather_preds)
+    mk().get_preds(cbs=Callback(after_validate=look))
+    outer,inner,ordinary,again = names
+    assert outer is again is not inner and ordinary is False
+
 @pytest.mark.parametrize('where', ['learner', 'call', 'fit', 'attribute'])
 def test_point_13_one_that_the_user_added_keeps_its_name(where):
     mine,seen = GatherPredsCallback(),[]
@@ -252,6 +284,34 @@ def test_point_13_one_that_the_user_added_keeps_its_name(where):
     else: preds = learn.get_preds(cbs=mine if where=='call' else None)[0]
     assert seen and all(seen)
     if where in ('learner', 'call'): assert torch.equal(mine.preds, preds)
+
+class FastaiLogger(Callback):
+    "As fastai's CSVLogger begins and ends"
+    order = 60
+    def __init__(self, file): self.to = file
+    def before_fit(self):
+        if hasattr(self, 'gather_preds'): return
+        self.file = self.to.open('w')
+        self.file.write('begun\n')
+    def after_epoch(self): self.file.write(f'{self.recorder.values[-1]}\n')
+    def after_fit(self):
+        if hasattr(self, 'gather_preds'): return
+        self.file.close()
+
+def test_point_13_a_migrated_logger_keeps_its_file(tmp_path):
+    learn = mk(FastaiLogger(tmp_path/'log'))
+    learn.fit(2)
+    before = (tmp_path/'log').read_text()
+    learn.get_preds()
+    learn.predict(torch.ones(2))
+    assert (tmp_path/'log').read_text()==before and before.count('\n')==3
+
+def test_point_13_those_who_hear_nothing_hear_of_an_error():
+    learn = mk()
+    learn.add_cb(listener('stop', ['after_pred'], lambda cb, e: cb.learn.predicting and 1/0))
+    learn.add_cb(listener('ask', ['after_step'], lambda cb, e: cb.learn.get_preds()))
+    with pytest.raises(ZeroDivisionError): learn.fit(1, keep_failed=True)
+    assert learn.failed is not None
 
 # Point 18: what nobody hears is not fired
 
@@ -347,3 +407,71 @@ def test_point_12_generators_of_data_sets_draw_anew_in_workers_too(workers):
     learn = mk(dls=(TRAIN, dl))
     seen = [learn.get_preds(with_input=True)[0] for _ in range(3)]
     assert not any(torch.equal(seen[i], seen[i-1]) for i in range(3))
+
+def test_point_12_a_models_own_generator_is_left_alone():
+    class Noisy(nn.Linear):
+        def __init__(self):
+            super().__init__(2, 1)
+            self.g = torch.Generator().manual_seed(1)
+        def forward(self, x): return super().forward(x) + torch.randn(1, generator=self.g)
+    def losses(look, **kwargs):
+        torch.manual_seed(0)
+        learn = Learner(DataLoaders(TRAIN, VALID), Noisy(), F.mse_loss, **kwargs)
+        learn.logger = lambda row: None
+        if look: learn.get_preds()
+        learn.fit(1)
+        return learn.recorder.raw_losses
+    assert losses(False)==losses(True)==losses(False, metrics=mae)
+
+# Gradients in validation
+
+class Slope(nn.Module):
+    "Whose prediction is the gradient of what it computes"
+    def __init__(self):
+        super().__init__()
+        self.f = nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Linear(4, 1))
+    def forward(self, x):
+        x = x.detach().requires_grad_()
+        return torch.autograd.grad(self.f(x).sum(), x, create_graph=True)[0].sum(1, keepdim=True)
+
+def mk_slope(**kwargs):
+    set_seed(0)
+    learn = Learner((TRAIN, VALID), Slope(), kwargs.pop('loss_func', F.mse_loss), lr=.05, **kwargs)
+    learn.logger = lambda row: None
+    return learn
+
+@pytest.mark.parametrize('f', [lambda o: o.fit(1), lambda o: o.validate(), lambda o: o.get_preds(), lambda o: o.predict(torch.ones(2))])
+def test_who_needs_gradients_in_validation_is_told_how(f):
+    with pytest.raises(RuntimeError, match='require grad') as e: f(mk_slope())
+    assert 'learn.valid_grad = True' in ' '.join(e.value.__notes__)
+
+def test_who_has_them_or_trains_is_told_nothing():
+    for on,dls in ((True, ([], VALID)), (False, (TRAIN, None))):
+        learn = mk(dls=dls, metrics=None, loss_func=lambda p, y: torch.autograd.grad(y.sum(), y)[0].sum())
+        learn.valid_grad = on
+        with pytest.raises(RuntimeError, match='require grad') as e: learn.validate() if on else learn.fit(1)
+        assert 'valid_grad' not in ' '.join(e.value.__notes__)
+
+def test_validation_with_gradients_keeps_no_graph():
+    import gc, weakref
+    graphs = []
+    def whole(pred, y): return (pred - y).abs()
+    def own(pred, y): return torch.autograd.grad((pred - y).square().sum(), pred, retain_graph=True)[0].abs().mean()
+    def watch(cb):
+        gc.collect()
+        alive = [r for r in graphs if r() is not None]
+        assert not alive, 'a graph outlives its batch'
+        if cb.learn.pred is not None: graphs.append(weakref.ref(cb.learn.pred.grad_fn))
+    def look(cb): graphs.append(weakref.ref(cb.learn.pred))
+    learn = mk_slope(metrics=[mae, own])
+    learn.valid_grad = True
+    learn.fit(1, cbs=Callback('look', before_batch=watch, after_loss=look))
+    with torch.enable_grad():
+        n = sum(len(o[0]) for o in VALID)
+        x,y = (torch.cat(o) for o in zip(*VALID, strict=True))
+        want = F.mse_loss(learn.model(x), y)
+    assert learn.validate()[0]==pytest.approx(want.item()) and len(x)==n
+    preds,targs,losses = learn.get_preds(with_loss=True)
+    assert not preds.requires_grad and not losses.requires_grad and not learn.predict(x[0])[1].requires_grad
+    torch.testing.assert_close(preds, learn.model(x).detach())
+    assert all(p.grad is None for p in learn.model.parameters()) and torch.is_grad_enabled()

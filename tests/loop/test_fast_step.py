@@ -5,6 +5,7 @@ import pytest, torch
 from torch import nn
 from torch.nn import functional as F
 from torch.optim import SGD, Adam, AdamW
+from learnloop.loop import optimizer
 from learnloop.loop.fast_step import fast_backward, fast_step
 from learnloop.loop.optimizer import step, zero_grad
 
@@ -144,8 +145,20 @@ def test_what_changes_between_steps_is_seen(make, change):
     pair.each(_lr)
     assert pair.run(3).check().n_direct
 
+def test_momentum_after_sparse_gradients():
+    pair = Pair(partial(SGD, lr=.1, momentum=.9))
+    def sparse(m, o): m.a.weight.grad = m.a.weight.grad.to_sparse()
+    for change in (sparse, sparse):
+        pair.back()
+        pair.each(change)
+        pair.step()
+        pair.each(lambda m,o: zero_grad(o))
+    assert pair.n_direct==0
+    same(*(m.state_dict() for m in pair.models))
+
 # --- what torch does itself
 
+class Mine(SGD): "A subclass"
 class Wrapped(torch.Tensor): "A kind of tensor"
 
 @pytest.mark.parametrize('kw', [dict(foreach=True), dict(fused=True), dict(differentiable=True), dict(capturable=True), dict(lr=torch.tensor(.1))],
@@ -177,6 +190,14 @@ def test_kinds_of_weights_and_gradients_are_left_to_torch():
     p.grad = torch.ones(3).to_sparse()
     assert not fast_step(o) and p.eq(1).all()
 
+def test_optimizers_of_other_kinds_are_left_to_torch():
+    p = nn.Parameter(torch.ones(3))
+    p.grad = torch.ones(3)
+    for cls in (Mine, torch.optim.NAdam, torch.optim.Adagrad): assert not fast_step(cls([p], lr=.1))
+    o = SGD([p], lr=.1)
+    o.grad_scale = torch.tensor(2.)
+    assert not fast_step(o) and p.eq(1).all()
+
 def test_weights_that_share_memory_are_stepped_in_torchs_order():
     for tie in (lambda a: a, lambda a: a[:3], lambda a: a[2:]):
         ps = []
@@ -195,6 +216,21 @@ def test_grad_mode_is_as_it_was_after_an_error(monkeypatch):
     monkeypatch.setattr(torch, '_foreach_add_', fails)
     with pytest.raises(RuntimeError, match='no memory'): fast_step(o)
     assert torch.is_grad_enabled()
+
+def test_the_loop_steps_directly(monkeypatch):
+    seen = []
+    monkeypatch.setattr(optimizer, 'fast_step', lambda o: seen.append(fast_step(o)) or seen[-1])
+    p,o = _plain_sgd()
+    step(o)
+    step(dict(a=o, b=Mine([p], lr=.1)))
+    assert seen==[True, True, False]
+    hook = o.register_step_post_hook(lambda *_: None)
+    step(o)
+    hook.remove()
+    with torch.autograd.profiler.profile(): step(o)
+    torch.optim.lr_scheduler.StepLR(o, 1)
+    step(o)
+    assert not any(seen[3:]) and torch.allclose(p, torch.ones(3)-.1*6)
 
 def test_the_fast_backward_equals_torchs():
     for shape in ((), (1,)):

@@ -1,8 +1,11 @@
 "A module written for fastai's callback core works: only its import line is learnloop's"
 import math
+from functools import partial
 from pathlib import Path
-import fastai_style as cbs, pytest, torch
-from helpers import LR, TRAIN, mk_learner, mk_model
+import fastai_style as cbs, learnloop, pytest, torch
+from helpers import CANCEL_OF, FIT, LR, TRAIN, VALID, all_events, cover, ending, mk_learner, mk_model, same
+from learnloop import FetchPredsCallback, GatherPredsCallback
+from torch import nn
 from torch.nn import functional as F
 
 def test_only_the_import_line_is_learnloops():
@@ -21,6 +24,15 @@ def by_hand(loss, model=None, step=None, n_epoch=1, dl=TRAIN):
     return model
 def plain(model, x, y): return F.mse_loss(model(x), y)
 
+def test_peek():
+    learn = mk_learner([cbs.Peek])
+    learn.fit(2)
+    rows = learn.peek.seen
+    assert [o['iter'] for o in rows]==[0, 1, 2, 0, 1]*2 and [o['epoch'] for o in rows]==[0]*5 + [1]*5
+    assert [o['training'] for o in rows]==[o['mode'] for o in rows]==[o['is_train_dl'] for o in rows]==[o['grad'] for o in rows]==[True, True, True, False, False]*2
+    assert [o['train_iter'] for o in rows]==[0, 1, 2, 3, 3, 3, 4, 5, 6, 6] and [o['n_iter'] for o in rows]==[3, 3, 3, 2, 2]*2
+    for o in rows: assert o['no_grad'] and o['equal'] and o['learn'] and o['opt'] and o['loss_func'] and o['same']==(True, True) and o['pred']==(4, 1) and o['n_epoch']==2
+
 def test_terminate_on_nan():
     learn = mk_learner([cbs.TerminateOnNaN], loss_func=lambda pred, y: F.mse_loss(pred, y)*(math.nan if learn.train_iter==1 else 1.))
     learn.fit(5)
@@ -34,4 +46,94 @@ def test_gradient_accumulation():
     torch.testing.assert_close(learn.model.state_dict(), want.state_dict())
     assert learn.count.opt_steps==3
 
+def test_gradient_clip():
+    learn = mk_learner([cbs.GradientClip(.1)])
+    learn.fit(1)
+    assert same(learn.model, by_hand(plain, step=lambda i, m, o: nn.utils.clip_grad_norm_(m.parameters(), .1) is not None))
+
+@pytest.mark.parametrize('short_valid,n', [(True, 1), (False, 2)])
+def test_short_epoch(short_valid, n):
+    learn = mk_learner([cbs.ShortEpoch(.3, short_valid), cbs.CollectData])
+    learn.fit(1)
+    assert learn.count.batches==2 and len(learn.collect_data.data)==1+n  # not those after which the phase was cut short
+
+def test_skip_to_epoch():
+    learn = mk_learner([cbs.SkipToEpoch(2)])
+    learn.fit(3)
+    assert learn.count.batches==3 and same(learn.model, by_hand(plain))
+
+def test_collect_data():
+    learn = mk_learner([cbs.CollectData])
+    learn.fit(1)
+    xb,yb,pred,loss = learn.collect_data.data[0]
+    assert torch.equal(xb[0], TRAIN[0][0]) and torch.equal(yb[0], TRAIN[0][1])
+    assert torch.equal(loss, F.mse_loss(pred, yb[0])) and not pred.requires_grad and len(learn.collect_data.data)==5
+
+def test_changed_batch_and_loss_function():
+    learn = mk_learner([cbs.Swap])
+    learn.fit(1)
+    assert learn.loss_func is F.mse_loss
+    assert same(learn.model, by_hand(lambda m, x, y: 2*plain(m, x.flip(0), y.flip(0))))
+
+def test_regularize():
+    learn = mk_learner([cbs.Regularize(.5)])
+    learn.fit(1)
+    torch.testing.assert_close(learn.model.state_dict(), by_hand(lambda m, x, y: plain(m, x, y) + .5*m(x).pow(2).mean()).state_dict())
+
+def test_schedule():
+    learn = mk_learner([cbs.Schedule])
+    learn.fit(2)
+    torch.testing.assert_close(learn.schedule.hps['pct'], [(i+1)/6 for i in range(6)])
+    torch.testing.assert_close(learn.schedule.hps['lr'], [.1*(1-i/6) for i in range(6)])
+
+def test_finder():
+    learn = mk_learner([cbs.Finder])
+    learn.fit(100)
+    assert len(learn.finder.lrs)==len(learn.finder.losses)==5 and learn.finder.lrs[-1]==pytest.approx(1e-3*4**4)
+    assert same(learn.model, mk_model())
+
+def test_skip_backward():
+    learn = mk_learner([cbs.SkipBackward])
+    learn.fit(1)
+    assert learn.count.opt_steps==3  # step runs, without gradients
+    assert same(learn.model, by_hand(plain, dl=[TRAIN[0], TRAIN[2]]))
+
+def test_model_resetter():
+    calls = []
+    class Model(nn.Linear):
+        def reset(self): calls.append(self.training)
+    mk_learner([cbs.ModelResetter], model=Model(2, 1)).fit(1)
+    assert len(calls)==4  # once by `TrainEvalCallback`
+
+def test_functions():
+    learn = mk_learner([cbs.double, cbs.function_cb])
+    learn.steps = []
+    try: learn.fit(1)
+    finally: learn.remove_cbs([cbs.double, cbs.function_cb])
+    assert learn.steps==[0, 1, 2]
+    assert same(learn.model, by_hand(lambda m, x, y: plain(m, 2*x, y)))
+
+def test_calling_by_name():
+    learn = mk_learner([cbs.ExtendedEvents])
+    learn.fit(1)
+    assert learn.extended_events.seen==['helped', 'after_fit']
+
+def test_gather_and_fetch():
+    learn = mk_learner([GatherPredsCallback(with_input=True)])
+    learn.fit(2, cbs=FetchPredsCallback(cbs=[learn.gather_preds]))
+    assert torch.equal(learn.gather_preds.inputs, torch.cat([x for x,_ in VALID]))
+    preds,targs = learn.get_preds()
+    assert torch.equal(learn.gather_preds.preds, preds) and torch.equal(learn.gather_preds.targets, targs)
+
 # An exception is for a phase that is open: the events at which each can be raised in fastai without leaving the fit
+def hears(phases, n): return [o for o in all_events(phases)[:n] if not o.startswith('after_cancel')]
+OPEN_AT = dict(fit=hears(FIT, -1), epoch=hears(FIT[1:], -1), train=hears(['train', 'batch', 'backward', 'step'], -1),
+    validate=hears(['validate'], -4), batch=hears(['batch', 'backward', 'step'], -1), backward=hears(['backward'], -4), step=hears(['step'], -3))
+
+@pytest.mark.parametrize('x,e', cover((x, e) for x,es in OPEN_AT.items() for e in es))
+def test_each_of_its_exceptions_at_any_event(x, e):
+    learn = mk_learner([cbs.raise_at(e, getattr(learnloop, CANCEL_OF[x]))])
+    learn.raised = False
+    assert ending(partial(learn.fit, 2))=='returns' and learn.raised
+    learn.fit(1)
+    assert learn.outcome['fit']=='done'

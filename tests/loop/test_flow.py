@@ -1,9 +1,13 @@
 "Control flow: each phase × event × way to leave it, clean-ups, notes, and phases that users add"
+import traceback
+from contextlib import suppress
 from copy import deepcopy
 from functools import partial
 import pytest, torch
-from helpers import (CANCEL_OF, FIT, TRAIN, VALID, Reference, Spec, all_events, act, compare, covering, ending, events_of, listener, mk_learner, phase_of, players, same)
-from learnloop import (Callback, Event, Flow, Learner, Phase, in_phase)
+from helpers import (CANCEL_OF, FIT, TRAIN, VALID, Reference, Spec, all_events, act, compare, covering, ending, events_of, is_over,
+    listener, mk_learner, phase_of, players, same)
+from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelException, CancelFitException, CancelSaveException,
+    CancelStepException, CancelTrainException, Event, Flow, Learner, Phase, UncaughtCancelError, event, in_phase)
 
 EVALUATE = 'evaluate', 'validate', 'fetch', 'batch'
 ERRORS = 'ValueError', 'KeyboardInterrupt'
@@ -91,6 +95,13 @@ def cut(first, *last): return BEGIN + BATCH[:BATCH.index(first)+1] + list(last)
 def test_traces_are_those_of_fastai(e, cancel, want):
     assert heard(lambda o: o.fit(1), **{e: cancel and CANCEL_OF[cancel]})==(want, 'returns')
 
+def test_validation_is_cancelled_under_its_own_names():
+    events = []
+    learn = mk_learner([listener('a', ['after_pred', *events_of('validate'), 'after_epoch'],
+        lambda cb, e: (events.append(e), act(cb, 'CancelValidException' if e=='after_pred' and not cb.training else None)))])
+    learn.fit(1)
+    assert events[3:]==['before_validate', 'after_pred', 'after_cancel_validate', 'after_validate', 'cleanup_validate', 'after_epoch']
+
 def test_outcomes():
     "`done`, `cancelled` or `failed`, before `after_x` and `cleanup_x`; a phase that didn't run has none"
     seen = []
@@ -113,9 +124,45 @@ def test_outcome_of_a_fit_is_there_afterwards(what, want):
 
 # Errors
 
+class OddError(Exception):
+    "Formats its message itself, from what no rewritten message would have"
+    def __init__(self, a, b): self.a,self.b = a,b
+    def __str__(self): return f'{self.a}/{self.b}'
+
 def failing(e, n, exc):
     "A callback `a` that raises `exc` at the n-th call of the event `e`"
     return players([Spec('a', events=[e])], {('a', e, n): exc}, [])[0]
+
+@pytest.mark.parametrize('exc', [ValueError('x', 3), ValueError(), KeyError('k'), OddError(1, 2), KeyboardInterrupt(), SystemExit(3), StopIteration(),
+    GeneratorExit(), UnicodeDecodeError('utf-8', b'a', 0, 1, 'why')], ids=lambda o: type(o).__name__+str(len(o.args)))
+def test_what_leaves_fit_is_the_original(exc):
+    args = exc.args
+    learn = mk_learner([failing('after_loss', 2, exc)])
+    with pytest.raises(type(exc)) as info: learn.fit(1)
+    assert info.value is exc and exc.args==args
+    assert any(o.name=='act' for o in traceback.extract_tb(exc.__traceback__))
+    note = '\n'.join(exc.__notes__)
+    assert all(o in note for o in ('A.after_loss', 'epoch 0', 'batch 1 of training', 'float32 (4, 2)'))
+    assert len(exc.__notes__)==1
+
+@pytest.mark.parametrize('e,n,want', [('before_fit', 1, []), ('before_epoch', 2, ['epoch 1']), ('after_train', 1, ['epoch 0']),
+    ('before_batch', 4, ['epoch 0', 'batch 0 of validation']), ('cleanup_batch', 2, ['epoch 0', 'batch 1']), ('after_fit', 1, [])])
+def test_note_says_where(e, n, want):
+    with pytest.raises(ValueError) as info: mk_learner([failing(e, n, ValueError)]).fit(2)
+    [note] = info.value.__notes__
+    assert f'A.{e}' in note and all(o in note for o in want)
+
+def test_note_of_an_error_that_no_callback_raised():
+    class Model(torch.nn.Linear):
+        def forward(self, x): raise KeyError('lost')
+    with pytest.raises(KeyError) as info: mk_learner(model=Model(2, 1)).fit(1)
+    [note] = info.value.__notes__
+    assert all(o in note for o in ('batch phase', 'epoch 0', 'batch 0 of training', 'xb (float32 (4, 2))'))
+
+def test_functions_are_named_in_notes():
+    def explode(cb): raise ValueError
+    with pytest.raises(ValueError) as info: mk_learner([Callback(after_pred=explode)]).fit(1)
+    assert 'explode' in info.value.__notes__[0] and 'after_pred' in info.value.__notes__[0]
 
 @covering(e=[o for o in all_events(FIT) if o not in events_of('validate') and not o.startswith('after_cancel')], what=ERRORS)
 def test_learner_is_as_good_as_new_after_a_failure(e, what):
@@ -133,6 +180,46 @@ def test_learner_is_as_good_as_new_after_a_failure(e, what):
     learn.fit(2)
     fresh.fit(2)
     assert same(learn.model, fresh.model)
+
+def test_gradients_are_dropped_too_when_a_cleanup_of_the_fit_itself_fails():
+    "The body was done, with gradients left by a batch that was cancelled, and still the fit raises"
+    learn = mk_learner(players([Spec('a')], {('a', 'before_step', 3): 'CancelBatchException', ('a', 'cleanup_fit', 1): 'ValueError'}, []))
+    with pytest.raises(ValueError): learn.fit(1)
+    assert all(p.grad is None for p in learn.model.parameters())
+
+def test_after_exception_sees_the_error_and_the_batch():
+    seen = []
+    def hear(cb, e): seen.append((cb.learn.exception, cb.xb is not None, [o.name for o in cb.learn.open]))
+    exc = ValueError('x')
+    with suppress(ValueError): mk_learner([failing('after_loss', 1, exc), listener('b', ['after_exception'], hear)]).fit(1)
+    assert seen==[(exc, True, ['fit', 'epoch', 'train', 'batch', 'turn'])]
+
+def test_error_in_after_exception_is_a_note_and_the_others_still_hear():
+    heard = []
+    def hear(cb, e):
+        heard.append(cb.name)
+        act(cb, {'a': TypeError('one'), 'b': CancelFitException}.get(cb.name))
+    cbs = [listener(o, ['after_exception'], hear) for o in 'abc']
+    with pytest.raises(ValueError) as info: mk_learner(cbs, loss_func=raising(ValueError('x'))).fit(1)
+    assert heard==['a', 'b', 'c']
+    notes = '\n'.join(info.value.__notes__)
+    assert all(o in notes for o in ('TypeError: one', 'A.after_exception', 'CancelFitException', 'B.after_exception'))
+
+def raising(exc):
+    "A loss function that raises `exc`"
+    def loss_func(*args): raise exc
+    return loss_func
+
+def test_two_errors_are_announced_each():
+    "One that a callback survives is over; the next is new"
+    n = []
+    def hear(cb, e):
+        if e=='after_exception': n.append(type(cb.learn.exception).__name__)
+        elif e=='after_epoch':
+            with suppress(ZeroDivisionError): cb.learn.with_events('save', lambda: 1/0)
+        else: raise ValueError
+    with pytest.raises(ValueError): mk_learner([listener('a', ['after_exception', 'after_epoch', 'after_fit'], hear)]).fit(1)
+    assert n==['ZeroDivisionError', 'ValueError']
 
 # Clean-ups
 
@@ -170,6 +257,19 @@ def test_of_two_cancels_in_cleanups_the_outer_wins():
         trace = compare([Spec('a'), Spec('b')], {('b', 'cleanup_batch', 1): CANCEL_OF[first], ('a', 'cleanup_batch', 1): CANCEL_OF[second]})[1]
         assert ('after_cancel_fit', 'a', 'cancelled') in trace and not any('after_cancel_train' in o for o in trace)
 
+def test_cancel_cannot_swallow_an_error():
+    acts = {('a', 'after_loss', 1): 'ValueError', ('a', 'cleanup_batch', 1): 'CancelFitException', ('b', 'after_exception', 1): 'CancelBatchException'}
+    assert compare(TWO, acts)[2]=='ValueError'
+
+def test_error_in_a_cleanup_beats_a_cancel():
+    assert compare(TWO, {('a', 'after_loss', 1): 'CancelFitException', ('a', 'cleanup_batch', 1): 'ValueError'})[2]=='ValueError'
+
+def test_cleanup_goes_to_those_whose_turn_came_though_they_hear_nothing_else():
+    "`b` raises in `before_batch`; `c` comes after it and was never begun, `a` has no `before_batch`, but its turn had come"
+    events = dict(a=['cleanup_batch'], b=['before_batch', 'cleanup_batch'], c=['before_batch', 'cleanup_batch'])
+    trace = compare([Spec(k, events=v) for k,v in events.items()], {('b', 'before_batch', 1): 'CancelFitException'})[1]
+    assert [o[:2] for o in trace]==[('before_batch', 'b'), ('cleanup_batch', 'b'), ('cleanup_batch', 'a')]
+
 @pytest.mark.parametrize('attrs', [dict(run=False), dict(run_train=False, run_valid=False)])
 def test_cleanups_are_never_muted(attrs):
     heard = []
@@ -180,7 +280,113 @@ def test_cleanups_are_never_muted(attrs):
     mk_learner([listener('a', ['before_batch', 'after_batch', 'cleanup_batch'], hear)]).fit(1)
     assert heard==['before_batch', 'cleanup_batch']
 
+# Cancels
+
+@pytest.mark.parametrize('e,cancel', [('before_fit', 'CancelBatchException'), ('after_epoch', 'CancelTrainException'), ('after_pred', 'CancelStepException'),
+    ('cleanup_batch', 'CancelStepException'), ('before_batch', 'CancelSaveException')])
+def test_uncaught_cancel_says_who_where_and_what_was_open(e, cancel):
+    opened = []
+    def hear(cb, _):
+        opened.extend(o.name for o in cb.learn.open)
+        act(cb, cancel)
+    with pytest.raises(UncaughtCancelError) as info: mk_learner([listener('a', [e], hear)]).fit(1)
+    msg = str(info.value)
+    assert all(o in msg for o in (cancel, 'A', e, ' > '.join(opened)))
+    assert isinstance(info.value.__cause__, CancelException)
+
+def test_cancel_outside_of_all_phases():
+    learn = mk_learner([listener('a', ['after_pred'], lambda cb, e: act(cb, 'CancelFitException'))])
+    with pytest.raises(UncaughtCancelError, match='CancelFitException .*by A in after_pred.*open: none'): learn('after_pred')
+
+def test_plain_root_of_cancels_is_taken_by_nobody():
+    with pytest.raises(UncaughtCancelError): mk_learner([failing('after_pred', 1, CancelException)]).fit(1)
+
+def test_cancels_pass_by_except_exception():
+    class Careless(torch.nn.Linear):
+        def forward(self, x):
+            try: raise CancelFitException
+            except Exception: return super().forward(x)
+    learn = mk_learner(model=Careless(2, 1))
+    learn.fit(1)
+    assert learn.outcome['fit']=='cancelled' and learn.count.opt_steps==0
+
+def test_subclass_of_a_cancel_is_one():
+    class Enough(CancelFitException): pass
+    learn = mk_learner([failing('after_batch', 2, Enough)])
+    learn.fit(5)
+    assert learn.outcome['fit']=='cancelled' and learn.count.batches==2
+
+def test_cancel_in_its_own_after_events_ends_the_phase_there():
+    for first,then in (({}, 'after_batch'), (leading_to('after_cancel_batch'), 'after_cancel_batch')):
+        trace = compare([Spec('a'), Spec('b')], first | {('a', then, 1): 'CancelBatchException'})[1]
+        i = next(i for i,o in enumerate(trace) if o[0]=='cleanup_batch')
+        assert trace[i-1][:2]==(then, 'a')  # `b` didn't hear it
+        assert trace[i][2]==('cancelled' if first else 'done')
+
+def test_nested_fit_is_an_error_and_ends_the_outer_one():
+    learn = mk_learner([listener('a', ['after_epoch'], lambda cb, e: cb.learn.fit(1))])
+    with pytest.raises(RuntimeError, match='inside a fit'): learn.fit(1)
+    assert learn.outcome['fit']=='failed'
+    learn.remove_cb(learn.a).fit(1)
+
+def test_other_learner_may_fit_inside_a_fit():
+    other = mk_learner()
+    mk_learner([listener('a', ['after_epoch'], lambda cb, e: other.fit(1))]).fit(2)
+    assert other.count.epochs==2
+
+def test_with_events_returns_what_the_body_does():
+    flow = Flow().add_cbs([listener('a', ['before_save'], lambda cb, e: act(cb, CancelSaveException))])
+    assert flow.with_events('load', lambda a, b: (a, b), 1, b=2)==(1, 2)
+    assert flow.with_events('save', lambda: 3) is None
+
 # Phases and events that users add
+
+class Rollouts(Learner, phases=[Phase('rollout', inside='epoch'), Phase('gan_step', inside='batch', cancel='CancelGan'), Event('scored', inside='batch')]):
+    def _do_epoch(self):
+        self.with_events('rollout', lambda: None)
+        super()._do_epoch()
+    def _do_grad_opt(self):
+        super()._do_grad_opt()
+        self.with_events('gan_step', lambda: self('scored', score=3))
+
+def test_phases_of_a_class():
+    trace = []
+    def hear(cb, e): trace.append(e)
+    def scored(cb, score): trace.append(score)
+    events = [*events_of('rollout'), *events_of('gan_step')]
+    learn = mk_learner([listener('a', ['after_cancel_gan_step', *events], hear), Callback(scored=scored)], cls=Rollouts, dls=(TRAIN[:1], None))
+    learn.fit(1)
+    assert trace==['before_rollout', 'after_rollout', 'cleanup_rollout', 'before_gan_step', 3, 'after_gan_step', 'cleanup_gan_step']
+    assert learn.outcome['rollout']==learn.outcome['gan_step']=='done'
+
+def test_their_exceptions_skip_them():
+    gan = Rollouts.table[-2].cancel
+    assert gan.__name__=='CancelGan' and issubclass(gan, CancelException)
+    trace = []
+    def hear(cb, e):
+        trace.append(e)
+        act(cb, gan if e=='before_gan_step' else None)
+    mk_learner([listener('a', [*events_of('gan_step'), 'after_cancel_gan_step', 'scored', 'after_batch'], hear)], cls=Rollouts, dls=(TRAIN[:1], None)).fit(1)
+    assert trace==['before_gan_step', 'after_cancel_gan_step', 'after_gan_step', 'cleanup_gan_step', 'after_batch']
+
+@pytest.mark.parametrize('attr', ['run_train', 'run_valid'])
+def test_filters_hold_in_phases_declared_inside_a_batch(attr):
+    flow,trace = Flow().declare(Phase('play', inside='batch'), Phase('move', inside='play'), Phase('rest', inside='train'), Event('won', inside='move')),[]
+    events = ['before_play', 'before_move', 'won', 'before_rest']
+    flow.add_cb(listener('a', events, lambda cb, e: trace.append(e), **{attr: False}))
+    flow.training = attr=='run_train'
+    flow(events)
+    assert trace==['before_rest']
+    flow.training = not flow.training
+    flow(events)
+    assert trace[1:]==events
+
+def test_what_a_class_or_an_instance_declares_is_its_own():
+    a,b = Flow().declare('mine', Phase('play')),Flow()
+    assert {'mine', 'before_play'}<=set(a.events) and not {'mine', 'before_play'} & set(b.events)
+    assert 'play' in a.phases and 'play' not in b.phases
+    assert 'before_rollout' in Rollouts(TRAIN, torch.nn.Linear(2, 1)).events
+    assert 'before_rollout' not in Learner(TRAIN, torch.nn.Linear(2, 1)).events and 'before_rollout' not in event
 
 def test_event_with_arguments():
     got = []
@@ -196,6 +402,32 @@ def test_a_sequence_of_events():
     flow = Flow().add_cb(listener('a', ['before_fit', 'after_fit'], lambda cb, e: trace.append(e)))
     flow(['after_fit', 'before_fit'])
     assert trace==['after_fit', 'before_fit']
+
+def test_nested_phases_of_one_name_the_innermost_takes_the_cancel():
+    flow,trace = Flow().declare('body'),[]
+    def hear(cb, e):
+        trace.append((e, len(cb.learn.open)))
+        act(cb, 'CancelSaveException' if e=='body' else None)
+    flow.add_cb(listener('a', [*events_of('save'), 'body'], hear))
+    flow.with_events('save', lambda: flow.with_events('save', lambda: flow('body')))
+    assert trace==[('before_save', 1), ('before_save', 2), ('body', 2), ('after_cancel_save', 2), ('after_save', 2), ('cleanup_save', 2),
+        ('after_save', 1), ('cleanup_save', 1)]
+
+def test_methods_of_a_learner_named_like_events_are_heard_first():
+    trace = []
+    class Mine(Learner):
+        def before_fit(self): trace.append('learner')
+        def cleanup_batch(self): trace.append('cleanup')
+        def after_loss(self): raise CancelEpochException
+    learn = mk_learner([listener('a', ['before_fit', 'after_cancel_epoch'], lambda cb, e: trace.append(e), order=-100)], cls=Mine)
+    learn.fit(1)
+    assert trace==['learner', 'before_fit', 'cleanup', 'after_cancel_epoch']
+
+def test_error_in_a_method_of_the_learner_is_noted():
+    class Mine(Learner):
+        def after_loss(self): raise ValueError
+    with pytest.raises(ValueError) as info: mk_learner(cls=Mine).fit(1)
+    assert 'Mine.after_loss' in info.value.__notes__[0]
 
 @pytest.mark.parametrize('f,want', [
     (lambda o: o('befor_fit'), "unknown event 'befor_fit'; did you mean 'before_fit'"),
@@ -213,6 +445,17 @@ def test_bad_names(f, want):
 def test_declare_takes_rows_and_names_only():
     with pytest.raises(TypeError, match='3 is no Phase'): Flow().declare(3)
 
+def test_event_namespace():
+    assert event.after_loss=='after_loss' and 'after_loss' in event and 'after_lunch' not in event
+    assert {'after_create', 'after_record', 'between_batches', *all_events([*FIT, 'evaluate', 'sanity', 'save', 'load'])}<={*event}
+    with pytest.raises(AttributeError, match="did you mean 'after_batch'"): _ = event.after_bacth
+    assert 'before_fit' in dir(event)  # completion
+
+def test_exceptions_of_the_table():
+    assert all(issubclass(o, CancelException) for o in (CancelBatchException, CancelStepException, CancelTrainException, CancelSaveException))
+    assert not issubclass(CancelException, Exception) and issubclass(UncaughtCancelError, Exception)
+    assert is_over('after_fit') and Phase('x_y').cancel.__name__=='CancelXYException' and Phase('x', cancel=None).after_cancel is None
+
 @pytest.mark.parametrize('row,want', [
     (lambda: Phase('x', inside='bacth'), "did you mean 'batch'"), (lambda: Phase('x', like='fitt'), "did you mean 'fit'"),
     (lambda: Phase('x', cancel=ValueError), 'CancelException'), (lambda: Event('x', inside='nowhere'), "'nowhere', which is no phase")])
@@ -221,6 +464,10 @@ def test_rows_are_checked_before_any_is_added(row, want):
     before = list(flow.events)
     with pytest.raises((ValueError, TypeError), match=want): flow.declare(Phase('fine'), row())
     assert flow.events==before and 'fine' not in flow.phases
+
+def test_fit_inside_an_evaluation_is_nested():
+    learn = mk_learner([Callback(before_evaluate=lambda cb: cb.learn.fit(1))])
+    with pytest.raises(RuntimeError, match='inside an evaluation'): learn.validate()
 
 # Methods as phases, and phases beside batches
 
@@ -320,3 +567,8 @@ def test_point_8_mute_by_mode_is_asked_for():
     flow.training = True
     flow(['before_a', 'before_b'])
     assert heard==['a']
+
+@pytest.mark.parametrize('cancel', [o.cancel for o in Flow.table if getattr(o, 'cancel', None)] + [CancelException])
+def test_point_9_cancels_take_anything(cancel):
+    e = cancel('why', 3, reason='late', data=[1])
+    assert e.args==('why', 3) and e.reason=='late' and e.data==[1] and cancel().args==()

@@ -1,7 +1,8 @@
 "What `import learnloop` brings, and that all else is there when it is asked for, in any order"
 import os, subprocess, sys
+from types import ModuleType
 import learnloop, pytest
-from learnloop.loop.lazy import LAZY
+from learnloop.loop.lazy import LAZY, LazyMethod, load_lazy, with_lazy_methods
 from tools import stubs
 from tools.house import ROOT, modules
 
@@ -151,3 +152,17 @@ def test_the_table_has_what_is_patched():
     want = {(mod, f"{cls.split(' import ')[1]}.{k}") for cls,names in stubs.patched().items() for k,(mod,_) in names.items()
         if mod not in CORE and k[0]!='_' and cls.startswith('from learnloop.') and not cls.startswith(f'from learnloop.{mod} ')}
     assert {(mod, k) for mod,names in LAZY.items() for k in names.split() if '.' in k}==want
+
+def test_a_class_without_an_entry_stays_as_it_is():
+    class Other: x = 1
+    assert with_lazy_methods(Other) is Other and [*vars(Other)]==['__module__', 'x', '__dict__', '__weakref__', '__doc__']
+
+def test_a_method_that_never_comes_is_missed_by_its_name(monkeypatch):
+    monkeypatch.setitem(sys.modules, 'bakery', ModuleType('bakery'))
+    class Loaf: pass
+    Loaf.slice = LazyMethod(Loaf, 'slice', 'bakery')
+    assert not hasattr(Loaf(), 'slice') and getattr(Loaf, 'slice', 7)==7
+    with pytest.raises(AttributeError, match='Loaf.slice is not there before bakery is imported'): Loaf().slice()
+    del Loaf.slice  # gone, and nobody puts it back
+    load_lazy('bakery')
+    assert not hasattr(Loaf, 'slice')

@@ -1,5 +1,6 @@
 "The learner: weights of hand-written loops, kinds of batches and loaders, evaluation without a trace, bad input, nothing kept"
 import gc, math, random, weakref
+from collections import UserDict, namedtuple
 from contextlib import suppress
 from copy import deepcopy
 from functools import partial
@@ -7,11 +8,11 @@ from types import SimpleNamespace
 import numpy as np, pytest, torch
 from helpers import LR, TRAIN, VALID, act, batches, covering, ending, listener, mk_learner, mk_model, plainly, same, weights
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelTrainException,
-    CancelZeroGradException, Checks, DataLoaders, Learner, TrainEvalCallback, accuracy, before_batch_cb,
-    MSELossFlat, event, on)
+    CancelZeroGradException, Checks, DataLoaders, DictMetric, FetchPredsCallback, GatherPredsCallback, Learner, TrainEvalCallback, accuracy, before_batch_cb,
+    MSELossFlat, event, on, set_hypers, trainable_params)
 from torch import nn
 from torch.nn import functional as F
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 
 # Weights
 
@@ -70,6 +71,25 @@ def test_weights_are_those_of_a_loop_written_by_hand(name):
     assert same(model, other)  # the buffers of BatchNorm, too
     assert got==losses and len(got)==18
 
+def test_with_the_default_callbacks_too():
+    model,other = deep_model(),deep_model()
+    torch.manual_seed(1)
+    by_hand(model, torch.optim.AdamW(decay_groups(model, .01), lr=1e-3), *shuffling(), n_epoch=2)
+    torch.manual_seed(1)
+    learn = Learner(DataLoaders(*shuffling(), device='cpu'), other, F.mse_loss)
+    with learn.no_bar(), learn.no_logging(): learn.fit(2)
+    assert learn.count.epochs==2 and same(model, other)
+
+def test_fits_in_a_row_are_one_long_one():
+    one,two = mk_learner(opt_func=partial(torch.optim.SGD, momentum=.9)),mk_learner(opt_func=partial(torch.optim.SGD, momentum=.9))
+    one.fit(4)
+    two.fit(1)
+    two.fit(3)
+    assert same(one.model, two.model) and vars(one.count)==vars(two.count)
+    two.fit(1, reset_opt=True)
+    one.fit(1)
+    assert not same(one.model, two.model)
+
 def test_gradient_accumulation_by_cancels():
     class Accumulate(Callback):
         def _skip(self, cancel):
@@ -81,6 +101,12 @@ def test_gradient_accumulation_by_cancels():
     learn = mk_learner([Accumulate], dls=dls)
     learn.fit(2)
     assert same(model, learn.model) and learn.count.opt_steps==4 and learn.count.batches==8
+
+def test_gradients_are_dropped_to_none():
+    seen = []
+    learn = mk_learner([Callback('g', after_zero_grad=lambda cb: seen.append([p.grad for p in cb.model.parameters()]))])
+    learn.fit(1)
+    assert seen==[[None, None]]*3
 
 def test_loss_is_a_detached_copy_of_loss_grad():
     seen = []
@@ -98,6 +124,20 @@ def test_loss_is_a_detached_copy_of_loss_grad():
     torch.optim.SGD(model.parameters(), lr=LR).step()
     assert seen==[(False, True, True), loss.item()] and same(model, learn.model)
 
+def test_model_and_opt_stay_the_users():
+    model = nn.Linear(2, 1)
+    opt = torch.optim.SGD(model.parameters(), lr=.3)
+    learn = mk_learner(model=model, opt_func=opt)
+    learn.fit(1)
+    assert learn.model is model and learn.opt is opt and opt.param_groups[0]['lr']==.3
+
+def test_several_optimizers():
+    model,ref = mk_model(),mk_model()
+    learn = mk_learner(model=model, opt_func=dict(w=torch.optim.SGD([model.weight], lr=.1), b=torch.optim.SGD([model.bias], lr=.01)))
+    learn.fit(2)
+    by_hand(ref, torch.optim.SGD([dict(params=[ref.weight], lr=.1), dict(params=[ref.bias], lr=.01)], lr=1.), TRAIN, VALID, 2)
+    assert same(model, ref)
+
 def test_forward_model_is_what_is_called():
     learn = mk_learner()
     calls = []
@@ -105,7 +145,28 @@ def test_forward_model_is_what_is_called():
     learn.fit(1)
     assert len(calls)==5 and learn.model is not learn.forward_model
 
+@pytest.mark.parametrize('kw,want', [(dict(lr=.5), [.5]), ({}, [LR])])
+def test_lr_of_a_fit_and_of_the_learner(kw, want):
+    learn = mk_learner()
+    learn.fit(1, lr=.7)
+    learn.fit(1, **kw)
+    assert [g['lr'] for g in learn.opt.param_groups][:1]==want
+
 # Attributes and counters
+
+def test_attributes_at_each_batch():
+    seen = []
+    class See(Callback):
+        order = -20
+        def before_batch(self):
+            seen.append((self.epoch, self.iter, self.train_iter, round(self.pct_train, 6), self.training, self.n_epoch, self.n_iter,
+                self.x is self.xb[0], self.y is self.yb[0], self.model.training))
+    mk_learner([See]).fit(2)
+    want = []
+    for e in range(2):
+        want += [(e, i, 3*e+i, round((3*e+i)/6, 6), True, 2, 3, True, True, True) for i in range(3)]
+        want += [(e, i, 3*e+3, round((3*e+3)/6, 6), False, 2, 2, True, True, False) for i in range(2)]
+    assert seen==want
 
 def test_counters_only_grow():
     learn = mk_learner()
@@ -113,6 +174,29 @@ def test_counters_only_grow():
     learn.validate()
     learn.fit(1)
     assert vars(learn.count)==dict(epochs=3, batches=9, opt_steps=9, samples=36)
+
+def test_start_epoch():
+    seen = []
+    learn = mk_learner([Callback('see', before_epoch=lambda cb: seen.append((cb.epoch, round(cb.pct_train, 3))))])
+    learn.fit(4, start_epoch=2)
+    assert [e for e,_ in seen]==[2, 3] and learn.pct_train==pytest.approx(1.) and learn.count.epochs==2
+    learn.fit(2, start_epoch=2)
+    learn.fit(0)
+    assert learn.count.epochs==2
+
+@pytest.mark.parametrize('kw,want', [
+    (dict(max_steps=5), dict(epochs=2, opt_steps=5)), (dict(max_steps=2), dict(epochs=1, opt_steps=2)),
+    (dict(n_epoch=1, max_steps=9), dict(epochs=1, opt_steps=3)),
+    (dict(n_epoch=3, steps_per_epoch=2), dict(epochs=3, opt_steps=6)), (dict(n_epoch=2, steps_per_epoch=5), dict(epochs=2, opt_steps=10)),
+    (dict(max_steps=5, steps_per_epoch=2), dict(epochs=3, opt_steps=5)), (dict(max_steps=3), dict(epochs=1, opt_steps=3))])
+def test_limits_in_steps(kw, want):
+    ran = []
+    learn = mk_learner([Callback('v', after_validate=lambda cb: ran.append(cb.pct_train))])
+    learn.fit(**kw)
+    assert {k:vars(learn.count)[k] for k in want}==want and len(ran)==want['epochs']
+    assert learn.pct_train==pytest.approx(1.) or kw.get('max_steps', 0)>want['opt_steps']
+    learn.fit(1)
+    assert learn.count.opt_steps==want['opt_steps']+3  # nothing of the limit is left
 
 def test_steps_per_epoch_goes_on_where_it_stopped():
     def numbers():
@@ -122,8 +206,18 @@ def test_steps_per_epoch_goes_on_where_it_stopped():
     learn.fit(3, steps_per_epoch=2)
     assert seen==list(range(6))
 
+def test_steps_are_real_ones():
+    "An accumulated batch is no step"
+    class Skip(Callback):
+        def before_step(self):
+            if self.iter%2==0: raise CancelStepException
+    learn = mk_learner([Skip], dls=(batches(8), None))
+    learn.fit(max_steps=3)
+    assert vars(learn.count)==dict(epochs=1, batches=6, opt_steps=3, samples=24)
+
 # Batches and loaders
 
+Pair = namedtuple('Pair', 'a b')
 class Dot(nn.Module):
     "Takes an input in any of several ways"
     def __init__(self):
@@ -142,6 +236,21 @@ class OwnLoss(Dot):
         return out if self.how=='dict' else SimpleNamespace(**out)
 
 A,B,Y = torch.ones(3, 2),torch.full((3, 2), 2.),torch.zeros(3)
+def mse(pred, y): return F.mse_loss(pred, y)
+def no_targets(pred): return pred.square().mean()
+
+@pytest.mark.parametrize('batch,loss_func,xb,yb', [
+    pytest.param((A, Y), mse, (A,), (Y,), id='tuple'), pytest.param([A, Y], mse, (A,), (Y,), id='list'),
+    pytest.param((A, B, Y), mse, (A, B), (Y,), id='two inputs'), pytest.param(A, no_targets, (A,), (), id='tensor'),
+    pytest.param((A,), no_targets, (A,), (), id='tuple of one'), pytest.param(dict(a=A, b=B), no_targets, (dict(a=A, b=B),), (), id='dict'),
+    pytest.param(Pair(A, Y), mse, (A,), (Y,), id='namedtuple'), pytest.param((dict(a=A, b=[B]), Y), mse, (dict(a=A, b=[B]),), (Y,), id='nested')])
+def test_kinds_of_batches(batch, loss_func, xb, yb):
+    seen = []
+    learn = mk_learner([Callback('see', before_batch=lambda cb: seen.append((cb.xb, cb.yb, cb.bs)))], dls=([batch]*2, [batch]), model=Dot(), loss_func=loss_func)
+    learn.fit(1)
+    assert learn.count.opt_steps==2 and learn.count.samples==6
+    for got in seen: torch.testing.assert_close(got, (xb, yb, 3), rtol=0, atol=0)
+
 @pytest.mark.parametrize('n_inp,xb', [(1, (A,)), (2, (A, B)), (3, (A, B, Y))])
 def test_n_inp(n_inp, xb):
     seen = []
@@ -163,6 +272,42 @@ def test_model_with_its_own_loss(how, loss_func):
 def test_loss_func_of_the_data():
     class Data(TensorDataset): loss_func = staticmethod(F.l1_loss)
     assert Learner(DataLoader(Data(A, Y)), nn.Linear(2, 1)).loss_func is F.l1_loss
+
+class Stream(IterableDataset):
+    def __iter__(self): yield from ((x[0], y[0]) for x,y in TRAIN)
+class Wrong(list):
+    "A loader that is wrong about its length"
+    def __init__(self, bs, n):
+        super().__init__(bs)
+        self.n = n
+    def __len__(self): return self.n
+
+@pytest.mark.parametrize('mk,n,n_iter', [(lambda: TRAIN, 3, 3), (lambda: (b for b in TRAIN), 3, None), (lambda: DataLoader(Stream(), 2), 2, None),
+    (lambda: map(tuple, TRAIN), 3, None), (lambda: DataLoader(TensorDataset(*TRAIN[0]), 3), 2, 2),
+    (lambda: DataLoader(TensorDataset(*TRAIN[0]), 3, drop_last=True), 1, 1)],
+    ids=['list', 'generator', 'stream', 'iterator', 'loader', 'drop_last'])
+def test_kinds_of_loaders(mk, n, n_iter):
+    seen = []
+    learn = mk_learner([Callback('see', after_batch=lambda cb: seen.append((cb.n_iter, cb.pct_train)))], dls=(mk(), None))
+    learn.fit(1)
+    assert learn.count.batches==n and {o for o,_ in seen}=={n_iter}
+    if n_iter: assert seen[-1][1]==pytest.approx(1.)
+
+@pytest.mark.parametrize('n', [1, 5])
+def test_wrong_length_is_survived_with_a_warning(n):
+    learn = mk_learner(dls=(Wrong(TRAIN, n), None))
+    with pytest.warns(UserWarning, match=f'length of {n} and gave 3'): learn.fit(1, cbs=Checks())
+    assert learn.count.batches==3
+
+def test_cancelled_epochs_do_not_warn_about_lengths():
+    learn = mk_learner([Callback('stop', after_batch=lambda cb: act(cb, CancelTrainException if cb.training else None))])
+    learn.fit(1)
+    assert learn.count.batches==1
+
+def test_without_validation():
+    heard = []
+    mk_learner([listener('a', ['before_validate', 'after_epoch'], lambda cb, e: heard.append(e))], dls=TRAIN).fit(1)
+    assert heard==['after_epoch']
 
 # Evaluation leaves things as they were
 
@@ -213,6 +358,30 @@ def test_evaluation_leaves_everything_as_it_was(evaluate, fitted):
     evaluate(learn)
     assert changed(before, learn)==[]
 
+@covering(evaluate=EVALUATIONS, e=['before_batch', 'after_pred', 'before_step', 'after_batch', 'after_train', 'after_epoch', 'before_fetch'])
+def test_evaluation_inside_a_fit_does_not_change_it(evaluate, e):
+    def hear(cb, _):
+        if not cb.training and e.endswith(('batch', 'fetch')): return
+        before = state(cb.learn)
+        evaluate(cb.learn)
+        assert changed(before, cb.learn)==[]
+    def run(cbs):
+        torch.manual_seed(3)
+        learn = mk_learner([Noisy, *cbs], dls=shuffling(), model=deep_model(), opt_func=torch.optim.AdamW)
+        learn.fit(2)
+        return learn
+    learn,plain = run([listener('a', [e], hear, run_valid=False)]),run([])
+    assert same(learn.model, plain.model) and vars(learn.count)==vars(plain.count)
+
+def test_evaluation_leaves_history_and_default_callbacks_alone():
+    learn = Learner(DataLoaders(TRAIN, VALID), mk_model(), F.mse_loss)
+    with learn.no_bar(), learn.no_logging():
+        learn.fit(1)
+        before = state(learn)
+        learn.validate()
+        learn.get_preds(0)
+        assert changed(before, learn)==[]
+
 def test_generator_of_a_loader_is_put_back():
     def run(n):
         dl = DataLoader(TensorDataset(*TRAIN[0]), 2, shuffle=True, generator=torch.Generator().manual_seed(5))
@@ -222,11 +391,25 @@ def test_generator_of_a_loader_is_put_back():
         return learn.model
     assert same(run(0), run(2))
 
+def test_a_fit_splits_batches_as_before_after_a_prediction_inside_it():
+    seen = []
+    class Ask(Callback):
+        def after_pred(self): seen.append((len(self.xb), len(self.yb)))
+        @on(event.after_batch, once=1)
+        def one(self): self.learn.predict(A[0])  # one input, where training has two
+    mk_learner([Ask], dls=([(A, B, Y)]*2, None), model=Dot(), loss_func=lambda pred, *yb: pred.mean()).fit(1)
+    assert seen==[(2, 1), (1, 0), (2, 1)]
+
 def test_failing_validate_keeps_the_record():
     learn = mk_learner()
     learn.final_record = mark = [1.]
     with suppress(RuntimeError): learn.validate(dl=[(torch.zeros(1, 3), Y)])
     assert learn.final_record is mark
+
+def test_training_is_over_when_a_fit_is():
+    learn = mk_learner(dls=TRAIN)
+    learn.fit(1)
+    assert not learn.training
 
 # Predictions
 
@@ -248,6 +431,23 @@ def test_get_preds_in_the_order_of_the_data(learn):
         assert not preds.requires_grad
     assert len(learn.get_preds(0, reorder=False)[0])==9
 
+def test_get_preds_returns_what_is_asked_for(learn):
+    x,y = dataset().tensors
+    learn.loss_func = Decoding()
+    pred = learn.model(x).detach()
+    for kw,want in [(dict(with_input=True), (x, pred.exp(), y)), (dict(with_loss=True), (pred.exp(), y, (pred-y).square().squeeze(1))),
+        (dict(with_decoded=True), (pred.exp(), y, pred.exp().round())), (dict(act=torch.tanh), (pred.tanh(), y)),
+        (dict(with_preds=False), (None, y)), (dict(with_targs=False), (pred.exp(), None)),
+        (dict(with_input=True, with_decoded=True, with_loss=True), (x, pred.exp(), y, pred.exp().round(), (pred-y).square().squeeze(1)))]:
+        got = learn.get_preds(**kw)
+        assert len(got)==len(want)
+        for o,p in zip(got, want, strict=True): torch.testing.assert_close(o, p)
+    assert learn.loss_func.reduction=='mean'
+
+class Decoding(nn.MSELoss):
+    def activation(self, pred): return pred.exp()
+    def decodes(self, pred): return pred.round()
+
 def test_predictions_to_a_folder(learn, tmp_path):
     preds,targs = learn.get_preds()
     assert learn.get_preds(save_preds=tmp_path/'p', save_targs=tmp_path/'t', with_preds=False, with_targs=False)==(None, None)
@@ -255,6 +455,31 @@ def test_predictions_to_a_folder(learn, tmp_path):
         files = sorted((tmp_path/folder).iterdir())
         assert [o.name for o in files]==['0.pt', '1.pt', '2.pt']
         assert torch.equal(torch.cat([torch.load(o) for o in files]), want)
+
+def test_predictions_without_targets(learn):
+    preds,targs = learn.get_preds(dl=[x for x,_ in TRAIN])
+    assert preds.shape==(12, 1) and targs is None
+
+def test_predict(learn):
+    x,_ = dataset().tensors
+    dec,pred = learn.predict(x[2])
+    torch.testing.assert_close(pred, learn.model(x[2]).detach())
+    assert torch.equal(dec, pred) and pred.shape==(1,)
+
+def test_predict_with_several_inputs_or_names():
+    learn = mk_learner(dls=([(A, B, Y)], None), model=Dot(), loss_func=mse)
+    torch.testing.assert_close(learn.predict((A[0], B[0]))[1], torch.tensor(6.))
+    torch.testing.assert_close(learn.predict(dict(a=A[0]))[1], torch.tensor(2.))
+
+def test_gather_and_fetch_inside_a_fit(learn):
+    gather = GatherPredsCallback(with_input=True)
+    fetch = FetchPredsCallback(ds_idx=0, cbs=[gather])
+    learn.fit(1, cbs=[gather, fetch])
+    x,y = dataset().tensors
+    assert torch.equal(gather.inputs, x) and torch.equal(gather.targets, y)
+    assert torch.equal(fetch.preds[1], y) and torch.equal(fetch.preds[0], gather.preds)
+    learn.validate(cbs=[FetchPredsCallback()])  # no deadlock
+    assert learn.cbs==[learn.train_eval]
 
 def test_loss_not_reduced():
     class Own:
@@ -267,6 +492,22 @@ def test_loss_not_reduced():
             assert learn.loss_func.reduction==getattr(f, 'reduction', 'none')=='none'
             raise ValueError
         assert learn.loss_func is f and learn.loss_func(A, B).shape==() and getattr(f, 'reduction', None)==was
+
+def test_validate_runs_on_the_loader_named(learn):
+    seen = []
+    learn.add_cb(Callback('see', after_batch=lambda cb: seen.append(cb.bs)))
+    for kw,want in (({}, [4, 4, 2]), (dict(ds_idx='train'), [3, 3, 3]), (dict(dl=TRAIN[:1]), [4])):
+        seen.clear()
+        learn.validate(**kw)
+        assert seen==want
+
+def test_before_batch_cb():
+    @before_batch_cb
+    def negate(cb, xb, yb): return tuple(-o for o in xb),yb
+    seen = []
+    learn = mk_learner([negate, Callback('see', after_pred=lambda cb: seen.append(cb.x))], dls=(TRAIN[:1], None))
+    learn.fit(1)
+    assert torch.equal(seen[0], -TRAIN[0][0]) and learn.negate is negate
 
 def test_a_decorated_function_makes_a_callback_for_each_learner():
     @before_batch_cb
@@ -295,6 +536,9 @@ def test_contexts_put_back_what_they_change(ctx):
     assert (learn.logger, learn.loss_func, learn.cbs)==before
 
 # Bad input
+
+class Plain(nn.Linear):
+    "Whose prediction isn't what a loss function returns"
 
 NO_LOSS = dict(loss_func=None)
 @pytest.mark.parametrize('mk,fit,error,want', [
@@ -325,11 +569,46 @@ def test_bad_parts_of_a_learner(kw, error, want):
     kw = dict(dls=TRAIN, model=mk_model(), loss_func=F.mse_loss) | kw
     with pytest.raises(error, match=want): Learner(**kw)
 
+def test_batch_that_the_model_cannot_take():
+    learn = mk_learner(dls=([TRAIN[0], (torch.zeros(4, 3), torch.zeros(4, 1))], None))
+    with pytest.raises(RuntimeError) as info: learn.fit(1)
+    note = '\n'.join(info.value.__notes__)
+    assert all(o in note for o in ('epoch 0, batch 1 of training', 'xb (float32 (4, 3))', 'yb (float32 (4, 1))'))
+
 def test_params_frozen_after_the_optimizer_was_made():
     learn = mk_learner()
     learn.fit(1)
     learn.model.requires_grad_(False)
     with pytest.raises(ValueError, match='none of the 2 parameters.*unfreeze'): learn.fit(1)
+
+@pytest.mark.parametrize('hypers,want', [(dict(momm=.9), "'momm'.*did you mean 'mom'"), (dict(lrr=1.), "'lrr'"), (dict(betas=(.9, .9)), "'betas'")])
+def test_unknown_hyper_parameters(hypers, want):
+    learn = mk_learner(opt_func=partial(torch.optim.SGD, momentum=.5))
+    with pytest.raises(ValueError, match=want): learn.set_hypers(lr=.3, **hypers)
+    assert learn.opt.param_groups[0]['lr']==LR  # none was set
+
+def test_freezing_a_single_group_is_an_error():
+    with pytest.raises(ValueError, match='1 parameter group'): mk_learner().freeze()
+
+def test_freezing():
+    learn = mk_learner(model=deep_model(), splitter=lambda m: [list(m[:4].parameters()), list(m[4:].parameters())], dls=shuffling())
+    before = weights(learn.model)
+    learn.freeze()
+    learn.fit(1)
+    changed = [not torch.equal(a, b) for a,b in zip(before, weights(learn.model), strict=True)]
+    assert changed[:2]==[False, False] and changed[2:4]==[True, True] and all(changed[7:])  # the norm trains
+    learn.unfreeze()
+    assert all(p.requires_grad for p in learn.model.parameters())
+
+@pytest.mark.parametrize('k', ['x', 'y'])
+def test_only_xb_and_yb_can_be_assigned(k):
+    learn = mk_learner()
+    with pytest.raises(AttributeError, match=rf'assign the tuple learn\.{k}b'): setattr(learn, k, 3)
+    assert getattr(learn, k) is None
+    setattr(learn, f'{k}b', (A,))
+    assert getattr(learn, k) is A
+    setattr(learn, f'{k}b', (A, B))
+    assert getattr(learn, k)==(A, B)
 
 def test_nan_loss_is_the_users_business():
     learn = mk_learner(defaults=True, loss_func=lambda pred, y: F.mse_loss(pred, y)*math.nan)
@@ -350,6 +629,15 @@ def test_losses_without_a_loss_function():
     assert learn.get_preds()[0].shape==(8, 1)
     with pytest.raises(ValueError, match='no loss_func'): learn.get_preds(with_loss=True)
     learn.validate()
+
+def test_the_optimizer_is_made_with_what_the_learner_says():
+    learn = mk_learner(model=deep_model(), opt_func=torch.optim.AdamW, wd=.3)
+    learn.create_opt()
+    assert sorted({g['weight_decay'] for g in learn.opt.param_groups})==[0., .3]
+    learn = mk_learner(model=deep_model(), opt_func=torch.optim.AdamW, wd=.3, wd_bn_bias=True)
+    learn.create_opt()
+    assert {g['weight_decay'] for g in learn.opt.param_groups}=={.3}
+    set_hypers(learn.opt, learn.model, lr=.2)
 
 # Nothing is kept
 
@@ -404,6 +692,30 @@ def test_no_batch_is_kept_once_an_exception_is_gone(e, what):
     gc.collect()
     assert refs and not any(o() is not None for o in refs)
 
+def test_a_learner_that_is_dropped_is_freed():
+    learn = mk_learner(defaults=True)
+    with learn.no_bar(), learn.no_logging(): learn.fit(1)
+    learn.validate()
+    ref,model = weakref.ref(learn),weakref.ref(learn.model)
+    del learn
+    gc.collect()
+    assert ref() is None and model() is None
+
+def test_train_eval_resets_and_places_the_model():
+    calls = []
+    class Model(nn.Linear):
+        def reset(self): calls.append('reset')
+    learn = mk_learner(model=Model(2, 1))
+    assert isinstance(learn.cbs[0], TrainEvalCallback)
+    learn.fit(1)
+    learn.validate()
+    assert calls==['reset']*2
+
+def test_another_learner_may_fit_in_a_validation():
+    other = mk_learner()
+    mk_learner([Callback(before_validate=lambda cb: other.fit(1))]).fit(1)
+    assert other.count.opt_steps==len(TRAIN)
+
 # Losses that broadcast
 
 class Absolute(nn.Module):
@@ -438,6 +750,26 @@ ITEMS = torch.randn(10, 3, generator=torch.Generator().manual_seed(0)),torch.ara
 def told(loss_func, x=ITEMS[0], y=ITEMS[1], n_out=4):
     torch.manual_seed(0)
     return Learner(DataLoaders([(x, y)], [(x[:6], y[:6]), (x[6:], y[6:])], device='cpu'), nn.Linear(3, n_out), loss_func, default_cbs=False, cbs=TrainEvalCallback())
+class Subclass(nn.CrossEntropyLoss): pass
+OF_CLASSES = [F.cross_entropy, nn.CrossEntropyLoss(), partial(F.cross_entropy, label_smoothing=.1), partial(partial(F.nll_loss), reduction='sum'), nn.NLLLoss(),
+    Subclass(label_smoothing=.1), nn.MultiMarginLoss()]
+OF_SCORES = [F.binary_cross_entropy_with_logits, nn.BCEWithLogitsLoss(), partial(F.binary_cross_entropy_with_logits, reduction='sum'), nn.MultiLabelSoftMarginLoss()]
+
+@pytest.mark.parametrize('loss_func', OF_CLASSES, ids=plainly)
+def test_point_16_classes_are_decided(loss_func):
+    learn = told(loss_func)
+    preds,targs,decided = learn.get_preds(with_decoded=True)
+    assert torch.equal(decided, preds.argmax(1)) and torch.equal(preds, learn.model(ITEMS[0]).detach()), 'predictions stay as they are'
+    assert learn.predict(ITEMS[0][2])[0]==decided[2] and decided.dtype==torch.int64
+    assert torch.equal(learn.get_preds(with_decoded=True, act=partial(torch.softmax, dim=1))[2], decided)
+
+@pytest.mark.parametrize('loss_func', OF_SCORES, ids=plainly)
+def test_point_16_yes_or_no_is_decided(loss_func):
+    learn = told(loss_func, y=(ITEMS[0][:,:2]>0).float(), n_out=2)
+    preds,_,decided = learn.get_preds(with_decoded=True)
+    assert torch.equal(decided, preds>0) and torch.equal(learn.predict(ITEMS[0][2])[0], decided[2])
+    assert torch.equal(learn.get_preds(with_decoded=True, act=torch.sigmoid)[2], decided), 'of what the model returns'
+
 def test_point_16_probabilities_and_what_is_no_decision():
     learn = told(F.binary_cross_entropy, y=(ITEMS[0][:,:2]>0).float(), n_out=2)
     learn.model = nn.Sequential(learn.model, nn.Sigmoid())
@@ -475,6 +807,10 @@ def test_point_16_a_loss_that_compares_items_has_none_and_that_is_said():
     def broken(pred, targ): raise TypeError('mine')
     with pytest.warns(UserWarning, match='mine'): told(broken).get_preds(with_loss=True)
 
+@pytest.mark.parametrize('how', ['get_preds', 'validate'])
+def test_point_16_a_dataset_is_no_loader(how):
+    with pytest.raises(TypeError, match=r'dl=TensorDataset is no loader.*DataLoader\(ds, batch_size=64\)'): getattr(told(F.cross_entropy), how)(dl=TensorDataset(*ITEMS))
+
 # Dict batches
 
 class Named(nn.Module):
@@ -506,6 +842,30 @@ def test_point_17_targets_by_name():
     assert torch.equal(inp['x'], ITEMS[0][3]) and dec==pred.argmax() and torch.equal(pred, learn.get_preds()[0][3])
     assert torch.equal(learn.predict(dict(x=ITEMS[0][3], label=ITEMS[1][3]))[1], pred), 'with its target, too'
 
+@pytest.mark.parametrize('targ', [['label', 'weight'], ('weight', 'label')])
+def test_point_17_several_targets(targ):
+    seen = []
+    def loss(pred, *yb):
+        seen.append([o.dtype for o in yb])
+        return F.cross_entropy(pred, yb[targ.index('label')], weight=None)
+    learn = named(dicts(weight=torch.rand(10)), targ, loss)
+    learn.fit(1)
+    assert seen[0]==[dict(label=torch.int64, weight=torch.float32)[k] for k in targ] and [o.dtype for o in learn.get_preds()[1]]==seen[0]
+
+def test_point_17_datasets_and_other_mappings():
+    ds = [dict(x=x, label=y) for x,y in zip(*ITEMS, strict=True)]
+    dls = DataLoaders.from_dsets(ds, ds, bs=5, targ='label', device='cpu')
+    learn = mk_silent(Learner(dls, Named(), F.cross_entropy, metrics=accuracy))
+    learn.fit(1)
+    assert torch.equal(learn.get_preds(0)[1], ITEMS[1]) and learn.show_results(n=2).rows[1][3]
+    learn = named([UserDict(o) for o in dicts()], cbs=Callback('see', before_batch=lambda cb: kinds.append(type(cb.xb[0]))))
+    kinds = []
+    learn.fit(1)
+    assert set(kinds)=={UserDict} and learn.batch is None
+    metric = DictMetric(accuracy, pred=lambda learn: learn.pred, targ='label')
+    assert named(metrics=[metric]).validate()[1]==named(metrics=[accuracy]).validate()[1]
+    assert '10 params' not in repr(learn.summary())
+
 @pytest.mark.parametrize('targ,exc,match', [('labels', ValueError, "no target.*did you mean 'label'"), (['label', 'weights'], ValueError, "no 'weights'"), (3.5, TypeError, 'targ=float')])
 def test_point_17_names_that_are_not_there(targ, exc, match):
     with pytest.raises(exc, match=match): named(targ=targ).fit(1)
@@ -529,6 +889,20 @@ def test_point_17_a_callback_may_change_the_kind_of_a_batch():
     learn.fit(1, cbs=Callback(before_batch=to_dict))
     assert same(weights(learn.model), weights(want.model))
     with pytest.raises(TypeError, match=r'xb is \{.*must be a tuple of inputs'): of_tuples().fit(1, cbs=Callback(before_batch=bare))
+
+def test_point_17_a_dict_by_position_stays_there():
+    class Takes(nn.Linear):
+        def forward(self, d): return super().forward(d['x'])
+    b = [(dict(x=o['x']), o['label']) for o in dicts()]
+    learn = mk_silent(Learner((b, b), Takes(3, 4), F.cross_entropy))
+    def other(self): self.learn.xb = (dict(x=self.learn.x['x']+1),)
+    learn.fit(1, cbs=Callback(before_batch=other))
+
+def test_point_24_the_place_of_model_dir_and_the_input_of_predict():
+    assert Learner(TRAIN, mk_model(), F.mse_loss, torch.optim.SGD, LR, trainable_params, None, None, '.', 'here').model_dir=='here'
+    learn = mk_learner()
+    x,dec,pred = learn.predict(TRAIN[0][0][0], with_input=True)
+    assert torch.equal(x, TRAIN[0][0][0]) and torch.equal(dec, pred) and len(learn.predict(x))==2
 
 # --- real steps
 

@@ -1,10 +1,10 @@
 "Groups, hyper-parameters, weight decay and freezing over every optimizer of torch, against hand-written loops"
-import math
+import io, math
 from functools import partial
 import pytest, torch
 from torch import nn
-from torch.optim import SGD, ASGD, Adadelta, Adafactor, Adagrad, Adam, Adamax, AdamW, NAdam, RAdam, RMSprop
-from learnloop.loop.optimizer import (freeze_to, get_hyper, get_hypers, make_opt, opts,
+from torch.optim import SGD, ASGD, Adadelta, Adafactor, Adagrad, Adam, Adamax, AdamW, Muon, NAdam, RAdam, RMSprop, Rprop
+from learnloop.loop.optimizer import (freeze_to, get_hyper, get_hypers, make_opt, n_groups, opts,
     set_hypers, step, zero_grad)
 
 # optimizer -> its torch names of (mom, sqr_mom), None where it has none
@@ -61,6 +61,30 @@ def test_without_decay_equals_the_plain_optimizer(cls):
 
 # --- make_opt
 
+@pytest.mark.parametrize('f', [SGD, partial(SGD, momentum=0.9), lambda ps, lr: SGD(ps, lr=lr), lambda ps, **kw: SGD(ps, **kw), lambda ps: SGD(ps)])
+def test_opt_func_forms(f):
+    assert get_hypers(make_opt(f, net(), lr=0.3))[0]['lr']==0.3
+    assert type(make_opt(f, net(), body_head, lr=[0.1,0.2])) is SGD
+
+def test_function_that_makes_several_optimizers():
+    def muon_adam(groups, lr):
+        two = [{**g, 'params':[p for p in g['params'] if p.ndim==2]} for g in groups]
+        rest = [{**g, 'params':[p for p in g['params'] if p.ndim!=2]} for g in groups]
+        return dict(muon=Muon(two, lr=lr), adam=AdamW(rest, lr=lr))
+    m = net()
+    opt = make_opt(muon_adam, m, body_head, lr=[0.1,0.2], wd=0.1)
+    assert n_groups(opt)==2 and [g['lr'] for o in opts(opt) for g in o.param_groups]==[0.1,0.2]*2
+    assert all(g['weight_decay']==0 for g in opt['adam'].param_groups)
+    set_hypers(opt, m, sqr_mom=0.9)
+    assert opt['adam'].param_groups[0]['betas']==(0.9,0.9)
+    train(m, opt)
+    assert freeze_to(opt, 1)==1 and not m[0].weight.requires_grad and not m[0].bias.requires_grad
+
+@pytest.mark.parametrize('bad', ['adam', None, 3, {}, dict(a=SGD), dict(a='x')])
+def test_opt_func_that_is_none(bad):
+    with pytest.raises(TypeError) as e: make_opt(bad, net())
+    assert f'opt_func={bad!r}' in str(e.value) and 'pass a torch optimizer class' in str(e.value)
+
 def test_opt_func_that_returns_none():
     with pytest.raises(TypeError, match='returned None'): make_opt(lambda ps: None, net())
 
@@ -84,6 +108,9 @@ def test_optimizer_without_lr():
 def test_bad_splitters(splitter, exc, msg):
     with pytest.raises(exc, match=msg): make_opt(SGD, net(), splitter)
 
+def test_frozen_model():
+    with pytest.raises(ValueError, match=r'none of the 0 .* requires gradients'): make_opt(SGD, net().requires_grad_(False))
+
 def test_parameters_in_no_group_are_named():
     m = net()
     with pytest.warns(UserWarning, match=r'4 parameters .* in no group.*: 0.weight, 0.bias, 1.weight, …; add'): make_opt(SGD, m, lambda m: m[2].parameters())
@@ -100,12 +127,50 @@ def test_tied_weights_come_once():
 
 # --- hypers
 
+@each_opt
+def test_every_hyper_reaches_torch(cls):
+    m = net()
+    opt = make_opt(cls, m, body_head, lr=0.1)
+    mom,sqr = NAMES[cls]
+    want = dict(lr=0.03, wd=0.02) | ({} if cls is SGD or cls is ASGD else dict(eps=1e-4))
+    if mom: want['mom'] = 0.8
+    if sqr: want['sqr_mom'] = 0.85
+    set_hypers(opt, m, **want)
+    assert get_hypers(opt)==[want]*2 and all(type(v) is float for h in get_hypers(opt) for v in h.values())
+    for g in opt.param_groups:
+        assert g['lr']==0.03 and g['weight_decay']==(0.02 if g['decay'] else 0)
+        if mom: assert (g[mom][0] if mom=='betas' else g[mom])==0.8
+        if sqr: assert (g[sqr][1] if sqr=='betas' else g[sqr])==0.85
+    if not mom:
+        with pytest.raises(ValueError, match=f"unknown hyper-parameter 'mom' for {cls.__name__}"): set_hypers(opt, m, mom=0.9)
+    train(m, opt)
+    assert all(p.isfinite().all() for p in m.parameters())
+
+@pytest.mark.parametrize('cls', [Muon, Adafactor, Rprop])
+def test_lr_works_for_the_odd_ones(cls):
+    m = nn.Sequential(nn.Linear(4,3, bias=False), nn.Linear(3,2, bias=False))
+    opt = make_opt(cls, m, lambda m: [m[0].parameters(), m[1].parameters()], lr=slice(0.01))
+    set_hypers(opt, m, lr=[0.2,0.3])
+    assert [g['lr'] for g in opt.param_groups]==[0.2,0.3]
+    train(m, opt, n=2)
+
 def test_adafactor_eps_is_a_pair():
     m = net()
     opt = make_opt(Adafactor, m)
     set_hypers(opt, m, eps=(None,1e-2), beta2_decay=-0.7)
     assert opt.param_groups[0]['eps']==(None,1e-2) and opt.param_groups[0]['beta2_decay']==-0.7
     with pytest.raises(ValueError, match=r'eps=0.1: must be a tuple of 2 numbers'): set_hypers(opt, m, eps=0.1)
+
+def test_betas_tuple_is_one_value():
+    m = net()
+    opt = make_opt(Adam, m, body_head)
+    set_hypers(opt, m, betas=(0.5,0.6))
+    assert [g['betas'] for g in opt.param_groups]==[(0.5,0.6)]*2
+    set_hypers(opt, m, betas=[(0.1,0.2),(0.3,0.4)])
+    assert [g['betas'] for g in opt.param_groups]==[(0.1,0.2),(0.3,0.4)]
+    set_hypers(opt, m, eps=(1e-3,1e-4))   # a tuple of a plain number's name is one for each group
+    assert [g['eps'] for g in opt.param_groups]==[1e-3,1e-4]
+    with pytest.raises(ValueError, match=r'betas=\(0.5,\): must be a tuple of 2'): set_hypers(opt, m, betas=(0.5,))
 
 @pytest.mark.parametrize('hypers,msg', [
     (dict(lr=True), 'lr=True: must be a finite number, 0 or more'), (dict(lr=None), 'lr=None: .* leave it out'),
@@ -130,6 +195,23 @@ def test_bad_hypers_change_nothing(hypers, msg):
 def test_make_opt_checks_lr(lr):
     with pytest.raises(ValueError, match='lr='): make_opt(SGD, net(), lr=lr)
 
+def test_state_of_a_split_optimizer_loads_into_a_fresh_one():
+    a,b = net(),net()
+    opt = make_opt(partial(SGD, momentum=0.9), a, three, lr=0.1)
+    set_hypers(opt, a, wd=0.1)
+    train(a, opt)
+    f = io.BytesIO()
+    torch.save(dict(model=a.state_dict(), opt=opt.state_dict()), f)
+    f.seek(0)
+    saved = torch.load(f, weights_only=True)
+    fresh = make_opt(partial(SGD, momentum=0.9), b, three, lr=0.5)
+    b.load_state_dict(saved['model'])
+    fresh.load_state_dict(saved['opt'])
+    assert get_hypers(fresh)==get_hypers(opt) and n_groups(fresh)==3
+    train(a, opt, seed=2)
+    train(b, fresh, seed=2)
+    assert same(a, b)
+
 def test_momentum_of_rmsprop_switched_on_midway():
     a,b = net(),net()
     opt,ref = make_opt(RMSprop, a, lr=0.01),RMSprop(b.parameters(), lr=0.01, momentum=1e-30)
@@ -142,7 +224,22 @@ def test_momentum_of_rmsprop_switched_on_midway():
     train(b, ref)
     for p,q in zip(a.parameters(), b.parameters(), strict=True): torch.testing.assert_close(p, q)
 
+def test_asgd_alpha_is_not_sqr_mom():
+    opt = make_opt(ASGD, net())
+    assert 'sqr_mom' not in get_hypers(opt)[0]
+    set_hypers(opt, net(), alpha=0.5)
+    assert opt.param_groups[0]['alpha']==0.5
+
 # --- tensor learning rates
+
+def test_tensor_lr_is_written_in_place():
+    m,lr = net(),torch.tensor(0.1)
+    opt = make_opt(partial(AdamW, capturable=True, foreach=True), m, lr=lr)
+    held = [g['lr'] for g in opt.param_groups]
+    assert all(isinstance(o, torch.Tensor) for o in held)
+    set_hypers(opt, m, lr=0.5)
+    assert all(g['lr'] is o and o.item()==0.5 for g,o in zip(opt.param_groups, held, strict=True))
+    assert get_hypers(opt)[0]['lr']==0.5 and lr.item()==pytest.approx(0.1), "the caller's own tensor is left alone"
 
 def test_shared_tensor_lr_is_told_apart():
     m = net()
@@ -162,6 +259,15 @@ def test_freeze_to_out_of_range(n):
     with pytest.raises(ValueError) as e: freeze_to(opt, n)
     assert f'freeze_to({n!r}): n must be an integer from -3 to 2, for 3 parameter group' in str(e.value) and snapshot(opt)==before
 
+@pytest.mark.parametrize('n', [1, -1, 2])
+def test_freezing_one_group_is_an_error(n):
+    "fastai freezes nothing, or fails an assert"
+    opt = make_opt(AdamW, net())
+    assert len(opt.param_groups)==2 and n_groups(opt)==1
+    before = snapshot(opt)
+    with pytest.raises(ValueError, match=r'from 0 to 0, for 1 parameter group\(s\); pass a splitter that returns several'): freeze_to(opt, n)
+    assert snapshot(opt)==before and freeze_to(opt, 0)==0
+
 def test_integer_weights_stay_frozen():
     m = net()
     m[0].weight = nn.Parameter(torch.ones(8,4, dtype=torch.int8), requires_grad=False)
@@ -180,6 +286,29 @@ def test_own_zero_grad_is_called():
     zero_grad(opt)
     assert opt['a'].n==1 and opt['b'].param_groups[0]['params'][0].grad is None
 
+
+def _linear():
+    model = nn.Linear(3, 2)
+    opt = torch.optim.SGD(model.parameters(), lr=.1)
+    model(torch.ones(1, 3)).sum().backward()
+    return model,opt
+
+def test_step_shows_in_the_profiler():
+    _,opt = _linear()
+    with torch.autograd.profiler.profile() as prof: step(opt)
+    assert any('Optimizer.step#SGD.step' in o.key for o in prof.key_averages())
+
+def test_step_knows_of_schedulers_and_own_steps():
+    _,opt = _linear()
+    sched = torch.optim.lr_scheduler.StepLR(opt, 1)
+    step(opt)
+    sched.step()  # warns, which is an error here, if it saw no step
+
+    class Twice(torch.optim.SGD):
+        def step(self, closure=None): self.called = True
+    opt = Twice([nn.Parameter(torch.ones(1))], lr=.1)
+    step(opt)
+    assert opt.called
 
 def test_step_equals_the_wrapped_one():
     torch.manual_seed(0)

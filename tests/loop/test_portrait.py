@@ -1,11 +1,46 @@
 "What a learner shows when it is printed: nothing is computed for it, and nothing goes wrong"
+from functools import partial
+import pytest, torch
 from helpers import batches, mk_learner
-from learnloop import Callback, DataLoaders, Learner, Recorder
-from learnloop.loop.portrait import portrait
+from learnloop import Callback, DataLoaders, Learner, Recorder, accuracy
+from learnloop.loop.portrait import as_table, portrait
 from torch import nn
 from torch.nn import functional as F
+from torch.utils.data import DataLoader, TensorDataset
 
 def told(learn, k): return portrait(learn, vars(learn).get('_given_lr'))[k]
+
+def test_the_parts():
+    ds = TensorDataset(torch.zeros(1000, 2), torch.zeros(1000, 1))
+    dls = DataLoaders(DataLoader(ds, 64), DataLoader(ds, 128), device='cpu')
+    model = nn.Sequential(nn.Linear(2, 4), nn.Linear(4, 1))
+    model[0].requires_grad_(False)
+    learn = Learner(dls, model, F.mse_loss, opt_func=torch.optim.SGD, lr=.05, metrics=accuracy)
+    assert str(learn).splitlines()==['Learner', '  model      Sequential, 17 parameters, 5 of them trained', '  loss       mse_loss', '  optimizer  SGD, lr 0.05',
+        '  data       train 16 batches of 64 (1,000 items), valid 8 batches of 128 (1,000 items), on cpu', '  metrics    accuracy', '  callbacks  '
+        + ', '.join(o.name for o in learn.cbs), '  trained    not yet']
+    assert repr(learn)==str(learn) and learn._repr_markdown_().startswith('| Learner | |\n|---|---|\n| model | Sequential, 17 ')
+
+def test_it_takes_no_batch_and_makes_no_optimizer():
+    made = []
+    def opt_func(params, **kw):
+        made.append(kw)
+        return torch.optim.SGD(params, lr=.3)
+    dl = iter(batches(2))
+    learn = Learner(dl, nn.Linear(2, 1), F.mse_loss, opt_func=opt_func, default_cbs=False)
+    assert told(learn, 'data')=='train ? batches, on '+str(learn.dls.device) and 'opt_func' in told(learn, 'optimizer')
+    assert not made and learn._opt is None and len(list(dl))==2
+
+@pytest.mark.parametrize('opt,want', [(partial(torch.optim.SGD, momentum=.9), 'SGD, lr 0.001'), (partial(torch.optim.SGD, lr=.2), 'SGD'), (torch.optim.Adam, 'Adam, lr 0.001')])
+def test_optimizers_that_are_to_be_made(opt, want):
+    assert told(Learner(batches(1), nn.Linear(2, 1), F.mse_loss, opt_func=opt), 'optimizer')==want
+
+def test_optimizers_that_are_there():
+    m = nn.Linear(2, 1)
+    opt = torch.optim.SGD([dict(params=[m.weight], lr=.1), dict(params=[m.bias], lr=.02)], lr=1.)
+    assert told(Learner(batches(1), m, F.mse_loss, opt_func=opt), 'optimizer')=='SGD, lr 0.1, 0.02'
+    two = dict(a=torch.optim.SGD([m.weight], lr=.1), b=torch.optim.Adam([m.bias], lr=.1))
+    assert told(Learner(batches(1), m, F.mse_loss, opt_func=two), 'optimizer')=='SGD, Adam, lr 0.1'
 
 def test_where_it_is():
     seen = []
@@ -39,3 +74,10 @@ def test_half_made():
     assert Peeks(batches(1), nn.Linear(2, 1), F.mse_loss).seen.startswith('Peeks\n  model      Linear, 3 parameters')
     del (learn := mk_learner([])).model
     assert 'model' not in portrait(learn) and 'loss' in portrait(learn)
+
+def test_many_callbacks_and_those_of_a_fit():
+    learn = mk_learner([Callback(f'cb{i}') for i in range(30)])
+    names = told(learn, 'callbacks').split(', ')
+    assert len(names)==12 and names[-1]==f'and {len(learn.cbs)-11} more'
+
+def test_tables_escape(): assert as_table('A', dict(loss='<lambda> a|b')).endswith('| loss | &lt;lambda> a\\|b |')

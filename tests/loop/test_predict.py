@@ -70,7 +70,35 @@ def mk(kind, loader):
     dl = LOADERS[loader]([whole(i) for i in range(N)], **{k:v for k,v in how.items() if k=='collate_fn'})
     return Learner(DataLoaders(dl, device='cpu', **{k:v for k,v in how.items() if k!='collate_fn'}), Net(), nn.functional.cross_entropy),whole,bare
 
+WITH_Z = 'two','numbers','inner','of_dict','dicts','n_inp'
 CASES = [(k, l) for k in KINDS for l in LOADERS if 'collate_fn' not in KINDS[k][2] or l in ('map','stream','several')]
+
+@pytest.mark.parametrize('kind,loader', CASES)
+def test_an_item_is_predicted_as_its_batch_is(kind, loader):
+    learn,whole,bare = mk(kind, loader)
+    rng = torch.get_rng_state()
+    for i in range(3):
+        x = nn.functional.one_hot(TOKENS[i], F_IN).float().mean(0) if kind=='tokens' else X[i]+Z[i] if kind in WITH_Z else X[i]
+        for item in (whole(i), *([bare(i)] if bare else ())):
+            decision,scores = learn.predict(item)
+            torch.testing.assert_close(scores, learn.model.l(x).detach())
+            assert decision.shape==() and decision==scores.argmax(), 'over classes, not rows'
+    assert torch.equal(torch.get_rng_state(), rng)
+
+@pytest.mark.parametrize('kind,loader', [o for o in CASES if o[0] not in ('bare', 'n_inp')])
+def test_a_loss_of_ones_own_decides_as_for_the_whole_data_set(kind, loader):
+    "By the targets of the training set, for an item without its target, too"
+    learn,whole,bare = mk(kind, loader)
+    learn.loss_func = lambda pred, *yb: nn.functional.cross_entropy(pred, *yb)
+    want = learn.get_preds(0, with_decoded=True, reorder=False)[2]
+    for i in range(3):
+        for item in (whole(i), *([bare(i)] if bare else ())): assert torch.equal(learn.predict(item)[0], want[i])
+
+@pytest.mark.parametrize('y', [torch.stack([Z, Z, Z], 1), Z, torch.stack([Y, Y, Y], 1)], ids=['numbers', 'a number', 'counts'])
+def test_what_a_loss_of_ones_own_learns_is_not_decided_on_unless_targets_are_classes(y):
+    learn = Learner([(X, y)], Net(), lambda pred, *yb: (pred.sum()*0))
+    dec,pred = learn.predict(X[0])
+    assert torch.equal(dec, pred) and dec.shape==(3,)
 
 BATCHES = dict(tuples=[X[:3], X[:1], (X[:3], Y[:3])], lists=[X[:3], [X[:3], Y[:3]]], named=[Pair(X[:3], Y[:3])], arrays=[X[:3].numpy(), X[:3]],
     two=[(X[:3], Z[:3]), (X[:3], Z[:3], Y[:3]), X[:3]], numbers=[(X[:3], Z[:3])], inner=[(X[:3], Z[:3]), ((X[:3], Z[:3]), Y[:3])],
@@ -98,6 +126,9 @@ def test_without_an_item_to_compare_with_an_input_is_taken_as_it_is(dls):
     assert learn.predict((X[0], Z[0]))[1].shape==(3,), 'several inputs'
     learn.dls.n_inp = 1
     torch.testing.assert_close(learn.predict((X[0], Y[0]))[1], learn.model.l(X[0]).detach())
+
+def test_the_validation_set_tells_if_there_is_no_other():
+    with pytest.raises(ValueError, match='looks like a batch'): Learner(DataLoaders(None, [(X, Y)]), Net(), nn.functional.cross_entropy).predict(X[:3])
 
 def test_a_collate_function_that_needs_targets_gets_them():
     learn,whole,_ = mk('tokens', 'map')

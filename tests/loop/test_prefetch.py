@@ -1,11 +1,11 @@
 "Batches made ahead: the same fit, bit for bit, and no thread left"
-import os, re, signal, threading
+import gc, os, re, signal, threading, weakref
 from copy import deepcopy
 from itertools import product
 import pytest, torch
 from helpers import check
 from learnloop import (
-    Callback, CheckpointCallback, DataLoaders, Learner, Prefetch, TensorLoader, TimeLimit,
+    CancelEpochException, CancelFitException, CancelTrainException, Callback, CheckpointCallback, DataLoaders, Learner, Prefetch, TensorLoader, TimeLimit,
     Zip, set_seed)
 from learnloop.data.begin import batches_draw
 from learnloop.data.loaders import Endless, Until
@@ -161,12 +161,53 @@ def test_ctrl_c_while_the_fit_waits_for_the_thread(saves, tmp_path):
         learn.fit(3, resume=tmp_path, accept='data', cbs=Prefetch(draws=False))
         check(end(learn), want)
 
+@pytest.mark.parametrize('at,n', [*product((0, 5, 9, 13), (1, 3))])
+def test_an_error_of_an_item_comes_at_its_batch_with_its_note(at, n):
+    def fail(i):
+        if i==at: raise Boom('in an item')
+    res = []
+    for with_it in (False, True):
+        learn = mk_learner(DataLoader(Items(fail), 4))
+        with pytest.raises(Boom) as e: learn.fit(1, cbs=Prefetch(n, draws=False) if with_it else None)
+        res.append((e.value.__notes__, learn.count.batches, str(e.value), {k:v.clone() for k,v in learn.model.state_dict().items()}))
+    check(*res)
+    assert any(f'item {at}, of items' in o for o in res[1][0]) and not threads()
+
 def test_a_forgotten_next_is_no_end():
     def fail(i):
         if i==9: next(iter([]))
     learn = mk_learner(DataLoader(Items(fail), 4))
     with pytest.raises(RuntimeError, match='StopIteration fetching item 9, of items 8 to 11'): learn.fit(1, cbs=Prefetch(draws=False))
     assert learn.count.batches==2
+
+@pytest.mark.parametrize('e', [CancelTrainException, CancelEpochException, CancelFitException])
+@pytest.mark.parametrize('name', ['between_batches', 'before_batch', 'after_batch'])
+def test_of_a_pass_that_is_cancelled_nothing_is_left(e, name):
+    res = []
+    for with_it in (False, True):
+        learn = mk_learner(fresh('generator'))
+        def f(cb):
+            if cb.learn.training and cb.learn.n_done==2: raise e
+        alive = []
+        cbs = [Callback(name='stop', **{name:f}), Callback(name='seen', after_train=lambda cb, alive=alive: alive.append(len(threads())))]
+        learn.fit(3, cbs=[*cbs, *([Prefetch(2)] if with_it else [])])
+        assert not sum(alive)
+        res.append(end(learn)[:-1])
+    check(*res)
+
+def test_no_more_batches_are_held_than_said():
+    seen,refs = [],[]
+    class Kept(Items):
+        def __getitems__(self, idxs):
+            x = torch.zeros(len(idxs), 3)
+            refs.append(weakref.ref(x))
+            return x,torch.zeros(len(idxs), dtype=torch.long)
+    def after_fetch(cb):
+        gc.collect()
+        seen.append(sum(o() is not None for o in refs))
+    learn = mk_learner(DataLoader(Kept(), 2, collate_fn=lambda b: b), valid=False)
+    learn.fit(1, cbs=[Prefetch(2, draws=False), Callback(name='look', after_fetch=after_fetch)])
+    assert max(seen)<=3  # this one, and two
 
 @pytest.mark.parametrize('mk,why', [(of(Noisy()), 'items of Noisy may draw.*num_workers=1'), (of(collate_fn=lambda b: torch.utils.data.default_collate(b)), 'its collate_fn'),
     (lambda: DataLoader(Stream(), 4), 'items of Stream'), (lambda: [xy()], ''), (lambda: iter([xy()]), 'no DataLoader'),
@@ -188,6 +229,16 @@ def test_a_loader_that_may_draw_is_said_once_and_left_alone():
             with pytest.warns(UserWarning, match='makes nothing ahead of DataLoader: items of Noisy') as ws: learn.fit(2, cbs=Prefetch())
             assert len(ws)==1
         else: learn.fit(2)
+        res.append(end(learn))
+    check(*res)
+
+def test_epochs_of_so_many_steps_are_not_made_ahead():
+    res = []
+    for with_it in (False, True):
+        learn = mk_learner(fresh('rows'))
+        if with_it:
+            with pytest.warns(UserWarning, match='goes on where the last epoch ended'): learn.fit(3, steps_per_epoch=3, cbs=Prefetch())
+        else: learn.fit(3, steps_per_epoch=3)
         res.append(end(learn))
     check(*res)
 

@@ -2,7 +2,7 @@
 from itertools import product
 import pytest, torch
 from helpers import check
-from learnloop import DataLoaders, Learner, Zip, set_seed
+from learnloop import Callback, DataLoaders, Learner, Zip, set_seed
 from learnloop.data.loaders import Endless, Until, batches_of
 from torch import nn
 from torch.nn import functional as F
@@ -72,3 +72,14 @@ def test_until_asks_before_each_and_begins_with_the_first():
             return super().__iter__()
     it = iter(Until(Dl([1,2,3]), lambda: asked.append(1) or len(asked)>2))
     assert not begun and [*it]==[1,2] and begun==[1] and len(asked)==3
+
+def test_in_a_fit_it_is_there():
+    seen = []
+    dl = DataLoader(Noisy(), 4, shuffle=True)
+    look = Callback(name='look', after_batch=lambda cb: seen.append(getattr(cb.learn.data_pass.batches, 'takes_from', [cb.learn.data_pass.batches])[0]))
+    learn = Learner(DataLoaders(dl, DataLoader(Noisy(), 4), device='cpu'), nn.Linear(1, 2), F.cross_entropy)
+    learn.logger = lambda row: None
+    learn.fit(1, cbs=look)
+    learn.validate(cbs=look)
+    assert len(seen)==12 and all(map(is_quick, seen))
+    with pytest.raises(StopIteration): next(seen[0])

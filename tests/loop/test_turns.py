@@ -6,7 +6,8 @@ from helpers import same, weights
 from learnloop import (
     Callback, CheckpointCallback, CSVLogger, EMA, GradientAccumulation, GradientClip, MicroBatch, MixedPrecision, MixUp, SAM, Tracer)
 from turn_loops import (
-    BS, LOOPS, N, SCALE, Accumulated, Averaged, Bf16, Clipped, ClippedAdaptive, ClippedValue, Fp16, Hand, InParts, Mixed, Sharp, by_hand)
+    BS, LOOPS, N, SCALE, Accumulated, Averaged, Bf16, Clipped, ClippedAdaptive, ClippedValue, Fp16, Hand, InParts, Mixed, OneCycle,
+    Sharp, by_hand)
 
 @pytest.fixture(autouse=True)
 def fast(monkeypatch, tmp_path):
@@ -59,6 +60,11 @@ def test_each_is_as_by_hand_or_refused(name, feature):
         assert learn.count.opt_steps==sum(n for k,n in hand.steps.items() if k!='critic')
         assert not same(learn.model, was)
 
+@pytest.mark.parametrize('name', LOOPS)
+def test_one_cycle(name):
+    learn = fit(LOOPS[name].learner(), 1, .1, how='fit_one_cycle')
+    equal(learn, by_hand(name, OneCycle))
+
 # --- stops in the middle of a turn
 
 class Boom(Exception): pass
@@ -79,6 +85,16 @@ WITH = dict(plain=(list, Hand), accumulation=(lambda: [GradientAccumulation(n_ba
     fp16=(lambda: [MixedPrecision('fp16', init_scale=SCALE, growth_interval=4)], Fp16))
 def features_of(name): return [k for k in WITH if name not in ('lbfgs','wolfe') or k in ('plain','ema')]
 STOPS = [(name, features_of(name)[(i+j)%len(features_of(name))], e) for j,name in enumerate(LOOPS) for i,e in enumerate(IN_A_TURN) if (i+j)%3==0]
+
+@pytest.mark.parametrize('name,feature,event', STOPS)
+def test_an_error_in_a_turn_and_on_to_the_same_end(name, feature, event):
+    cbs,kind = WITH[feature]
+    learn = LOOPS[name].learner(cbs())
+    with pytest.raises(Boom): fit(learn, cbs=At(event, 5, boom), keep_failed=True)
+    assert learn.open==[] and learn.open_turn is None and all(p.grad is None for p in learn.model.parameters())
+    torch.manual_seed(1)
+    with learn.no_logging(): learn.resume()
+    equal(learn, by_hand(name, kind))
 
 @pytest.mark.parametrize('name,feature,event', STOPS)
 def test_ctrl_c_in_a_turn_ends_after_the_batch_and_it_goes_on_to_the_same_end(name, feature, event):

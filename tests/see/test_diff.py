@@ -6,7 +6,7 @@ from itertools import permutations
 import pytest, torch
 from torch import nn
 from torch.nn import functional as F
-from learnloop import (Callback, CancelBatchException, CancelFitException, CancelStepException, Fingerprint, Learner, TrainEvalCallback, diff_runs, set_seed)
+from learnloop import (Callback, CancelBackwardException, CancelBatchException, CancelFitException, CancelStepException, Fingerprint, Learner, TrainEvalCallback, diff_runs, set_seed)
 from learnloop.app.cli import main
 from learnloop.see import fingerprint as fp
 
@@ -40,19 +40,99 @@ def fit(path, cbs=(), opt=torch.optim.AdamW, seed=0, n_epoch=1, batches=None, mo
 def edit(get, cb):
     with torch.no_grad(): get(cb).view(-1)[1] += 1e-3
 
+def lasts(when, k, f):
+    "A callback that does `f` in the event `when` of batch `k`, and what that returned at the end of the batch"
+    def begin(cb):
+        if cb.learn.count.batches+1==k: cb.undo = f(cb)
+    def end(cb): vars(cb).pop('undo', lambda: None)()
+    return Callback('planted', **{when:begin}, cleanup_batch=end)
+
+def setting(k, get, nm, v, when='before_batch'):
+    "Have the attribute or key `nm` of what `get` gives as `v`, in batch `k` alone"
+    def begin(cb):
+        o = get(cb)
+        o = o if isinstance(o, dict) else vars(o)
+        was,o[nm] = o[nm],v
+        return partial(o.__setitem__, nm, was)
+    return lasts(when, k, begin)
+
 def weight(cb): return cb.learn.model[0].weight
 def cancel(exc):
     def f(cb): raise exc
     return f
 
 def swap(cb): cb.learn.xb = (cb.learn.xb[0][[1, 0, *range(2, 5)]],)
+def draw(cb): torch.rand(1)
+def draw_python(cb): random.random()
+def noise(cb): cb.learn.xb = (cb.learn.xb[0]+torch.randn_like(cb.learn.xb[0])*1e-6,)
 def targets(cb): edit(lambda cb: cb.learn.yb[0], cb)
+def grad(cb): edit(lambda cb: weight(cb).grad, cb)
 def double_grads(cb):
     for p in cb.learn.model.parameters(): p.grad.mul_(2)
+def scaled(cb): cb.learn.loss_grad = cb.learn.loss_grad*1.5
 def state(cb): return next(v for v in cb.learn.opt.state[weight(cb)].values() if torch.is_tensor(v) and v.dim())
+def group(cb): return cb.learn.opt.param_groups[0]
 def module(i, cb): return cb.learn.model[i]
+def rounded(cb):
+    def hook(m, args, res): return res.bfloat16().float()
+    h = cb.learn.model.register_forward_hook(hook)
+    return h.remove
+def other_loss(cb):
+    was,cb.learn.loss_func = cb.learn.loss_func,F.l1_loss
+    return lambda: setattr(cb.learn, 'loss_func', was)
+
 # By name: the kind that is to be found, and a function of the step that returns the callback
+PLANTED = {
+    'an item of a batch':      ('batch', lambda k: at('before_batch', k, partial(edit, lambda cb: cb.learn.xb[0]))),
+    'a target':                ('batch', lambda k: at('before_batch', k, targets)),
+    'two items swapped':       ('batch', lambda k: at('before_batch', k, swap)),
+    'an augmentation':         ('batch', lambda k: at('before_batch', k, noise)),
+    'a draw':                  ('random numbers', lambda k: at('before_batch', k, draw)),
+    'a draw in Python':        ('random numbers', lambda k: at('before_batch', k, draw_python)),
+    'a weight':                ('weights', lambda k: at('before_batch', k, partial(edit, weight))),
+    'a weight after the step': ('weights', lambda k: at('after_step', k, partial(edit, weight))),
+    'a weight by its data':    ('weights', lambda k: at('before_batch', k, lambda cb: weight(cb).data.view(-1)[1:2].add_(1e-3))),
+    'a buffer by its data':    ('buffers', lambda k: at('before_batch', k, lambda cb: module(1, cb).running_mean.data[1:2].add_(1e-3))),
+    'a buffer':                ('buffers', lambda k: at('before_batch', k, partial(edit, lambda cb: module(1, cb).running_mean))),
+    'a buffer at the end':     ('buffers', lambda k: at('after_opt_step', k, partial(edit, lambda cb: module(1, cb).running_var))),
+    'momentum of a norm':      ('buffers', lambda k: setting(k, partial(module, 1), 'momentum', .2)),
+    'dropout':                 ('loss', lambda k: setting(k, partial(module, 3), 'p', .9)),
+    'dropout off':             ('loss', lambda k: setting(k, partial(module, 3), 'training', False)),
+    'precision':               ('loss', lambda k: lasts('before_batch', k, rounded)),
+    'a loss function':         ('loss', lambda k: lasts('before_batch', k, other_loss)),
+    'a cancelled batch':       ('loss', lambda k: at('before_batch', k, cancel(CancelBatchException))),
+    'a gradient':              ('gradients', lambda k: at('after_backward', k, grad)),
+    'gradients twice as large':('gradients', lambda k: at('before_step', k, double_grads)),
+    'the loss to go back from':('gradients', lambda k: at('after_loss', k, scaled)),
+    'no backward pass':        ('gradients', lambda k: at('before_backward', k, cancel(CancelBackwardException))),
+    'no step':                 ('weights', lambda k: at('before_step', k, cancel(CancelStepException))),
+    'lr':                      ('weights', lambda k: setting(k, group, 'lr', .02)),
+    'lr just before the step': ('weights', lambda k: setting(k, group, 'lr', .02, 'before_step')),
+    'weight decay':            ('weights', lambda k: setting(k, group, 'weight_decay', .5)),
+    "the optimizer's state":   ('optimizer state', lambda k: at('after_opt_step', k, partial(edit, state)))}
+
+def cases(n=40):
+    r = random.Random(19)
+    names = [*PLANTED]
+    order = r.sample(names, len(names)) + r.choices(names, k=max(0, n-len(names)))
+    return [(nm, r.randrange(1, N+1), r.choice(['AdamW','SGD']), r.randrange(99)) for nm in order]
+
 OPTS = dict(AdamW=torch.optim.AdamW, SGD=partial(torch.optim.SGD, momentum=.9, weight_decay=.01))
+
+@pytest.mark.parametrize('name, k, opt, seed', cases())
+def test_what_was_planted_is_found(name, k, opt, seed, tmp_path):
+    kind,mk = PLANTED[name]
+    nothing = Callback('planted', before_batch=lambda cb: None)
+    fit(tmp_path/'a', [nothing], OPTS[opt], seed)
+    fit(tmp_path/'b', [mk(k)], OPTS[opt], seed)
+    res = diff_runs(tmp_path/'a', tmp_path/'b')
+    assert (res.step, res.kind)==(k, kind), str(res)
+
+def test_the_first_tensor_is_named_where_the_step_has_a_detail(tmp_path):
+    fit(tmp_path/'a')
+    fit(tmp_path/'b', [at('after_backward', 2*DETAIL, lambda cb: edit(lambda cb: module(4, cb).bias.grad, cb))])
+    res = diff_runs(tmp_path/'a', tmp_path/'b')
+    assert (res.step, res.kind, res.tensor)==(2*DETAIL, 'gradients', '4.bias') and '(gradients; 1 of 6)' in str(res)
 
 def test_runs_that_differ_from_the_start(tmp_path):
     fit(tmp_path/'a')
@@ -81,6 +161,21 @@ def test_equal_runs_and_beginnings(tmp_path):
     res = diff_runs(tmp_path/'a', tmp_path/'c')
     assert res.equal and 'A goes on to step 24, and the other one ends with step 9' in str(res)
 
+@pytest.mark.parametrize('k,said', [(7, 'all 7 steps'), (1, 'the only step')])
+def test_runs_that_fail_alike(k, said, tmp_path):
+    for o in 'ab':
+        with pytest.raises(ValueError): fit(tmp_path/o, [at('after_loss', k, cancel(ValueError))])
+    assert str(diff_runs(tmp_path/'a', tmp_path/'b'))==f'Equal for {said} that both have.\nBoth failed in step {k}.'
+
+def test_the_same_batches_in_another_order(tmp_path):
+    fit(tmp_path/'a')
+    fit(tmp_path/'b', change=lambda model, batches: batches.reverse())
+    res = diff_runs(tmp_path/'a', tmp_path/'b')
+    assert (res.step, res.kind)==(1, 'batch') and res.reordered and 'the same batches in another order' in str(res)
+    fit(tmp_path/'c', change=lambda model, batches: batches[-1][0].mul_(2))
+    res = diff_runs(tmp_path/'a', tmp_path/'c')
+    assert (res.step, res.kind)==(N, 'batch') and not res.reordered
+
 @pytest.mark.parametrize('when,exc,said', [('before_batch', CancelBatchException, ', and then was cancelled'), ('after_opt_step', ValueError, ', and then failed'),
     ('after_loss', CancelBatchException, ' and gave the same loss, and then was cancelled'),
     ('before_step', CancelStepException, ' and gave the same loss and gradients, and then made no optimizer step')])
@@ -106,6 +201,19 @@ def test_dropout_from_another_seed(tmp_path):
     for i in (1, 2): fit(tmp_path/f'{i}', [Callback(before_fit=lambda cb, i=i: torch.manual_seed(i))])
     res = diff_runs(tmp_path/'1', tmp_path/'2')
     assert (res.step, res.kind)==(1, 'random numbers') and '(torch)' in str(res)
+
+def test_every_tenth_step_says_between_which_it_was(tmp_path):
+    fit(tmp_path/'a', every=5)
+    fit(tmp_path/'b', [at('before_step', 13, double_grads)], every=5)
+    res = diff_runs(tmp_path/'a', tmp_path/'b')
+    assert (res.step, res.kind, res.early)==(15, 'weights', True) and 'after step 10' in str(res)
+    fit(tmp_path/'c', [at('before_step', 13, double_grads)])
+    assert (diff_runs(tmp_path/'a', tmp_path/'c').step, diff_runs(tmp_path/'a', tmp_path/'c').kind)==(15, 'weights')
+
+def test_hyper_parameters_are_told(tmp_path):
+    fit(tmp_path/'a')
+    fit(tmp_path/'b', [setting(5, group, 'lr', .5)])
+    assert 'lr was 0.01 and 0.5' in str(diff_runs(tmp_path/'a', tmp_path/'b'))
 
 # ---- what was changed between two steps, by its name
 
@@ -162,6 +270,39 @@ def test_a_forward_pass_with_the_same_loss(tmp_path):
     fit(tmp_path/'b', [at('after_pred', 8, swap)], batches=equal)
     res = diff_runs(tmp_path/'a', tmp_path/'b')
     assert (res.step, res.kind)==(8, 'prediction') and 'another prediction, with the same loss: the forward pass' in str(res)
+
+def test_another_loss_function_is_told_from_another_forward_pass(tmp_path):
+    fit(tmp_path/'a')
+    fit(tmp_path/'b', [lasts('before_batch', 8, other_loss)])
+    fit(tmp_path/'c', [lasts('before_batch', 8, rounded)])
+    assert 'the loss function, as the prediction was the same' in str(diff_runs(tmp_path/'a', tmp_path/'b'))
+    assert ': the forward pass' in str(diff_runs(tmp_path/'a', tmp_path/'c'))
+
+def test_a_flipped_bit_costs_a_row(tmp_path):
+    fit(tmp_path/'a', n_epoch=3)
+    data = (tmp_path/'a/fingerprint.bin').read_bytes()
+    blocks = [(a, b) for kind,a,b in fp._blocks(data) if kind==b'R']
+    r = random.Random(5)
+    for _ in range(20):
+        a,b = r.choice(blocks[:-1])
+        bad,i = bytearray(data),r.randrange(a, b)
+        bad[i] ^= 1 << r.randrange(8)
+        (tmp_path/'b.bin').write_bytes(bad)
+        there,res = fp.read_fingerprint(tmp_path/'b.bin'),diff_runs(tmp_path/'a', tmp_path/'b.bin')
+        assert len(there)==3*N-1 and there.row(-1).step==3*N and (there.n_dropped==1 or not (i-a)//fp._LEN)
+        assert res.equal and res.n_equal==3*N-1 and 'dropped' in str(res)
+
+@pytest.mark.parametrize('kind', [b'A', b'N', b'D', b'R'])
+def test_a_damaged_block_of_any_kind_leaves_the_rows_after_it(kind, tmp_path):
+    fit(tmp_path/'a', n_epoch=3)
+    data = (tmp_path/'a/fingerprint.bin').read_bytes()
+    a,b = next((a, b) for k,a,b in fp._blocks(data) if k==kind)
+    for i in (a-3, a-8, (a+b)//2):  # its checksum, its length, what it contains
+        bad = bytearray(data)
+        bad[i] ^= 4
+        (tmp_path/'b.bin').write_bytes(bad)
+        res = diff_runs(tmp_path/'a', tmp_path/'b.bin')
+        assert res.equal and not res.settings and res.files[1].row(-1).step==3*N and res.n_equal>=3*N-DETAIL
 
 # ---- files that aren't whole, and other models
 

@@ -1,12 +1,12 @@
 "Fingerprints: what hashes tell apart, what is written, and that training is the same with them"
-import errno
+import errno, random, time
 from functools import partial
 import pytest, torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from learnloop import Callback, CheckpointCallback, Fingerprint, Learner, TrainEvalCallback, diff_runs, event, on, set_seed
+from learnloop import Callback, CheckpointCallback, Fingerprint, GradientAccumulation, Learner, TrainEvalCallback, diff_runs, event, on, set_seed
 from learnloop.see import fingerprint as fp
-from learnloop.see.fingerprint import read_fingerprint, tensor_hash
+from learnloop.see.fingerprint import hash_parts, read_fingerprint, tensor_hash
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
@@ -25,6 +25,23 @@ def same(a, b): return all(map(torch.equal, a, b))
 # ---- hashes
 
 BIG = 3*fp._WIDTH+17, fp._LARGE+5
+
+@pytest.mark.parametrize('dtype', [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64, torch.complex128, torch.int64,
+    torch.int32, torch.uint8, torch.bool], ids=str)
+@pytest.mark.parametrize('n', [1, 2, 31, *BIG])
+def test_any_change_of_any_element_is_seen(dtype, n):
+    r = random.Random(n)
+    x = (torch.randn(n)*40).to(dtype) if dtype!=torch.bool else torch.rand(n)>.5
+    own = tensor_hash(x)
+    flat = (torch.view_as_real(x) if x.is_complex() else x).reshape(-1)
+    raw = flat.view(torch.uint8)
+    for _ in range(12):
+        i,bit = r.randrange(len(raw)),0 if dtype==torch.bool else r.randrange(8)
+        raw[i] ^= 1 << bit
+        h = tensor_hash(x)
+        raw[i] ^= 1 << bit
+        assert h!=own
+    assert tensor_hash(x)==own
 
 def test_shapes_types_and_places_among_others_count():
     x,y = torch.arange(6.),torch.arange(6.)+1
@@ -51,6 +68,14 @@ def test_unusual_tensors():
     assert tensor_hash(x.as_subclass(Own))==tensor_hash(x)
     x8 = x.to(torch.float8_e4m3fn)
     assert tensor_hash(x8)!=tensor_hash((2*x).to(torch.float8_e4m3fn))
+
+def test_few_collide():
+    "A hundred thousand vectors that differ in little: with 48 bits, one pair in 50,000 such tests would collide"
+    x = torch.zeros(100_000, 4, dtype=torch.int32)
+    x[:, 0],x[:, 3] = torch.arange(100_000) % 317,torch.arange(100_000)//317
+    sums = (x.long()*fp._odds(0, 4, x.device)).sum(1).tolist()
+    assert sums[:50]==[hash_parts([o])[0][0].item() for o in x[:50]]
+    assert len({fp._fold([o])>>16 for o in sums})==100_000
 
 @pytest.mark.parametrize('n', [1, 16, 17, 40_000])
 def test_sums_of_bytes_are_exact_however_they_are_multiplied(n, monkeypatch):
@@ -79,6 +104,22 @@ def test_training_is_the_same(opt, tmp_path):
         return [*weights(learn), torch.rand(3)]
     assert same(end([]), end([Fingerprint(detail=5)]))
 
+def test_a_fused_step_stays_fused_and_has_no_gradients(tmp_path):
+    def fit(path, cbs):
+        learn = mk_learn(path, cbs, model=partial(nn.Linear, 3, 2), opt=torch.optim.SGD)
+        learn.fuse(backend='aten', check_every=None)
+        learn.fit(1)
+        return learn
+    plain,looked = fit(tmp_path, []),fit(tmp_path/'a', [Fingerprint(detail=5)])
+    assert plain.fuse_report().fused==looked.fuse_report().fused and looked.fuse_report().region=='whole'
+    assert same(weights(plain), weights(looked))
+    rows = [*read_fingerprint(tmp_path/'a')]
+    fused = [bool(o.flags & fp.FUSED) for o in rows]
+    assert sum(fused)==plain.fuse_report().fused['whole']==23 and all((o.gradients==bytes(6))==f for o,f in zip(rows, fused, strict=True))
+    mk_learn(tmp_path/'b', [Fingerprint(detail=5)], model=partial(nn.Linear, 3, 2), opt=torch.optim.SGD).fit(1)
+    near = diff_runs(tmp_path/'a', tmp_path/'b', tol=1e-5)
+    assert near.equal
+
 def test_who_changed_the_weights_in_a_fused_step_is_not_known(tmp_path):
     @on(event.before_batch, once=9)
     def faster(cb): cb.learn.opt.param_groups[0]['lr'] *= 2
@@ -92,12 +133,58 @@ def test_who_changed_the_weights_in_a_fused_step_is_not_known(tmp_path):
 
 # ---- what is written
 
+def test_details_are_hashes_of_the_tensors_themselves(tmp_path):
+    learn = mk_learn(tmp_path, [Fingerprint()])
+    learn.fit(1)
+    last = read_fingerprint(tmp_path).detail(-1)[2]
+    for k,p in learn.model.named_parameters(): assert last['weights', k]==fp._fold([o.item() for o in hash_parts([p])[0]]) & (2**32-1)
+
+def test_every_third_step(tmp_path):
+    mk_learn(tmp_path, [Fingerprint(every_steps=3, detail=6)]).fit(1)
+    there = read_fingerprint(tmp_path)
+    assert [o.step for o in there]==[*range(3, 25, 3)] and there.when()==[(3, False), *[(i, True) for i in (6, 12, 18, 24)]]
+    assert sorted(there.before)==[*range(3, 25, 3)], 'what the forward pass began with is not what the last row had'
+
 def test_it_says_when_weights_were_changed_between_steps(tmp_path):
     @on(event.before_batch, once=7)
     def change(cb):
         with torch.no_grad(): cb.model[0].weight.add_(1)
     mk_learn(tmp_path, [change, Fingerprint()]).fit(1)
     assert sorted(read_fingerprint(tmp_path).before)==[1, 7]
+
+@pytest.mark.parametrize('data', ['scaled', 'one', 'zeros', 'swapped'])
+@pytest.mark.parametrize('dtype', [torch.float32, torch.float64, torch.bfloat16], ids=str)
+def test_an_edit_without_a_version_is_seen_before_the_forward_pass(data, dtype, tmp_path):
+    edits = dict(scaled=lambda d: d.mul_(2), one=lambda d: d[1, 1:2].neg_(), zeros=lambda d: d.zero_(),
+        swapped=lambda d: d.copy_(d.flip(0).clone()))
+    def train(path, edit):
+        torch.manual_seed(3)
+        model = nn.Sequential(nn.Linear(3, 5), nn.Linear(5, 1)).to(dtype)
+        @on(event.before_batch, once=5)
+        def change(cb): edit(model[0].weight.data)
+        batches = [(torch.randn(4, 3).to(dtype), torch.randn(4, 1).to(dtype)) for _ in range(8)]
+        Learner(batches, model, F.mse_loss, path=path, cbs=[TrainEvalCallback(), change, Fingerprint()], default_cbs=False).fit(1)
+        return [o.sums for o in read_fingerprint(path)]
+    a,b = train(tmp_path/'a', lambda d: None),train(tmp_path/'b', edits[data])
+    assert a[:4]==b[:4] and a[4][0]!=b[4][0] and a[4][1]==b[4][1]
+
+def test_accumulation_and_cancels_have_rows(tmp_path):
+    mk_learn(tmp_path, [GradientAccumulation(n_acc=None, n_batches=4), Fingerprint()]).fit(1)
+    there = [*read_fingerprint(tmp_path)]
+    assert [o.step for o in there if not o.flags & fp.NO_STEP]==[4, 8, 12, 16, 20, 24]
+    assert len({o.gradients for o in there})==24
+
+def test_a_batch_that_fails_has_a_row(tmp_path):
+    @on(event.after_pred, once=5)
+    def fail(cb): raise RuntimeError('bad')
+    with pytest.raises(RuntimeError, match='bad'): mk_learn(tmp_path, [fail, Fingerprint()]).fit(1)
+    there = read_fingerprint(tmp_path)
+    assert len(there)==5 and there.row(-1).flags==fp.FAILED and there.row(-1).batch!=bytes(6)==there.row(-1).loss
+
+def test_only_the_first_process_writes(monkeypatch, tmp_path):
+    monkeypatch.setenv('RANK', '1')
+    mk_learn(tmp_path, [Fingerprint()]).fit(1)
+    assert not list(tmp_path.iterdir())
 
 def test_a_second_fit_goes_on_and_another_run_begins_anew(tmp_path):
     learn = mk_learn(tmp_path, [Fingerprint()])
@@ -149,3 +236,20 @@ def test_a_run_that_goes_on_has_the_rows_of_one_that_was_never_stopped(k, tmp_pa
     assert a.data==b.data and a.before==b.before and a.when()[:-1]==b.when()[:-1]
     res = diff_runs(tmp_path/'a', tmp_path/'b')
     assert res.equal and len(a)==72
+
+# ---- sizes
+
+def test_a_hundred_thousand_steps_are_compared_at_once(tmp_path):
+    mk_learn(tmp_path, [Fingerprint()], n=100).fit(1)
+    data = (tmp_path/'fingerprint.bin').read_bytes()
+    there = fp.FingerprintFile(data)
+    rows = [fp._checked(fp._ROW.pack(n+1, 0, 0, *there.row(n%100)[3:])) for n in range(100_000)]
+    def write(path, rows): path.write_bytes(data[:len(fp._MAGIC)] + b''.join(fp.pack_block(b'R', b''.join(rows[i:i+100])) for i in range(0, len(rows), 100)))
+    write(tmp_path/'a.bin', rows)
+    bad = there.row(0)._replace(step=100_000, loss=b'123456', epoch=0)
+    write(tmp_path/'b.bin', [*rows[:-1], fp._checked(fp._ROW.pack(*bad))])
+    start = time.process_time()
+    res = diff_runs(tmp_path/'a.bin', tmp_path/'b.bin')
+    secs = time.process_time()-start
+    assert res.step==100_000 and secs<10, 'two seconds are asked for where nothing else runs'
+    print(f'{secs:.2f} s')

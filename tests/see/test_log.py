@@ -1,10 +1,10 @@
 "Logs, read back: what is in them after fits that ended well or badly, and that went on"
-import csv, json, math, os, shutil, signal, sys
+import csv, errno, json, math, os, shutil, signal, sys
 from types import SimpleNamespace
 import pytest, torch
 from helpers import VALID, StopAt, batches, fail, kill, mk_learner
 from learnloop import (Callback, CheckpointCallback, CSVLogger,
-    JSONLogger, Logger, MLflowCallback, Recorder, ValidateCallback, WandbCallback, mae)
+    JSONLogger, Logger, MLflowCallback, Recorder, ValidateCallback, WandbCallback, event, mae, on)
 
 def learner(cb, cbs=(), **kwargs): return mk_learner([Recorder(), cb, *cbs], **kwargs)
 
@@ -81,6 +81,16 @@ def test_another_file_is_refused(cls, name, text, tmp_path):
         with pytest.raises(ValueError, match='line 1 of .*: give it another fname'): learn.fit(1)
         assert (tmp_path/name).read_text()==text and learn.count.batches==0
 
+def test_other_columns_need_another_file(tmp_path):
+    learn = learner(CSVLogger(tmp_path/'a.csv'))
+    learn.fit(1)
+    before = (tmp_path/'a.csv').read_bytes()
+    learn.metrics = [mae]
+    with pytest.raises(ValueError, match='has the columns epoch, step, train_loss, valid_loss, and this fit has .*, mae: give it another fname'): learn.fit(1)
+    assert learn.count.batches==3 and (tmp_path/'a.csv').read_bytes()==before
+    learner(CSVLogger(tmp_path/'a.csv'), metrics=mae).fit(1)
+    assert 'mae' in rows(tmp_path/'a.csv')[0], 'a new run has its own'
+
 def test_json_takes_what_comes_and_csv_says_so(tmp_path):
     def more(cb): cb.learn.recorder.record('odd', dict(odd=1, worse=math.inf, bad=math.nan, low=-math.inf))
     learner(JSONLogger(tmp_path/'a.jsonl'), [Callback(after_train=more)]).fit(1)
@@ -112,6 +122,27 @@ def test_a_folder_that_cannot_be_made_is_told_and_training_goes_on(cls, name, tm
         learn = learner(cls(p))
         with pytest.warns(UserWarning, match=f'{cls.__name__} has a gap, and the training goes on: .*Error: .*{p.parent.name}') as w: learn.fit(2)
         assert len(w)==1 and learn.count.opt_steps==6
+
+@FILES
+def test_a_folder_that_goes_away_is_told_once(cls, name, tmp_path):
+    def away(cb): shutil.rmtree(tmp_path/'log')
+    learn = learner(cls(tmp_path/'log'/name), [Callback(before_epoch=on(event.before_epoch, once=2)(away))])
+    with pytest.warns(UserWarning, match='has a gap.*FileNotFoundError') as w: learn.fit(4)
+    assert len(w)==1 and learn.count.opt_steps==12
+    learn.fit(1)
+    assert rows(tmp_path/'log'/name)[-1]['step']==15
+
+@FILES
+def test_rows_wait_for_room_on_a_full_disk(cls, name, tmp_path, monkeypatch):
+    full = []
+    def fsync(fd):
+        if full: raise OSError(errno.ENOSPC, 'No space left on device')
+    monkeypatch.setattr('os.fsync', fsync)
+    learn = learner(cls(tmp_path/name), [Callback(before_epoch=lambda cb: full.append(1) if cb.learn.epoch in (1, 2) else full.clear())])
+    seen = []
+    learn.add_cb(Callback(cleanup_epoch=lambda cb: seen.append(len(rows(tmp_path/name)))))
+    with pytest.warns(UserWarning, match='No space left') as w: learn.fit(4)
+    assert len(w)==1 and seen==[1, 1, 1, 4] and [o['step'] for o in rows(tmp_path/name)]==[3, 6, 9, 12]
 
 def test_other_errors_are_not_hidden():
     class Bad(Logger):

@@ -6,7 +6,7 @@ from threading import Thread, Timer
 from types import SimpleNamespace
 import pexpect, pytest, torch
 from helpers import TRAIN, covering, in_terminal, mk_learner
-from learnloop import (Callback, Pass, CancelEpochException, CancelFitException, ProgressCallback, Recorder, ShowGraph)
+from learnloop import (Callback, Pass, CancelEpochException, CancelFitException, ProgressCallback, Recorder, ShowGraph, event, on)
 from learnloop.see import progress
 from learnloop.loop.learner import print_row
 from learnloop.measure.series import Scalars
@@ -46,6 +46,28 @@ def screens(clock, monkeypatch):
 
 def learner(cbs=None, recorder=True, **kwargs):
     return mk_learner([*[Recorder(add_time=False)]*recorder, ProgressCallback(), *(cbs or [])], **kwargs)
+
+def test_silent(capsys):
+    learn = learner()
+    with learn.no_logging():
+        learn.fit(1)
+        learn.validate()
+    learn.validate()
+    learn.get_preds()
+    assert capsys.readouterr().out==''
+
+def test_silence_needs_no_display(screens):
+    learn = learner()
+    with learn.no_logging(): learn.fit(1)
+    assert not screens
+
+def test_no_bar(capsys, screens):
+    learn = learner()
+    with learn.no_bar():
+        assert not hasattr(learn, 'progress')
+        learn.fit(1)
+    assert not screens and len(capsys.readouterr().out.splitlines())==2
+    assert learn.progress in learn.cbs
 
 STOPS = [None, CancelFitException, CancelEpochException, RuntimeError, KeyboardInterrupt]
 @covering(at=['before_fit', 'after_batch', 'before_validate', 'after_validate', 'cleanup_train', 'after_fit'], exc=STOPS)
@@ -145,6 +167,24 @@ def states(notebook, key='text/html'):
     out, = notebook
     return [o[key] for o in out.shown]
 
+def test_notebook_evaluation_vanishes_and_interrupt_leaves_the_table(clock, notebook):
+    learn = learner([Callback(after_validate=on(event.after_validate, once=2)(lambda cb: (_ for _ in ()).throw(KeyboardInterrupt)))])
+    learn.validate()
+    assert '<progress' in states(notebook)[0] and states(notebook)[-1]==''
+    notebook.clear()
+    with pytest.raises(KeyboardInterrupt): learn.fit(2)
+    assert 'progress' not in states(notebook)[-1] and '<tr>' in states(notebook)[-1]
+
+def test_notebook_shows_a_fit_within_below_until_the_next(clock, notebook):
+    def inner(cb): learner(metrics=None, dls=(TRAIN[:1], None)).fit(cb.learn.epoch+1)
+    def look(cb): learner().validate()
+    learner([Callback(before_train=inner), Callback(before_train=look, name='look')]).fit(2)
+    shown = states(notebook)
+    tables = [o.count('<table') for o in shown]
+    assert tables==sorted(tables) and tables[-1]==2, 'what was there stays'
+    assert max(o.count('<progress') for o in shown)==2 and '<progress' not in shown[-1]
+    assert shown[-1].count('<tr>')==6 and states(notebook, 'text/plain')[-1].count('\n  epoch')==1
+
 def two_threads():
     "Fit in two threads; the one that began first ends first"
     begun,ended,errors = threading.Event(),threading.Event(),[]
@@ -221,6 +261,11 @@ class Gone(io.StringIO):
     def flush(self):
         if self.n<0: raise self.error('gone')
 
+def closed():
+    f = io.StringIO()
+    f.close()
+    return f
+
 def fit_at(monkeypatch, stdout, stderr=None):
     "A fit that writes to `stdout`"
     learn = learner()
@@ -246,6 +291,16 @@ def test_a_reader_that_goes_away_does_not_stop_the_fit(n, tty, clock, monkeypatc
     from rich import get_console
     get_console()._buffer.clear()
 
+@pytest.mark.parametrize('stderr', [None, closed()])
+def test_closed_stdout(stderr, clock, monkeypatch):
+    if stderr:
+        with warnings.catch_warnings():
+            warnings.simplefilter('always')
+            warnings.showwarning = lambda message, *args: print(message, file=sys.stderr)
+            fit_at(monkeypatch, closed(), stderr)
+    else:
+        with pytest.warns(UserWarning, match='ValueError: I/O operation on closed file'): fit_at(monkeypatch, closed())
+
 def test_no_stdout_is_silence(clock, monkeypatch): fit_at(monkeypatch, None)
 
 def test_front_end_that_fails_gets_lines(clock, notebook, monkeypatch, capsys):
@@ -258,6 +313,14 @@ def test_front_end_that_fails_gets_lines(clock, notebook, monkeypatch, capsys):
     with pytest.warns(UserWarning, match='RuntimeError: no comm') as seen: learn.fit(2)
     assert len(seen)==1
     assert [o.split()[0] for o in capsys.readouterr().out.splitlines()]==['0', '1'], 'the rows that came after it failed'
+
+def test_a_fit_within_one_whose_screen_is_gone(clock, monkeypatch, capsys):
+    monkeypatch.setenv('TERM', 'xterm')
+    def inner(cb): learner(dls=(TRAIN, None)).fit(1)
+    with monkeypatch.context() as m, pytest.warns(UserWarning, match='OSError: gone'):
+        m.setattr(sys, 'stdout', Gone(9))
+        learner([Callback(before_validate=inner)]).fit(2)
+    assert progress._open==[]
 
 def test_interrupt_while_it_draws(clock, notebook, monkeypatch):
     n = count()
@@ -305,6 +368,18 @@ def test_only_the_first_process_shows_something(plain, clock, monkeypatch, capsy
 
 def svgs(html): return re.findall('<svg.*?</svg>', html, flags=re.S)
 def said(html): return re.search('<desc>(.*?)</desc>', html)[1]
+
+def test_graph_survives_evaluations_in_the_fit_and_its_own_removal(clock, notebook):
+    def look(cb): cb.learn.get_preds()
+    learn = learner([Callback(before_epoch=look), ShowGraph()])
+    learn.fit(2)
+    assert 'train: 6 values' in said(states(notebook)[-1])
+    notebook.clear()
+    def away(cb):
+        if cb.learn.epoch==1: cb.learn.remove_cb(ShowGraph)
+    learn.add_cb(Callback(before_train=away, name='away'))
+    learn.fit(2)
+    assert 'train: 3 values' in said(states(notebook)[-1]), 'it stands still then'
 
 def test_graph_without_recorder_validation_or_batches(clock, notebook):
     learner([ShowGraph()], recorder=False).fit(1)

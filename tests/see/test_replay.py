@@ -5,6 +5,7 @@ from torch import nn
 from torch.nn import functional as F
 from learnloop import Callback, CheckpointCallback, Fingerprint, Learner, TrainEvalCallback, diff_runs, set_seed
 from learnloop.app.cli import main
+from learnloop.see.fingerprint import read_fingerprint
 from learnloop.see.replay import diff_steps, replay_runs, run_checkpoints
 
 @pytest.fixture(autouse=True)
@@ -44,6 +45,12 @@ def run(path, n_epoch=2, **kwargs):
     learn.fit(n_epoch)
     return path
 
+def test_a_step_made_again_is_the_one_that_the_run_had(tmp_path):
+    run(tmp_path/'a')
+    rows = {o.step:o.loss_value for o in read_fingerprint(tmp_path/'a')}
+    for n in (1, 5, 6, 13, 24): assert mk_learn().record_step(n, tmp_path/'a/checkpoints')['loss'].item()==rows[n]
+    assert mk_learn().record_step(14, n_epoch=2)['loss'].item()==rows[14], 'without checkpoints, from the start'
+
 @pytest.mark.parametrize('change, module, kind', [(dict(forward=1+1e-6), '2.inner', 'forward'), (dict(back=1+1e-6), '2.inner', 'backward'),
     (dict(loss=F.l1_loss), None, 'loss')])
 def test_the_module_that_differs_is_named(change, module, kind, tmp_path):
@@ -52,6 +59,39 @@ def test_the_module_that_differs_is_named(change, module, kind, tmp_path):
     res = replay_runs(a, b, mk_learn, lambda: mk_learn(**change))
     assert (res.module, res.kind)==(module, kind) and not res.equal, str(res)
     if kind=='forward': assert 'ulps' in res.distance and [o[0] for o in res.rows]==['2.inner','2.drop','2','3','the model']
+
+class Back(nn.Module):
+    def __init__(self, k=1.):
+        super().__init__()
+        self.k = k
+    def forward(self, x): return Twice.apply(x, self.k)
+
+class OwnWeights(torch.autograd.Function):
+    "A product whose weights may get another gradient"
+    @staticmethod
+    def forward(ctx, x, w, k):
+        ctx.save_for_backward(x, w)
+        ctx.k = k
+        return x*w
+    @staticmethod
+    def backward(ctx, g):
+        x,w = ctx.saved_tensors
+        return g*w,(g*x).sum(0)*ctx.k,None
+
+class Own(nn.Module):
+    def __init__(self, k=1.):
+        super().__init__()
+        self.weight,self.k = nn.Parameter(torch.ones(3)),k
+    def forward(self, x): return OwnWeights.apply(x, self.weight, self.k)
+
+@pytest.mark.parametrize('cls', [Back, Own])
+def test_a_backward_pass_of_ones_own(cls):
+    def record(k):
+        set_seed(0)
+        model = nn.Sequential(nn.Linear(3, 3), nn.ReLU(), cls(k), nn.Linear(3, 2))
+        return Learner([(torch.randn(5, 3), torch.randn(5, 2))], model, F.mse_loss, cbs=TrainEvalCallback(), default_cbs=False).record_step(1)
+    res = diff_steps(record(1.), record(1.5))
+    assert (res.module, res.kind)==('2', 'backward') and f'is 2 ({cls.__name__})' in str(res)
 
 def test_steps_that_begin_otherwise(tmp_path):
     a,b = mk_learn().record_step(1),mk_learn(data=2.).record_step(1)
@@ -63,6 +103,17 @@ def test_steps_that_begin_otherwise(tmp_path):
     same = diff_steps(a, mk_learn().record_step(1))
     assert same.equal and 'the same, bit for bit' in str(same)
     with pytest.raises(ValueError, match='records of steps 1 and 2'): diff_steps(a, mk_learn().record_step(2))
+
+def test_it_leaves_the_learner_as_it_was(tmp_path):
+    run(tmp_path/'a')
+    learn = mk_learn(tmp_path/'b', [Fingerprint()])
+    learn.fit(1)
+    before = [o.clone() for o in learn.model.state_dict().values()],vars(learn.count).copy(),torch.get_rng_state()
+    file = (tmp_path/'b/fingerprint.bin').read_bytes()
+    learn.record_step(17, tmp_path/'a/checkpoints')
+    assert all(map(torch.equal, before[0], learn.model.state_dict().values())) and vars(learn.count)==before[1]
+    assert torch.equal(before[2], torch.get_rng_state()) and (tmp_path/'b/fingerprint.bin').read_bytes()==file
+    assert not any(m._forward_hooks for m in learn.model.modules()) and [type(o) for o in learn.cbs]==[TrainEvalCallback, Fingerprint]
 
 def test_an_error_leaves_no_hooks():
     def fail(cb): raise RuntimeError('bad')

@@ -1,16 +1,16 @@
 "Reports: one file that says what was, whatever happened, and that browsers, printers and screen readers can read"
-import json, math, re, warnings
+import base64, io, json, math, re, warnings
 from html.parser import HTMLParser
 from pathlib import Path
 import pytest, torch
 from fastcore.basics import listify
-from helpers import LR, TRAIN, VALID, mk_learner, mk_model
+from helpers import LR, TRAIN, VALID, check, mk_learner, mk_model, weights
 from learnloop import (
-    Callback, CancelFitException, CheckpointCallback, CSVLogger, DataLoaders, Fingerprint, JSONLogger, Learner,
+    Callback, CancelFitException, CancelStepException, CheckpointCallback, CSVLogger, DataLoaders, Fingerprint, JSONLogger, Learner,
     SaveModelCallback, TensorBoardCallback, Terminated, Tracer, synth_learner)
 from learnloop.app.cli import write_report
 from learnloop.see.page import Numbers, shown
-from learnloop.see.report import KeepWarnings, _grouped, report_from
+from learnloop.see.report import KeepWarnings, _grouped, _png, report_from
 from torch import nn
 from torch.nn import functional as F
 
@@ -75,6 +75,34 @@ def fit(learn, n=2, **kwargs):
     return learn
 
 def decimals(s): return len(s.partition('.')[2])
+def check_rows(rows, vals, n=1):
+    "Do `rows`, after `n` columns, have the values `vals` of train_loss, valid_loss and l1_loss, each with as many decimals wherever it stands?"
+    assert [[float(o) for o in r[n:]] for r in rows]==[[pytest.approx(v, abs=6e-5) for v in r] for r in vals]
+    places = [[decimals(o) for o in r[n:]] for r in rows]
+    assert len({n for r in places for n in r[:2]})==1==len({r[2] for r in places}), places
+
+def test_everything_that_was_there_is_in(tmp_path):
+    def skip(learn):
+        if learn.iter==1: raise CancelStepException
+    def warn(learn): warnings.warn('mind the <gap>', stacklevel=1)
+    saver,keep = CheckpointCallback(tmp_path/'ckpt', best=1),KeepWarnings()
+    learn = synth_learner(metrics=[F.l1_loss], path=tmp_path, cbs=[Tracer(), Callback(before_step=skip), Callback(before_train=warn)])
+    with pytest.warns(UserWarning, match='gap'): fit(learn, 3, cbs=[saver, keep, SaveModelCallback(fname='m')])
+    saved = SaveModelCallback()
+    page = read(learn.report('a/b/run.html', cbs=[saver, keep, saved], shapes=True, n_preds=3))
+    assert page.rows('Warnings')[1:]==[['UserWarning', 'mind the <gap>', page.rows('Warnings')[1][2], '3']]
+    assert page.rows('What was cancelled')[1]==['skip', 'CancelStepException', 'before_step', '3', 'epoch 0, batch 1', 'epoch 2, batch 1']
+    phases = {o[0].strip():o for o in page.rows('Time by phase')}
+    assert {'fit', *(3*i*'\xa0'+o for i,o in ((1,'epoch'), (2,'train'), (3,'batch')))}<={o[0] for o in page.rows('Time by phase')}
+    assert phases['step'][1]=='30' and phases['fit'][3]=='100' and 'evaluate' not in phases, 'the predictions of the report are no part of the run'
+    assert {'skip','recorder'}<={o[0] for o in page.rows('Time by callback')}
+    best = min(learn.recorder.values, key=lambda o: o[1])
+    said = next(o[2] for o in page.rows('Loss and') if o[0]==str(learn.recorder.values.index(best)))
+    assert any(o.startswith('Best: ') and f'valid_loss {said} after' in o for o in page.texts('p'))
+    assert any(f'valid_loss {said}' in o[3] for o in page.rows('Checkpoints')), 'as many decimals everywhere'
+    assert len(page.rows('First items'))==4 and page.rows('Layers')[0]==['name','type','output','parameters','trainable']
+    assert 'Not in this report' not in page.texts('h2')
+
 def test_the_best_of_saved_models(tmp_path):
     learn = fit(synth_learner(path=tmp_path, cbs=SaveModelCallback()), 3)
     page,cb = read(learn.report()),learn.save_model
@@ -173,6 +201,21 @@ def test_all_but_its_date_is_the_same_again(cbs, kw, tmp_path):
     a,b = (stripped(learn.report(o, **kw)) for o in ('a.html', 'b.html'))
     assert a==b
 
+@pytest.mark.parametrize('kw', [{}, dict(shapes=True), dict(n_preds=4)], ids=str)
+def test_the_learner_is_as_it_was(kw, tmp_path):
+    model = nn.Sequential(nn.Linear(1, 4), nn.BatchNorm1d(4), nn.Dropout(), nn.Linear(4, 1))
+    learn = fit(synth_learner(model=model, path=tmp_path, cbs=[Tracer()]))
+    model.train()
+    def state():
+        plain = [weights(model), dict(vars(learn.count)), [list(o) for o in learn.recorder.values], torch.get_rng_state(), learn.opt.state_dict()]
+        return plain,(list(learn.cbs), dict(learn.outcome), model.training, learn.open)
+    (plain,rest),page = state(),read(learn.report(**kw))
+    check(plain, state()[0])
+    assert rest==state()[1] and page
+    fresh = synth_learner(path=tmp_path)
+    read(fresh.report())
+    assert fresh._opt is None
+
 def test_a_place_that_cant_be_written_to_is_told_before_anything_long(tmp_path):
     class Loader(list):
         def __iter__(self): raise AssertionError('too late')
@@ -225,6 +268,17 @@ def test_images_of_examples(c, tmp_path):
     for i in range(4): assert imgs[i][1]['alt']==f'item {i}, predicted {preds[i]}, is {targs[i]}'
     assert [o[1].get('class')=='wrong' for o in page.all('figcaption')][:4]==[p!=t for p,t in zip(preds[:4], targs, strict=True)]
 
+def test_png(tmp_path):
+    Image = pytest.importorskip('PIL.Image')
+    ints = [torch.randint(256, o, dtype=torch.uint8) for o in ((3,4,5), (1,7,2))]
+    for x in (*ints, torch.rand(1, 3, 3), torch.randn(3, 2, 2)*9, torch.full((1,2,2), .5)):
+        im = Image.open(io.BytesIO(base64.b64decode(_png(x).partition(',')[2])))
+        got = torch.tensor(list(im.tobytes()), dtype=torch.uint8).reshape(*x.shape[1:], x.shape[0]).permute(2, 0, 1)
+        if x.is_floating_point() and (x.min()<0 or x.max()>1): assert got.min()==0 and got.max()==255
+        else: assert torch.equal(got, x if x.dtype==torch.uint8 else (x*255).round().to(torch.uint8))
+    im = Image.open(io.BytesIO(base64.b64decode(_png(torch.rand(3, 1000, 600)).partition(',')[2])))
+    assert im.size==(150,250), 'a photograph is made smaller'
+
 def test_large_models_are_put_together(tmp_path):
     def block(): return nn.Sequential(*[nn.Linear(2, 2) for _ in range(9)])
     model = nn.ModuleDict(dict(a=nn.Sequential(*[block() for _ in range(10)]), b=nn.Linear(2, 2)))
@@ -260,6 +314,18 @@ def test_only_so_many_are_kept_and_they_survive_a_checkpoint():
     assert other.rows==learn.keep_warnings.rows
 
 # From a folder
+def test_histories(tmp_path):
+    learn = fit(synth_learner(metrics=[F.l1_loss], path=tmp_path), 3, cbs=[CSVLogger(every_steps=3), JSONLogger()])
+    page = read(report_from(tmp_path))
+    assert page.texts('h2')==['History: history.csv', 'History: history.jsonl', 'Settings', 'Versions']
+    head,*want = page.rows('Loss and')
+    assert head==['epoch','step','train_loss','valid_loss','l1_loss'] and [o[:2] for o in want]==[[str(i), str(10*i+10)] for i in range(3)]
+    check_rows(want, learn.recorder.values, 2)
+    (tmp_path/'history.jsonl').unlink()
+    page = read(report_from(tmp_path))
+    assert page.facts()['valid_loss']==want[-1][3] and 'in epoch' in page.texts('header')[0]
+    assert 'loss: 10 values' in text(page.all('svg')[0]) and f'valid_loss: 3 values, first {learn.recorder.values[0][1]:.4g}' in text(page.all('svg')[0])
+
 def test_torn_and_odd_histories(tmp_path):
     (tmp_path/'a.jsonl').write_text('{"epoch":0,"step":5,"valid_loss":"NaN","<b>":1}\n{"epoch":1,"step":10,"valid_loss":0.5}\n{"epo')
     (tmp_path/'b.csv').write_text('epoch,step,valid_loss\n0,5,0.25\n1,10,\n2,15,inf\n3')
@@ -271,6 +337,13 @@ def test_torn_and_odd_histories(tmp_path):
     (tmp_path/'h.json').write_text('not json')
     page = read(report_from(tmp_path))
     assert page.texts('h2')==['History: a.jsonl','History: b.csv'] and page.rows('Loss and')[1][2:]==['nan','1']
+
+def test_tensorboard(tmp_path):
+    learn = fit(synth_learner(metrics=[F.l1_loss], path=tmp_path), 3, cbs=TensorBoardCallback(tmp_path/'tb', every_steps=1))
+    page = read(report_from(tmp_path/'tb', tmp_path/'out.html'))
+    assert page.texts('h2')==['TensorBoard', 'Settings', 'Versions']
+    said = ' '.join(map(text, page.all('desc')))
+    assert f'last {learn.recorder.values[-1][1]:.4g}' in said and f'last {learn.recorder.values[-1][2]:.4g}' in said and 'lr' in ' '.join(map(text, page.all('svg')))
 
 def test_a_checkpoint_has_the_curves(tmp_path):
     learn = fit(synth_learner(metrics=[F.l1_loss], path=tmp_path), 3, cbs=CheckpointCallback(tmp_path/'run'/'c'))
@@ -291,6 +364,14 @@ def test_a_folder_of_several_runs_is_refused(by, n, tmp_path):
     for f in (lambda: report_from(tmp_path/'folds'), lambda: write_report(tmp_path/'folds', as_json=True)):
         with pytest.raises(ValueError, match=f'holds {n} runs: {", ".join(names)}.*: learnloop compare .*folds'): f()
     assert not (tmp_path/'folds/report.html').exists() and report_from(tmp_path/'folds/1').exists()
+
+@pytest.mark.parametrize('resumes', [False, True])
+def test_loggers_of_one_run_may_write_to_folders_beside_each_other(resumes, tmp_path):
+    cbs = [CSVLogger('a/h.csv'), JSONLogger('b/h.jsonl'), TensorBoardCallback('c')]
+    learn = synth_learner(path=tmp_path)
+    for _ in range(1+resumes): fit(learn, 1, cbs=cbs)
+    page = read(report_from(tmp_path))
+    assert page.texts('h2')[:3]==['History: a/h.csv', 'History: b/h.jsonl', 'TensorBoard: c'] and page.facts()['The run']=='came to its end'
 
 @pytest.mark.parametrize('gz', ['', '.gz'])
 def test_a_trace(gz, tmp_path):
@@ -323,6 +404,12 @@ def test_what_failed_is_told_whatever_has_noted_it(epoch, by, tmp_path):
     with pytest.raises(ValueError): fit(synth_learner(path=tmp_path), cbs=[*listify(NOTED[by](tmp_path)), Callback(after_loss=fail)])
     page = read(report_from(tmp_path))
     assert 'It ended with ValueError: boom' in page.texts('h2') and page.facts()['Epochs']==f'{epoch}'
+
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path/'f').write_text('x')
+    for o in ('f/x.html', 'f/a/b/x.html'):
+        with pytest.raises(NotADirectoryError, match='path is .*x.html.*f is a file'): synth_learner(path=tmp_path).report(o)
+    assert (tmp_path/'f').read_text()=='x'
 
 def test_nothing_to_report(tmp_path):
     with pytest.raises(FileNotFoundError, match='has nothing to report: no run.json, no history'): report_from(tmp_path)
@@ -368,6 +455,28 @@ def test_an_interrupt_is_told_in_words(e, said, tmp_path):
         page = read(path)
         assert said in card(page)[0] and card(page)[1]['When']=='epoch 1, batch 4 of training'
         assert {page.facts().get('Last fit'), page.facts().get('The run')}=={None, 'was interrupted'}
+
+def test_a_fit_in_which_a_report_is_written_is_not_over(tmp_path):
+    pages = []
+    learn = failing(tmp_path, cbs=[Callback(after_exception=lambda learn: pages.append(read(learn.report())))])
+    assert [card(o) for o in pages]==[None] and card(read(learn.report()))
+
+def test_a_folder_tells_how_the_run_ended(tmp_path):
+    failing(tmp_path, cbs=[CSVLogger(), CheckpointCallback(tmp_path/'c', every_steps=5)])
+    page = read(report_from(tmp_path))
+    title,facts,helps,trace = card(page)
+    assert title=='It ended with ValueError: odd <b>batch</b>' and facts['When']=='epoch 1, batch 4 of training' and 'in after_loss\n' in trace
+    assert any(f"resume='{tmp_path/'c'}') resumes from step" in o for o in helps)
+    facts = page.facts()
+    assert (facts['The run'], facts['Epochs'], facts['Optimizer steps'])==('ended with an error', '1', '14')
+    at = tmp_path/'run.json'
+    old = json.loads(at.read_text())
+    at.write_text(json.dumps(old | dict(told=None)))
+    assert card(read(report_from(tmp_path)))[0]=='It ended with ValueError: odd <b>batch</b>', 'of a file that has no more'
+    at.write_text(json.dumps(old | dict(state='running', error=None, told=None)))
+    assert card(read(report_from(tmp_path)))[0]=='It was killed'
+    at.write_text(json.dumps(old | dict(told=[1], facts=3, seconds='x', steps=None)))
+    assert card(read(report_from(tmp_path)))[0].startswith('It ended with'), 'damaged, and told as far as it goes'
 
 def test_one_number_of_decimals():
     for vals,said in (([2.5, .1234567, .0051], ['2.500000', '0.123457', '0.005100']), ([1., .5], ['1.0', '0.5']), ([3, 20], ['3', '20']), ([0., 0.], ['0', '0']),

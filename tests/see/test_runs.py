@@ -1,11 +1,11 @@
 "Runs, as they are found on disk: of each end that a fit may have, damaged ones, and what is no run"
-import math, os
+import glob, math, os, random, shutil, subprocess, sys
 from functools import partial
 from pathlib import Path
 import pytest, torch
-from helpers import StopAt, mk_learner
+from helpers import StopAt, fail, mk_learner
 from learnloop import (
-    Callback, CheckpointCallback, CSVLogger, EarlyStoppingCallback, Recorder, Tracer,
+    Callback, CancelFitException, CheckpointCallback, CSVLogger, EarlyStoppingCallback, Fingerprint, JSONLogger, Recorder, TensorBoardCallback, Tracer,
     ValidateCallback, mae, on)
 from learnloop.see.runfile import LOCK, is_held, open_run, read_run
 from learnloop.see.runs import Run, age_of, runs
@@ -22,11 +22,44 @@ def run_in(folder, n=3, cbs=(), logger=CSVLogger, resume=None, **kwargs):
         except (MemoryError,KeyboardInterrupt): pass
     return learn
 
+def stop(): raise CancelFitException
+def interrupt(): raise KeyboardInterrupt
+
+@pytest.mark.parametrize('how, state, epochs, error', [(None, 'done', 3, None), (fail, 'failed', 1, 'MemoryError'),
+    (interrupt, 'interrupted', 1, 'KeyboardInterrupt'), (stop, 'done', 1, None)])
+@pytest.mark.parametrize('logger', [CSVLogger, JSONLogger, TensorBoardCallback, Fingerprint])
+def test_how_it_ended(how, state, epochs, error, logger, tmp_path):
+    if logger is TensorBoardCallback: logger = lambda: TensorBoardCallback(tmp_path)
+    learn = run_in(tmp_path, 3, [StopAt(4, how)] if how else [], logger)
+    run = Run(tmp_path)
+    assert (run.state, run.epochs, run.n_epoch, run.error)==(state, epochs, 3, error)
+    assert run.about['steps']==learn.count.opt_steps and run.about['samples']==learn.count.samples
+    last = dict(zip(learn.recorder.columns, learn.recorder.values[-1], strict=True))
+    assert run.about['metrics']==pytest.approx(last)
+    if logger is not Fingerprint: assert run.results['mae']['last']==pytest.approx(last['mae'], rel=1e-5)
+    assert not (tmp_path/LOCK).exists() and run.goes_on=='no checkpoint' and run.unread==[]
+
 def test_while_it_runs_and_when_it_is_done(tmp_path):
     seen = []
     def look(cb): seen.append((runs(tmp_path)[0].state, is_held(tmp_path/LOCK)))
     run_in(tmp_path, 2, [Callback(after_batch=look)])
     assert {*seen}=={('running', True)} and Run(tmp_path).state=='done' and is_held(tmp_path/LOCK) is False
+
+KILLED = '''
+import os, signal, sys
+from learnloop import *
+def end(cb):
+    if cb.count.opt_steps==15: os.kill(os.getpid(), signal.SIGKILL)
+learn = synth_learner(path=sys.argv[1], cbs=[CSVLogger(), CheckpointCallback(sys.argv[1])])
+learn.fit(4, cbs=Callback(after_batch=end))
+'''
+def test_a_killed_run_can_go_on(tmp_path):
+    (tmp_path/'x.py').write_text(KILLED)
+    res = subprocess.run([sys.executable, '-W', 'ignore', tmp_path/'x.py', tmp_path/'run'], timeout=60, capture_output=True)
+    assert res.returncode==-9
+    run = Run(tmp_path/'run')
+    assert (run.state, run.epochs, run.n_epoch, run.goes_on)==('killed', 1, 4, 'from step 10')
+    assert is_held(tmp_path/'run'/LOCK) is False, 'the system has let go of it'
 
 @pytest.mark.parametrize('logger', [CSVLogger, None])
 @pytest.mark.parametrize('n', [1, 2, 5])
@@ -39,12 +72,26 @@ def test_what_stopped_early_resumes_nowhere_and_what_came_to_its_end_does(n, log
     assert (run.goes_on=='no: stopped early')==early==(n==5) and (early or run.goes_on==f'from step {3*n}')
     assert (run_in(tmp_path, 2*n, cbs(), logger, resume=tmp_path).count.epochs==run.epochs)==early
 
+def test_a_fit_that_goes_on_adds_its_time(tmp_path):
+    run_in(tmp_path, 3, [CheckpointCallback(tmp_path), StopAt(5, fail)])
+    one = read_run(tmp_path)
+    assert (one['state'], one['sessions'])==('failed', 1)
+    run_in(tmp_path, 3, [CheckpointCallback(tmp_path), StopAt()], resume=tmp_path)
+    two = read_run(tmp_path)
+    assert (two['state'], two['sessions'], two['epochs'], two['started'])==('done', 2, 3, one['started'])
+    assert two['seconds']>one['seconds'] and two['samples']==(5+6)*4, 'what was trained twice took its time twice'
+
 def test_a_new_run_in_the_same_folder_begins_anew(tmp_path):
     run_in(tmp_path)
     old = read_run(tmp_path)
     run_in(tmp_path, 1)
     new = read_run(tmp_path)
     assert (new['sessions'], new['epochs'], new['n_epoch'])==(1, 1, 1) and new['started']>old['started']
+
+def test_several_loggers_of_one_fit_share_the_file(tmp_path):
+    n = []
+    run_in(tmp_path, 1, [JSONLogger(), Callback(after_batch=lambda cb: n.append(is_held(tmp_path/LOCK)))])
+    assert all(n) and read_run(tmp_path)['state']=='done' and not (tmp_path/LOCK).exists()
 
 def test_a_fit_within_another_leaves_its_file_alone(tmp_path):
     inner = mk_learner([Recorder(), CSVLogger('inner.csv')], path=tmp_path)
@@ -83,6 +130,16 @@ def test_weights_are_the_same_with_and_without(tmp_path):
 
 def checkpoints_only(folder, n=3, how=None): return run_in(folder, n, [CheckpointCallback(folder), *([StopAt(4, how)] if how else [])], None)
 
+@pytest.mark.parametrize('how, state, epochs', [(None, 'done', 3), (fail, 'failed', 1), (interrupt, 'interrupted', 1)])
+def test_what_checkpoints_tell(how, state, epochs, tmp_path):
+    learn = checkpoints_only(tmp_path, how=how)
+    run = Run(tmp_path)
+    assert (run.state, run.epochs, run.n_epoch)==(state, epochs, 3) and not run.about
+    assert list(run.series)==['train_loss', 'valid_loss', 'mae'] and len(run.rows)==epochs
+    assert run.results['valid_loss']['last']==pytest.approx(learn.recorder.values[epochs-1][1])
+    s = run.settings
+    assert (s['optimizer.class'], s['optimizer.lr'], s['settings.loss'])==('SGD', .1, 'mse_loss') and s['versions.torch']==torch.__version__
+
 def test_weights_are_not_read_and_no_code_runs(tmp_path, monkeypatch):
     checkpoints_only(tmp_path)
     read = []
@@ -100,10 +157,21 @@ def test_weights_are_not_read_and_no_code_runs(tmp_path, monkeypatch):
     assert run.row() and run.settings and run.series
     assert 'manifest.json' in read and not {'model.pt','opt.pt'} & {*read} and all(loads)
 
+def test_a_history_alone_has_curves_and_no_more(tmp_path):
+    run_in(tmp_path)
+    os.remove(tmp_path/'run.json')
+    run = Run(tmp_path)
+    assert (run.state, run.epochs, run.n_epoch, run.seconds, run.settings, run.costs)==('unknown', 3, None, None, {}, {})
+    assert run.best()[0]=='valid_loss' and run.row()[2]=='3'
+
 def test_points_of_steps_are_no_metrics(tmp_path):
     run_in(tmp_path, 2, logger=lambda: CSVLogger(every_steps=1), cbs=[ValidateCallback(every_steps=2)])
     run = Run(tmp_path)
     assert {*run.results}=={'train_loss', 'valid_loss', 'mae'} and len(run.series['loss'])==6 and [s for _,s,_ in run.series['mae']]==[2, 3, 4, 6, 6]
+
+def test_only_the_last_of_several_runs_in_a_history_counts(tmp_path):
+    for n in (3, 2): run_in(tmp_path, n, logger=lambda: CSVLogger(append=True))
+    assert len(read_rows := Run(tmp_path).rows)==2 and [r['step'] for r in read_rows]==[3, 6]
 
 def test_costs_of_a_tracer_and_of_a_saved_trace(tmp_path):
     learn = run_in(tmp_path/'a', 1, [Tracer()])
@@ -114,6 +182,12 @@ def test_costs_of_a_tracer_and_of_a_saved_trace(tmp_path):
     assert Run(tmp_path/'b').state=='unknown'
 
 # ---- damage
+
+@pytest.mark.parametrize('text', ['', '{', '[]', '{"version": 1}', '{"version": "x", "state": "done"}', '\x00\xff', '['*100_000])
+def test_a_damaged_file_of_a_run_is_as_if_there_were_none(text, tmp_path):
+    run_in(tmp_path)
+    (tmp_path/'run.json').write_text(text)
+    assert read_run(tmp_path)=={} and (Run(tmp_path).state, Run(tmp_path).epochs)==('unknown', 3)
 
 def test_damaged_checkpoints(tmp_path):
     checkpoints_only(tmp_path)
@@ -130,11 +204,41 @@ def test_a_recorder_that_cannot_be_read_is_noted(tmp_path):
     run._state['callbacks']['recorder'] = {'raw':3}
     assert run.rows==[] and len(run.unread)==1 and 'step-000000009' in run.unread[0] and run.row()
 
+def test_a_cut_history_has_its_rows_and_a_broken_one_is_noted(tmp_path):
+    run_in(tmp_path, logger=JSONLogger)
+    p = tmp_path/'history.jsonl'
+    p.write_bytes(p.read_bytes()[:-9])
+    assert len(Run(tmp_path).rows)==2
+    shutil.copytree(tmp_path, tmp_path/'tb')
+    (tmp_path/'tb'/'events.out.tfevents.1').write_bytes(b'\xff'*99)
+    assert Run(tmp_path/'tb').row()
+
 # ---- which are runs
 
 def leave(folder, text='epoch,step,valid_loss\n0,1,.5\n', name='h.csv'):
     folder.mkdir(parents=True, exist_ok=True)
     (folder/name).write_text(text)
+
+def test_folders_patterns_and_lists(tmp_path, monkeypatch):
+    for nm in ('lr-10', 'lr-2', 'lr-1', 'deep/er/x'): leave(tmp_path/nm)
+    for nm in ('lr-1/sub', '.hidden'): leave(tmp_path/nm)
+    leave(tmp_path/'notes', 'a,b\n1,2\n', 'data.csv')
+    leave(tmp_path, 'hello', 'readme.txt')
+    assert [o.name for o in runs(tmp_path)]==['x', 'lr-1', 'lr-2', 'lr-10'], 'in the order of their numbers'
+    monkeypatch.chdir(tmp_path)
+    assert [o.name for o in runs('lr-*')]==['lr-1', 'lr-2', 'lr-10'] and [o.name for o in runs('./*')]==['deep', 'lr-1', 'lr-2', 'lr-10']
+    assert [o.name for o in runs(['lr-2', 'lr-1', 'lr-2'])]==['lr-2', 'lr-1']
+    assert [o.name for o in runs(sorted(glob.glob('*')))]==['x', 'lr-1', 'lr-10', 'lr-2'], 'what a shell makes of *'
+    assert [o.name for o in runs('lr-1')]==['lr-1']
+
+@pytest.mark.parametrize('seed', range(5))
+@pytest.mark.parametrize('form', ['{}', '{:g}', '{:.5f}', '{:.0e}'])
+def test_runs_are_sorted_by_the_values_of_numbers_in_their_names(form, seed, tmp_path):
+    rng = random.Random(seed)
+    vals = [1e-5, 3e-5, 3e-4, 1e-3, 3e-3, .01, .03, .1, .3, 2, 10]
+    names = [f'lr-{form.format(v)}-fold-{i}' for v in vals for i in (1, 2, 10)]
+    for nm in rng.sample(names, len(names)): leave(tmp_path/nm)
+    assert [o.name for o in runs(tmp_path)]==[o.name for o in runs(str(tmp_path/'lr-*'))]==names
 
 def test_names_that_are_the_same_get_more_of_their_paths(tmp_path):
     for nm in ('a/run', 'b/run'): leave(tmp_path/nm)
@@ -148,6 +252,10 @@ def test_what_is_no_folder_of_runs(what, err, msg, tmp_path, monkeypatch):
     Path('empty').mkdir()
     Path('f').write_text('')
     with pytest.raises(err, match=msg): runs(what)
+
+def test_a_metric_that_no_run_has(tmp_path):
+    leave(tmp_path/'a')
+    with pytest.raises(ValueError, match="by is 'valid_los', and no run has that; did you mean 'valid_loss'"): runs(tmp_path, by='valid_los')
 
 def test_the_table_in_print_and_in_notebooks(tmp_path):
     leave(tmp_path/'a|b')

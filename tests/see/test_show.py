@@ -1,13 +1,34 @@
 "The loop drawn: who runs where, in which order and when, as text, Markdown and HTML"
+import re
 from functools import partial
+from html.parser import HTMLParser
 import pytest
 from helpers import act, listener, mk_learner
-from learnloop import Callback, Tracer, event, on
+from learnloop import Callback, Flow, Tracer, event, on
 from learnloop.app.synth import synth_learner
 
 def whisper(cb): "Says nothing"
 
 def line(loop, e): return next((o.strip() for o in str(loop).splitlines() if o.strip().startswith(f'- {e}: ')), None)
+
+class Lists(HTMLParser):
+    "What is left of HTML without styles: each list item's own text, with its depth"
+    kept = {'div', 'ul', 'li', 'span', 'strong', 'code'}  # what sanitizers let through; nbconvert's shows others as text
+    def __init__(self, html):
+        super().__init__()
+        self.stack,self.items,self.styles = [],[],[]
+        self.feed(html)
+        self.close()
+        assert not self.stack, f'never closed: {self.stack}'
+    def handle_starttag(self, tag, attrs):
+        assert tag in self.kept and {k for k,_ in attrs}<={'style', 'role', 'aria-label'}
+        if tag=='li':
+            assert self.stack[-1]=='ul'
+            self.items.append([self.stack.count('ul')-1, ''])
+        self.stack.append(tag)
+        self.styles += [v for k,v in attrs if k=='style']
+    def handle_endtag(self, tag): assert self.stack.pop()==tag
+    def handle_data(self, s): self.items[-1][1] += s
 
 def test_as_text():
     learn = mk_learner([listener('a', ['before_step', 'after_batch'], act, run_valid=False), Callback('b', after_loss=whisper)])
@@ -32,6 +53,11 @@ def test_filters(kwargs, mark):
         def say(self): "Notes"
     assert line(mk_learner([Note()]).show_training_loop(), 'after_loss')==f'- after_loss: note{mark}'
 
+def test_filters_of_those_that_stand_in():
+    @on(event.before_fit, every=2)
+    def setup(cb): "Sets up"
+    assert 'setup (every 2)' in line(mk_learner([setup]).show_training_loop(), 'before_evaluate')
+
 def test_callbacks_are_in_the_order_in_which_they_run():
     heard = []
     def hear(cb, e): heard.append((e, cb.name))
@@ -49,3 +75,15 @@ def test_one_that_hears_everything_is_named_once():
     assert head=='# engines: FitKeeper > Plain' and traced==f'{head}\n- every event: tracer\n{body}'
     html = synth_learner(cbs=Tracer()).show_training_loop(verbose=True)._repr_html_()
     assert html.count('tracer')==1
+
+def test_html_needs_no_style_sheet_and_suits_light_and_dark():
+    html = Lists(synth_learner().show_training_loop(verbose=True)._repr_html_())
+    names = {o.split(':')[0] for s in html.styles for o in s.split(';')}
+    assert 'color' not in names and html.styles  # text has the colour of what is around it
+    for s in re.findall(r'rgba?\([^)]*\)|#\w+', ' '.join(html.styles)): assert re.fullmatch(r'rgba\(\d+,\d+,\d+,0\.\d+\)', s), s
+
+def test_a_flow_without_listeners():
+    assert Lists(Flow().show_training_loop()._repr_html_()).items[0][1]=='fit CancelFitException skips the rest'
+    class Bare(Flow): table = ()
+    loop = Bare().show_training_loop()
+    assert str(loop)=='' and Lists(loop._repr_html_()).items==[] and loop._repr_markdown_()==''

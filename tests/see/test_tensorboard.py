@@ -1,5 +1,5 @@
 "TensorBoard's files, read back: what is in them after fits that ended well or badly, and that went on"
-import math, os, shutil, signal, subprocess, sys, threading
+import errno, math, os, shutil, signal, subprocess, sys, threading
 from functools import partial
 from itertools import count
 import numpy as np, pytest, torch
@@ -46,6 +46,17 @@ def test_samples_as_x_axis(tmp_path):
     other = TensorBoardCallback(tmp_path)
     with pytest.raises(ValueError, match="unit is 'steps', and the log to go on with has 'samples'"): other.load_state_dict(tb.state_dict())
 
+@pytest.mark.parametrize('norms', [None, 1])
+def test_no_sync_within_a_block(norms, tmp_path, monkeypatch):
+    n = []
+    learn = learner(TensorBoardCallback(tmp_path, every_steps=1, norms_every_steps=norms, block=100*(2 if norms else 1)), dls=(TRAIN*50,))
+    learn.remove_cb(Recorder)
+    for k in ('tolist', 'item', 'cpu', '__float__', '__bool__'):
+        f = getattr(torch.Tensor, k)
+        monkeypatch.setattr(torch.Tensor, k, lambda self, *args, f=f, k=k: n.append(k) or f(self, *args))
+    learn.fit(1)
+    assert n==['tolist', 'tolist'], '150 points in blocks of 100'
+
 def test_steps_not_made_and_phases_skipped_have_no_point(tmp_path):
     def skip(cb): raise CancelStepException
     def no_valid(cb): raise CancelValidException
@@ -55,6 +66,10 @@ def test_steps_not_made_and_phases_skipped_have_no_point(tmp_path):
     learn.fit(2)
     pts = read_tensorboard(tb.log_dir)
     assert steps(pts['loss'])==steps(pts['norms/gradients'])==[1, 2, 3] and steps(pts['valid_loss'])==[3] and steps(pts['train_loss'])==[2, 3]
+
+def test_without_recorder_or_validation(tb):
+    mk_learner([tb], dls=(TRAIN,)).fit(1)
+    assert sorted(read_tensorboard(tb.log_dir))==['loss', 'lr', 'mom', 'wd'] and not (tb.log_dir/'valid').exists()
 
 def test_default_folder_is_new_each_time(tmp_path, monkeypatch):
     class Now(tb_mod.datetime):
@@ -97,6 +112,14 @@ def test_missing_tensorboard_is_told_before_training(monkeypatch, tb):
 def test_import_waits_for_a_fit():
     code = 'import sys, learnloop; learnloop.TensorBoardCallback(); print([o for o in ("tensorboard","rich","IPython","matplotlib","sklearn","PIL") if o in sys.modules])'
     assert subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, timeout=120, check=True).stdout=='[]\n'
+
+def test_one_that_comes_late_waits_for_the_next_fit(tmp_path):
+    tb = TensorBoardCallback(tmp_path, every_steps=1)
+    learn = learner(Callback(after_batch=on(event.after_batch, once=1)(lambda cb: cb.learn.add_cb(tb))))
+    learn.fit(2)
+    assert tb.writer is None and not list(tmp_path.iterdir())
+    learn.fit(1)
+    assert steps(read_tensorboard(tmp_path)['loss'])==[7, 8, 9]
 
 # What it leaves
 
@@ -146,6 +169,19 @@ def test_a_folder_that_cannot_be_or_goes_away(tmp_path):
         tb.embed = learn.model
         with pytest.warns(UserWarning, match='has a gap.*FileNotFoundError.*was removed') as w: learn.fit(3)
         assert len(w)==1 and learn.count.opt_steps==9 and tb._writers=={} and not (tmp_path/'log').exists()
+
+def test_points_wait_for_room_on_a_full_disk(tmp_path, monkeypatch):
+    full = []
+    def fsync(fd):
+        if full: raise OSError(errno.ENOSPC, 'No space left on device')
+    monkeypatch.setattr('os.fsync', fsync)
+    fill = Callback(before_epoch=lambda cb: full.append(1) if cb.learn.epoch in (1, 2) else full.clear())
+    learn = learner(TensorBoardCallback(tmp_path, every_steps=1), [fill])
+    seen = []
+    learn.add_cb(Callback(cleanup_epoch=lambda cb: seen.append(steps(read_tensorboard(tmp_path)['loss'])[-1])))
+    with pytest.warns(UserWarning, match='No space left') as w: learn.fit(4)
+    pts = read_tensorboard(tmp_path)
+    assert len(w)==1 and seen==[3, 3, 3, 12] and steps(pts['loss'])==[*range(1, 13)] and steps(pts['valid_loss'])==[3, 6, 9, 12]
 
 # Norms and histograms
 
@@ -246,6 +282,23 @@ def test_examples_of_images(c, size, tmp_path):
     assert p.shape==(3*(round(size[0]*k)+18+6)+6, 3*(round(size[1]*k)+6)+6, 3) or p.shape[0]>p.shape[1]//2
     assert (p[...,0]>p[...,2]+80).any() if c==1 else p.std()>20, 'what is wrong is in red'
 
+def test_examples_come_at_their_cadence_and_from_the_batch_at_hand(tmp_path):
+    learn,seen = classifier(tmp_path, torch.randn(16, 1, 8, 8), examples=2, examples_every_epochs=2, show=lambda x, y, pred: seen.append((x, y, pred)) or f'{y} {pred}'),[]
+    learn.model.register_forward_hook(lambda m, inp, out: outs.append(out.detach()) if not m.training else None)
+    outs = []
+    with learn.no_logging(): learn.fit(4)
+    assert len(outs)==4*2, 'no batch more' and len(seen)==4
+    x,y = learn.dls.valid_ds.tensors
+    for i,(a,b,pred) in enumerate(seen): assert torch.equal(a, x[i%2]) and b==y[i%2] and pred==outs[[2, 6][i//2]][i%2].argmax()
+    assert len(texts(tmp_path))==2 and texts(tmp_path)[0].count('\n\n')==1
+
+def test_examples_that_are_no_images_are_a_table(tmp_path):
+    learn = classifier(tmp_path, torch.randn(16, 4), vocab=['a|b','dog','cat'])
+    with learn.no_logging(): learn.fit(1)
+    rows = texts(tmp_path)[0].splitlines()
+    assert rows[:2]==['| input | target | prediction |', '| --- | --- | --- |'] and len(rows)==10
+    assert all(r.replace('\\|', '').count('|')==4 for r in rows) and ' a\\|b ' in rows[2]
+
 def test_examples_by_functions_that_draw(tmp_path):
     draw = lambda x: x.expand(3, -1, -1),lambda x: x[0],lambda x: (x*255).byte(),lambda x: x[0].numpy()
     for i,show in enumerate([lambda x, y, pred, f=f: f(x) for f in draw]):
@@ -259,6 +312,30 @@ def test_examples_of_images_as_targets(tmp_path):
     learn = Learner(DataLoaders.from_dsets(*[TensorDataset(x, (x[:,0]>.5).long())]*2, bs=4, device='cpu'), nn.Conv2d(1, 2, 1), CrossEntropyLossFlat(axis=1), cbs=tb)
     with learn.no_logging(): learn.fit(1)
     assert pixels(images(tmp_path)[0]).shape==(128+12, 3*128+2*2+12, 3), 'input, target, prediction'
+
+class Lm(nn.Module):
+    "A language model as those of Hugging Face are: (n,t) to a loss and scores, (n,t,c)"
+    def __init__(self, n=30):
+        super().__init__()
+        self.emb,self.out = nn.Embedding(n, 4),nn.Linear(4, n)
+    def forward(self, input_ids, attention_mask=None, labels=None):
+        logits = self.out(self.emb(input_ids))
+        return logits if labels is None else dict(loss=F.cross_entropy(logits.flatten(0, 1), labels.flatten()), logits=logits)
+
+@pytest.mark.parametrize('kind', ['dict', 'tensors', 'torch', 'square'])
+def test_examples_of_language_models(kind, tmp_path):
+    torch.manual_seed(0)
+    n = 30 if kind=='square' else 12  # as many positions as classes, where axes don't tell
+    model,x,y = Lm(),torch.arange(4*n).view(4, n)%30,torch.arange(1, 4*n+1).view(4, n)%30
+    if kind=='dict': b,lf = dict(input_ids=x, attention_mask=torch.ones_like(x), labels=y),None
+    elif kind=='tensors': b,lf = (x, y),lambda pred, y: F.cross_entropy(pred.flatten(0, 1), y.flatten())
+    else: b,lf = (x, y),lambda pred, y: F.cross_entropy(pred, y)
+    with torch.no_grad(): want = model(x).argmax(-1)
+    if kind in ('torch','square'): model.register_forward_hook(lambda m, inp, out: out.transpose(1, 2))
+    learn = Learner(([b], [b]), model, lf, lr=0., cbs=TensorBoardCallback(tmp_path, examples=2))
+    with learn.no_logging(): learn.fit(1)
+    def first(v): return ', '.join(map(str, v[:8].tolist()))+', …'
+    assert texts(tmp_path)[0].splitlines()[2:]==[f'| {first(x[i])} | {first(y[i])} | **{first(want[i])}** |' for i in range(2)]
 
 def test_examples_of_dicts_lists_and_without_targets(tmp_path):
     class M(nn.Module):
@@ -305,6 +382,14 @@ def test_embeddings_of_what_has_none(what, n_warnings, tmp_path, recwarn):
     learn.fit(2)
     assert len(recwarn)==n_warnings
     assert learn.count.opt_steps==6 and len(read_tensorboard(tmp_path)['loss'])==6 and not learn.model.side._forward_hooks
+
+def test_embeddings_of_one_number_each(tmp_path):
+    learn = classifier(tmp_path, torch.randn(20, 1, 4, 4))
+    learn.model.add_module('side', Side(lambda x: x.sum(1)))
+    learn.model.forward = lambda x: learn.model.side(y := learn.model[1](x.flatten(1))) is None or y
+    learn.tensor_board.embed = learn.model.side
+    with learn.no_logging(): learn.fit(1)
+    assert np.loadtxt(next(tmp_path.rglob('tensors.tsv'))).shape==(20,)
 
 # Runs that go on
 
@@ -382,6 +467,25 @@ def test_what_cannot_be_shown_does_not_stop_the_training(tmp_path, monkeypatch):
     learn = learner(TensorBoardCallback(tmp_path/'b', every_steps=1))
     with pytest.warns(UserWarning, match='RuntimeError: odd') as w: learn.fit(1)
     assert len(w)==1 and len(learn.cbs)==3 and len(read_tensorboard(tmp_path/'b')['loss'])==3
+
+def test_large_predictions_are_shown_in_part(tmp_path, monkeypatch):
+    seen = []
+    learn = classifier(tmp_path, torch.randn(16, 2), show=lambda *args: seen.append(1) or '')
+    learn.loss_func,learn.mean_of.declared = lambda pred, y: pred[0].mean(),'batches'
+    learn.model = nn.Linear(2, 1)
+    learn.model.register_forward_hook(lambda m, inp, out: out.expand(-1, 2**24))
+    with learn.no_logging(): learn.validate()
+    monkeypatch.setattr(learn, 'loss_func', lambda pred, y: pred[0,0])
+    with learn.no_logging(): learn.fit(1)
+    assert len(seen)==2
+
+def test_examples_of_tokens_and_hparams_of_numpy(tmp_path):
+    x = torch.arange(96).view(8, 12)
+    learn = Learner(DataLoaders.from_dsets(*[TensorDataset(x, x[:,0]%3)]*2, bs=8, device='cpu'), nn.Sequential(nn.Embedding(96, 3), nn.Flatten(), nn.Linear(36, 3)),
+        F.cross_entropy, cbs=TensorBoardCallback(tmp_path, hparams=dict(n=np.int64(3), x=np.float32(.5)), examples=1))
+    with learn.no_logging(): learn.fit(1)
+    assert texts(tmp_path)[0].splitlines()[2].startswith('| 0, 1, 2, 3, 4, 5, 6, 7, … | 0 | ')
+    assert (hparams(tmp_path)['n'],hparams(tmp_path)['x'],hparams(tmp_path)['bs'])==(3., .5, 8.)
 
 def test_resumed_runs_as_the_server_of_tensorboard_reads_them(tmp_path):
     for at in (7, 13):

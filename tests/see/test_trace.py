@@ -3,16 +3,18 @@ import gzip, json
 from itertools import count
 from types import MethodType, SimpleNamespace
 import pytest, torch
+from hypothesis import given, settings
 from torch import nn
 from torch.nn import functional as F
 from learnloop.loop.callback import Callback, on
-from helpers import covering
+from helpers import covering, mk_learner, players, same
 from learnloop.data.checks import *
 from learnloop.loop.flow import *
 from learnloop.loop.learner import Learner, TrainEvalCallback
 from learnloop.see.timeline import _unpacked, _us, load_trace
 from learnloop.see.trace import Trace, TraceRow, Tracer
 from learnloop.train.training import GradientAccumulation
+from test_properties import programs
 
 def mk_learn(*cbs, n=2, cls=Learner):
     torch.manual_seed(0)
@@ -67,6 +69,20 @@ def test_comes_and_goes_in_a_fit():
     assert t.events().count('cleanup_epoch')==0  # it wasn't there when this epoch began, and gone before the other ended
     assert log.seen.count('cleanup_fit')==1 and log.seen.count('before_epoch')==log.seen.count('cleanup_epoch')==3
 
+def test_muted_callbacks_have_no_turn_and_a_muted_tracer_records_nothing():
+    log = Log()
+    log.run_train = False
+    learn = mk_learn(log, t := Tracer())
+    t.clear()
+    learn.fit(1)
+    assert all(o.epoch is not None and o.iter==0 for o in t.rows if o.callback=='logs' and o.event=='after_batch')
+    assert t.turns().count(('after_batch','logs'))==1
+    t.clear()
+    t.run = False
+    n = len(log.seen)
+    learn.fit(1)
+    assert t.rows==[] and len(log.seen)>n and t.run
+
 def test_declared_events_and_phases_with_arguments():
     got = []
     class Rollout(Learner, phases=[Phase('rollout', inside='batch')]): pass
@@ -109,6 +125,22 @@ def test_memory_is_bounded():
     assert t.phases().keys()==whole.phases().keys()  # totals are of everything
     for o in (0, True, False, 1.5, '9'):
         with pytest.raises(ValueError, match=f'max_rows is {o!r}'): Tracer(max_rows=o)
+
+def test_table():
+    def fail(cb):
+        if cb.epoch==2: raise RuntimeError('x')
+    learn = mk_learn(Callback(before_step=fail, name='f'), n=3)
+    t = Tracer()
+    with pytest.raises(RuntimeError): learn.fit(3, cbs=t)
+    lines = [o.split() for o in str(t.sequence()).splitlines()]
+    assert ['before_step', 'f', '6', '0–1', '0–2'] in lines and ['before_step', 'f', '(RuntimeError)', '1', '2', '0'] in lines
+    assert lines[-1]==['cleanup_fit', 'failed', '1']
+    assert repr(t)=='Tracer' and repr(learn.trace)==str(t)
+    md = t.sequence()._repr_markdown_().splitlines()
+    assert len(md)==len(lines)+1 and {o.count('|') for o in md}=={7}
+    short = t.sequence(verbose=True, n_lines=5)
+    assert len(str(short).splitlines())==8 and 'not shown' in str(short)
+    assert str(Tracer().sequence()).split()==['event', 'callbacks', 'outcome', 'times', 'epoch', 'iter']
 
 def test_a_large_trace_without_repetition_is_shown_in_reasonable_work():
     rows = [TraceRow(f'e{i*i%97}', f'c{i%89}', '', 1, i, None) for i in range(3000)]
@@ -158,6 +190,19 @@ def stepped(max_rows=10_000, n=6, n_epoch=2, **kwargs):
     learn = mk_learn(GradientAccumulation(n_batches=2), n=n)
     learn.fit(n_epoch, cbs=Tracer(max_rows, clock=ticks()), **kwargs)
     return learn.trace
+
+def test_why_of_a_step():
+    t = stepped()
+    assert t.why('step', epoch=1, iter=2)=='GradientAccumulation raised CancelStepException in before_step'
+    assert t.why('step', epoch=1, iter=3)=='step ran'
+    assert t.why('zero_grad', epoch=1, iter=0)=='GradientAccumulation raised CancelZeroGradException in before_zero_grad'
+    assert t.why('step', epoch=0)=='GradientAccumulation raised CancelStepException in before_step: 3 times; step ran: 3 times'
+    assert t.why('step')=='step was begun 12 times: done 6, cancelled 6, failed 0; GradientAccumulation raised CancelStepException in before_step: 6 times'
+    assert t.why('step', epoch=0, iter=0, training=False)=='step was not begun: batch ran without it, as it was one of validation'
+    assert t.why('validate', epoch=1)=='validate ran' and t.why('fit')=='fit ran'
+    assert t.why('step', epoch=1, iter=6)=='step of epoch 1, iter 6 was not begun; recorded are epochs 0–1'
+    assert t.why('train', epoch=9)=='train of epoch 9 was not begun; recorded are epochs 0–1'
+    assert repr(t.why('fit'))=='fit ran'
 
 def test_why_long_after():
     "Cancels outlive the rows; what ran is forgotten, and said to be"
@@ -265,6 +310,15 @@ def test_a_tracer_that_comes_in_a_batch_counts_from_there():
     for o in (dict(what='fit'), dict(what='epoch', epoch=1), dict(what='batch', epoch=1, iter=1)): assert t.why(**o)==f"{o['what']} had begun before the tracer came"
     assert t.why('batch', epoch=1, iter=2)=='batch ran' and t.why('epoch', epoch=0)=='epoch 0 was not begun; recorded is epoch 1'
 
+def test_why_of_epochs_and_validation():
+    def f(cb):
+        if cb.epoch==1: raise CancelEpochException
+    learn = mk_learn(Callback('ex', after_train=f))
+    learn.fit(2, cbs=Tracer())
+    assert learn.trace.why('validate', epoch=1)=='Callback(ex) raised CancelEpochException in after_train, which skipped the rest of the epoch phase'
+    assert learn.trace.why('validate', epoch=0)=='validate ran'
+    assert learn.trace.why('batch', epoch=1, iter=0, training=False)=='Callback(ex) raised CancelEpochException in after_train, which skipped the rest of the epoch phase'
+
 def test_why_of_a_batch_that_no_loader_has():
     "A cancel of training is no reason why validation had no more batches"
     def f(cb):
@@ -285,6 +339,17 @@ def test_why_of_the_last_fit():
     stop = False
     learn.fit(2)
     assert t.why('epoch', epoch=2)=='epoch 2 was not begun; recorded are epochs 0–1'
+
+def test_why_of_what_no_callback_raised():
+    class Own(Learner):
+        def _step(self): raise CancelStepException if self.iter==0 else ValueError
+    learn = mk_learn(cls=Own)
+    with pytest.raises(ValueError): learn.fit(1, cbs=Tracer())
+    t = learn.trace
+    assert t.why('step', epoch=0, iter=0)=='CancelStepException was raised in the body of step'
+    assert t.why('step', epoch=0, iter=1)=='ValueError was raised in the body of step'
+    assert t.why('zero_grad', epoch=0, iter=1)=='ValueError was raised in the body of step'
+    assert [o.phase for o in t.cancels]==['step'] and [o.exception for o in t.errors]==['ValueError']
 
 def test_a_cancel_that_passes_through_turns_is_recorded_once():
     e = CancelFitException()
@@ -326,6 +391,40 @@ def test_muted_now_and_then():
     learn.fit(1)
     assert learn.trace.why('after_loss', epoch=0, iter=0)=='after_loss fired and was heard by logs'
 
+def test_why_of_the_models_work():
+    t = stepped()
+    assert {'pred','loss'}<=t.phases().keys()
+    assert t.why('pred', epoch=0, iter=1)=='after_pred fired, and nobody heard it' and t.why('loss').startswith('after_loss fired')
+    assert 'after_pred of' not in t.why('pred', epoch=0, iter=77) and 'did not fire' in t.why('pred', epoch=0, iter=77)
+
+def test_why_of_an_event():
+    class Muted(Callback):
+        run_train = False
+        def after_loss(self): pass
+        def after_epoch(self): pass
+    @on(event.after_loss, every=2)
+    def second(cb): pass
+    @on(event.after_loss, when=lambda learn: False)
+    def never(cb): pass
+    def off(cb):
+        if cb.epoch==1: cb.learn.last.run = False
+    raises = Callback('raises', after_pred=lambda cb: act(CancelBatchException) if cb.training and cb.iter==1 else None)
+    last = Callback('last', after_pred=nothing)
+    learn = mk_learn(Muted(), second, never, Callback(before_epoch=off), raises, last)
+    learn.fit(2, cbs=Tracer())
+    def why(event, iter=0, epoch=0, **kwargs): return learn.trace.why(event, epoch=epoch, iter=iter, **kwargs)
+    assert why('after_loss')=='after_loss fired and was heard by second (held back: every 2), never (held back: when …); muted was muted: run_train = False'
+    assert why('after_loss', callback='muted')=='muted was muted in after_loss: run_train = False'
+    assert why('after_loss', callback='muted', training=False)=='after_loss: muted'
+    assert why('after_loss', callback='last')=='last does not hear after_loss, or was not there'
+    assert why('after_loss', iter=1)==('after_loss did not fire: Callback(raises) raised CancelBatchException in after_pred, which skipped the rest of the batch phase')
+    assert why('after_pred', iter=1, callback='last')=='last had no turn in after_pred: raises (raised CancelBatchException) before it'
+    assert why('after_pred', epoch=1, callback='last')=='last was muted in after_pred: run = False'
+    assert why('before_batch')=='before_batch fired, and nobody heard it'
+    assert why('after_cancel_step')=='after_cancel_step did not fire: step ran'
+    assert [(o['calls'], o['held_back'], o['filter']) for o in learn.trace.totals() if o['callback']=='second']==[(4, 2, 'every 2')]
+    assert 'held back 2 times (every 2)' in str(learn.trace)
+
 # ---- turns
 
 class Duel(Learner):
@@ -364,6 +463,27 @@ def test_why_tells_of_each_turn(args, want, tmp_path):
     t = duel()
     assert t.why(*args)==want==load_trace(t.save(tmp_path/'t.json')).why(*args)
 
+def test_turns_have_rows_lanes_and_totals_of_their_own():
+    t = duel()
+    assert [(o.event, o.turn, o.depth) for o in t.rows if o.event in ('before_turn','before_step','after_batch') and o.callback=='' and (o.epoch, o.iter, o.depth>3)==(0, 0, True)][:5]==[
+        ('before_turn','critic',5), ('before_step','critic',6), ('before_turn','generator',5), ('before_step','generator',6), ('after_batch','',4)]
+    assert {k:n for k,(n,_) in t.phases().items() if k in ('batch','turn','turn critic','turn generator','step')}=={'batch':6, 'turn critic':4, 'turn generator':4, 'step':6}
+    assert [*dict(t.timeline(epoch=0, iter=0).lanes)][:5]==['fetch', 'batch', 'turn critic', 'turn generator', 'pred'] and t.depth('turn critic')==t.depth('step')-1==5
+    assert [o.split()[-4:] for o in str(t.sequence()).splitlines() if 'after_cancel_turn' in o]==[['critic', '1', '1', '0'], ['critic', '1', '1', '1']]
+    assert [(o.turn, o.in_event) for o in t.cancels]==[('generator','before_step of turn generator')] + [('critic','after_loss of turn critic'), ('critic','after_loss of turn critic'), ('generator','before_step of turn generator')]
+    check_nesting([*t._chrome_events()])
+
+def test_the_only_turn_of_a_batch_goes_without_saying():
+    t = stepped()
+    assert 'turn' not in t.phases() and t.depth('step')==t.depth('pred')==t.depth('batch')+1==5
+    assert [*dict(t.timeline(epoch=1, iter=2).lanes)][:3]==['fetch', 'batch', 'pred'] and 'turn' not in dict(t.timeline(epoch=1).lanes)
+    assert str(t.sequence()).split()[:6]==['event', 'callbacks', 'outcome', 'times', 'epoch', 'iter'] and 'turn' not in str(t).split('callback')[0].split()
+    assert t.why('turn', epoch=0, iter=0)=='turn ran' and t.events().count('before_turn')==12
+    cut = mk_learn(Callback('cut', after_loss=lambda cb: act(CancelTurnException) if cb.training else None))
+    cut.fit(1, cbs=Tracer(clock=ticks()))
+    assert cut.trace.phases()['turn'][0]==2 and 'turn' in dict(cut.trace.timeline(epoch=0, iter=0).lanes)
+    assert cut.trace.why('step', 0, 0)=='Callback(cut) raised CancelTurnException in after_loss, which skipped the rest of the turn phase'
+
 def test_a_step_that_begins_again_is_one():
     learn = mk_learn()
     learn.opt_func = lambda ps: torch.optim.LBFGS(ps, max_iter=3)
@@ -399,6 +519,10 @@ def test_timeline_of_a_fit_that_runs():
     assert seen[0][0].startswith('Run') and seen[0][1]=='epoch is running, or its end was not recorded'
 
 # ---- files
+
+def slices(t, folder):
+    d = json.loads(t.save(folder/'run.json').read_text())
+    return d,d['traceEvents']
 
 def check_nesting(es):
     "Slices of a thread lie in each other, or apart"
@@ -451,6 +575,17 @@ class FakeProfiler:
     def export_chrome_trace(self, path):
         with open(path, 'w') as f: json.dump(dict(baseTimeNanoseconds=10**18, traceEvents=[dict(name='aten::mm', ph='X', ts=5., dur=1., pid=1, tid=1)]), f)
 
+def test_profiler_is_stepped_by_batches_of_training(tmp_path):
+    learn = mk_learn(n=3)
+    learn.fit(2, cbs=Tracer(profiler=(p := FakeProfiler()), clock=ticks()))
+    assert p.calls==['start', *['step']*6, 'stop']
+    learn.trace._unix = 10**18-2000-learn.trace._t0  # the trace began 2 µs before 0 of torch's time
+    d,es = slices(learn.trace, tmp_path)
+    assert es.count(dict(name='aten::mm', ph='X', ts=7., dur=1., pid=1, tid=1))==1 and d['baseTimeNanoseconds']==10**18-2000
+    [fit] = [o for o in es if o['name']=='fit']
+    assert fit['ts']==(learn.trace._found('fit')[0].start-learn.trace._t0)/1e3
+    assert [o for o in es if o['ph']=='M' and o['name']=='process_name']==[]  # torch names the process
+
 class Once(FakeProfiler):
     "Exports each of its traces once, as torch does"
     def start(self):
@@ -497,6 +632,40 @@ def test_profiler_that_fails_and_removal():
     with pytest.raises(RuntimeError, match='save the trace after the fit'): mk_learn(Callback(after_epoch=write)).fit(1, cbs=Tracer(profiler=FakeProfiler()))
 
 # ---- any program
+
+@given(programs())
+@settings(max_examples=settings.default.max_examples//3)
+def test_any_program_runs_the_same_and_is_recorded(program):
+    specs,acts = program
+    def run(*cbs):
+        heard = []
+        learn = mk_learner([*players(specs, acts, heard), *cbs])
+        try: learn.fit(2)
+        except BaseException as e: return learn,heard,f'{type(e).__name__}: {e}, {getattr(e, "__notes__", None)}'
+        return learn,heard,''
+    (a,heard,end),(b,heard2,end2) = run(),run(t := Tracer(clock=ticks(), max_rows=None))
+    assert heard==heard2 and end==end2 and same(a.model, b.model)
+    assert [(e, nm) for e,nm in t.turns() if nm in 'abc']==[o[:2] for o in heard]
+    assert t._at.span.parent is None  # all that was begun has ended
+    for o in ('batch', 'step', 'train', 'epoch', 'fit'): assert t.phases().get(o, (0,))[0]==t.events().count(f'before_{o}')==t.events().count(f'cleanup_{o}')
+    check_nesting([*t._chrome_events()])
+    new = _unpacked(json.loads(json.dumps(t._packed())))
+    assert new.rows==t.rows and str(new)==str(t)
+    assert all(s.by for s in t._spans() if s.outcome!='done')
+    for nm in ('step', 'batch', 'validate', 'after_loss', 'cleanup_step'):
+        for place in ({}, dict(epoch=0), dict(epoch=1), dict(epoch=9)): assert new.why(nm, **place)==t.why(nm, **place)
+        for i in range(4) if nm!='validate' else (): assert new.why(nm, epoch=0, iter=i)==t.why(nm, epoch=0, iter=i)
+
+def test_it_is_the_first_even_of_those_that_come_first():
+    early = Callback('early', before_step=lambda cb: act(CancelStepException), cleanup_step=nothing)
+    early.order = -float('inf')
+    learn = mk_learn(early)
+    for cbs in ([Tracer()], [Tracer(name='one'), Tracer(name='other')]):
+        learn.fit(1, cbs=cbs)
+        t = cbs[0]
+        i = next(i for i,o in enumerate(t.rows) if o.callback=='early')
+        assert [(o.event, o.callback, o.outcome) for o in t.rows[i-1:i+5]]==[('before_step','',''), ('before_step','early','CancelStepException'),
+            ('after_cancel_step','','cancelled'), ('after_step','','cancelled'), ('cleanup_step','','cancelled'), ('cleanup_step','early','')]
 
 @pytest.mark.parametrize('k,v', [('learnloop', 3), ('ranks', 1), ('ranks', [3]), ('muted', 1), ('inside', [1]), ('inside', 3), ('phases', [1]), ('totals', {'a': 1}), ('names', None), ('rows', 'x')])
 def test_what_is_none_of_a_tracer_says_so(k, v, tmp_path):

@@ -1,5 +1,5 @@
 "The benchmark of what it costs to watch a run: that it measures and reports. A fit that keeps more than the recorder's floats of each batch fails here, too"
-import pytest, sys, torch
+import json, pytest, sys, torch
 from pathlib import Path
 sys.path.append(str(Path(__file__).parents[2]))
 from benchmarks import watch
@@ -9,6 +9,13 @@ def one_thread():
     n = torch.get_num_threads()
     yield
     torch.set_num_threads(n)
+
+def test_nothing_is_kept_of_a_batch_but_the_recorders_floats(tmp_path, capsys):
+    watch.child('log', 2000, True, tmp_path)
+    kept,recorder = json.loads((tmp_path/'result.json').read_text())['grown']
+    assert kept-recorder<10, 'bytes for each batch: an object has 16 at least'
+    assert 24<=recorder<150
+    assert len((tmp_path/'history.csv').read_text().splitlines())==1+watch.EPOCHS and 'train_loss' in capsys.readouterr().out
 
 def test_in_a_terminal():
     res = watch.run('terminal', 100)
