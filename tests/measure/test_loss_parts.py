@@ -163,7 +163,7 @@ class Turns(Learner):
     def train_batch(self):
         self.turn(self.pull, name='critic', counts=False)
         if self.epoch: self.turn(self.push, name='generator')
-    def valid_batch(self): self.take_loss(self.forward_model(*self.xb).square().mean(), 'generator')
+    def valid_batch(self): self.set_loss(self.forward_model(*self.xb).square().mean(), 'generator')
 
 def mk_turns():
     learn = Turns(DataLoaders(TRAIN, VALID, device='cpu'), model(), None, torch.optim.SGD, lr=.1)
