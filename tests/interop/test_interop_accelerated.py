@@ -1,11 +1,11 @@
 "Callbacks written for pytorch-accelerated, with nothing of it installed"
-import gc, importlib.util, inspect, io, pickle, re, threading, weakref
+import importlib.util, inspect, io, pickle, re, threading
 from collections import defaultdict
 from contextlib import suppress
 from operator import attrgetter
 import numpy as np, pytest, torch
-from helpers import LR, TRAIN, VALID, act, batches, covering, listener, mk_learner, mk_model, same
-from learnloop import Callback, DataLoaders, GradientAccumulation, GradientClip, Learner, MixedPrecision, SanityCheck, TorchScheduler, ValidateCallback, as_cb
+from helpers import TRAIN, VALID, act, listener, mk_learner, mk_model, same
+from learnloop import Callback, DataLoaders, GradientAccumulation, GradientClip, Learner, MixedPrecision, ValidateCallback, as_cb
 from learnloop.loop.flow import Event
 from learnloop.interop import accelerated
 from learnloop.interop.accelerated import (Accelerated, CallbackHandler, InMemoryRunHistory, LogMetricsCallback, RunHistory, StopTrainingError, Trainer,
@@ -65,48 +65,6 @@ def test_arguments():
     others = [k for n,_,k in cb.trace if n not in ('on_train_step_end', *EVAL)]
     assert len(others)>5 and not any(others)
 
-def test_a_step_has_ended_at_its_end():
-    "The document has it so; the package's own code calls it before the backward pass"
-    seen = []
-    class Weights(TrainerCallback):
-        def on_train_step_start(self, trainer, **kwargs): seen.append(trainer.model.weight.detach().clone())
-        on_train_step_end = on_train_step_start
-    learn = mk_learn()
-    learn.fit(1, cbs=[Weights])
-    assert len(seen)==6 and not any(torch.equal(seen[i], seen[i+1]) for i in (0, 2, 4)) and all(torch.equal(seen[i], seen[i+1]) for i in (1, 3))
-    assert torch.equal(seen[-1], learn.model.weight)
-
-def test_a_dict_batch_is_given_as_one():
-    class Model(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.lin = nn.Linear(2, 1)
-        def forward(self, x, y): return dict(loss=F.mse_loss(self.lin(x), y))
-    cb = recording()
-    dls = DataLoaders([dict(x=x, y=y) for x,y in TRAIN])
-    mk_learn(dls=dls, model=Model(), loss_func=None).fit(1, cbs=[cb])
-    assert [set(k['batch']) for n,_,k in cb.trace if n=='on_train_step_end']==[{'x', 'y'}]*3
-
-def test_all_callbacks_get_the_same_output_of_a_step():
-    class Adds(TrainerCallback):
-        def on_train_step_end(self, trainer, batch_output, **kwargs): batch_output['mean'] = 1
-    class Reads(TrainerCallback):
-        def __init__(self): self.seen = []
-        def on_train_step_end(self, trainer, batch_output, **kwargs): self.seen.append(batch_output['mean'])
-    cb = Reads()
-    mk_learn().fit(1, cbs=[Adds, cb])
-    assert cb.seen==[1]*3
-
-def test_the_output_of_a_step_is_kept_no_longer():
-    refs = []
-    class Look(TrainerCallback):
-        def on_train_step_start(self, trainer, **kwargs):
-            gc.collect()
-            assert not any(r() is not None for r in refs)
-        def on_train_step_end(self, trainer, batch_output, **kwargs): refs.append(weakref.ref(batch_output['model_outputs']))
-    mk_learn().fit(1, cbs=[Look])
-    assert len(refs)==3
-
 def test_own_order_is_as_passed_and_ours_by_number():
     trace = []
     a,b = recording('a', trace),recording('b', trace)
@@ -120,15 +78,6 @@ def test_own_order_is_as_passed_and_ours_by_number():
     assert [t for n,t,_ in trace if n in ('after_epoch', 'on_training_run_epoch_end')]==['a', 'late', 'b']
 
 # The run history
-def test_losses_are_there_for_the_hooks_that_read_them():
-    seen = []
-    class Look(TrainerCallback):
-        def on_train_epoch_end(self, trainer, **kwargs): seen.append(trainer.run_history.get_latest_metric('train_loss_epoch'))
-        def on_eval_epoch_end(self, trainer, **kwargs): seen.append(trainer.run_history.get_latest_metric('eval_loss_epoch'))
-    learn = mk_learn()
-    learn.fit(2, cbs=[Look])
-    assert seen==[v for r in learn.recorder.values for v in r] and len(seen)==4
-
 def test_losses_count_items():
     bs = [(torch.ones(n, 2), torch.full((n, 1), v)) for n,v in ((1, 0.), (3, 2.))]
     cb = as_cb(recording())
@@ -192,16 +141,6 @@ def test_metrics_are_logged_by_the_beginning_of_their_names():
     mk_learn().fit(1, cbs=[Logs, Updates])  # as passed: too early
     assert log==[['train_loss_epoch'], ['eval_loss_epoch']]
 
-def test_print(capsys):
-    class Prints(TrainerCallback):
-        def on_training_run_start(self, trainer, **kwargs): trainer.print('a', 'b', sep='-')
-    mk_learn().fit(1, cbs=[Prints, LogMetricsCallback])
-    lines = capsys.readouterr().out.split('\n')
-    assert lines[0]=='a-b' and lines[1].startswith('train_loss_epoch: ') and lines[2].startswith('eval_loss_epoch: ')
-    learn = mk_learn()
-    with learn.no_logging(): learn.fit(1, cbs=[Prints])
-    assert capsys.readouterr().out==''
-
 # The run config
 def test_run_config():
     got = {}
@@ -225,21 +164,6 @@ def test_run_config():
     assert (got['evaluation'].num_epochs, got['evaluation'].gradient_accumulation_steps)==(1, 1)
     learn.fit(3)
     assert got['fit'].num_epochs==3
-
-@pytest.mark.parametrize('dl,bs,kwargs', [
-    (torch.utils.data.DataLoader([(torch.ones(2), torch.ones(1))]*9, batch_size=3), 3, dict(batch_size=3, num_workers=0, pin_memory=False, drop_last=False)),
-    (batches(3), 4, {}), (iter(batches(3)), None, {})])
-def test_run_config_of_loaders(dl, bs, kwargs):
-    cb = as_cb(recording(do=dict(on_training_run_start=lambda tr: tr.run_config)))
-    mk_learn(dls=DataLoaders(dl)).fit(1, cbs=[cb])
-    c = cb.trainer.run_config
-    assert (c.train_per_device_batch_size, c.train_dl_kwargs)==(bs, kwargs) and c.num_update_steps_per_epoch==(None if bs is None else 3)
-    assert c.eval_per_device_batch_size is None
-
-def test_max_steps():
-    cb = as_cb(recording(do=dict(on_training_run_start=lambda tr: tr.run_config)))
-    mk_learn().fit(max_steps=4, cbs=[cb])
-    assert cb.trainer.run_config.max_num_train_steps==4 and names(cb.foreign).count('on_train_step_end')==4
 
 # Stopping
 @pytest.mark.parametrize('hook', [o for o in HOOKS if o not in ('on_init_end', 'on_stop_training_error', 'on_training_run_end') and 'evaluation_run' not in o])
@@ -275,13 +199,6 @@ def test_stop_in_an_evaluation():
 def test_stop_while_it_is_added_is_an_error():
     with pytest.raises(StopTrainingError): mk_learn(cbs=[recording(do=dict(on_init_end=StopTrainingError('no')))])
 
-def test_their_error_is_known_by_its_name():
-    theirs = type('StopTrainingError', (Exception,), {})
-    class Mine(theirs): pass
-    learn = mk_learn()
-    with learn.no_logging(): learn.fit(1, cbs=[recording(do=dict(on_train_step_end=Mine('x')))])
-    assert learn.outcome['fit']=='cancelled'
-
 def test_a_cancel_of_ours_is_a_stop_for_them():
     cb = recording()
     learn = mk_learn()
@@ -297,37 +214,6 @@ def test_an_exit_stops_the_run_and_not_the_process():
     assert trace[-1][:2]==('on_training_run_end', 'b')  # the others' ends aren't skipped
     with pytest.warns(UserWarning, match='asked to exit'): learn.fit(2, cbs=[recording(do=dict(on_train_step_end=_exit))])
     assert learn.outcome['fit']=='cancelled'
-
-@covering(hook=[o for o in HOOKS if o not in ('on_init_end', 'on_stop_training_error') and 'evaluation_run' not in o], err=[ValueError, KeyboardInterrupt])
-def test_the_end_of_a_run_comes_after_errors_too(hook, err):
-    a,b = recording('a', do={hook:err('oops')}),recording('b')
-    learn = mk_learn()
-    with pytest.raises(err, match='oops') as e: learn.fit(1, cbs=[b, a])
-    assert f'learnloop: in {hook} of RecordingA (pytorch-accelerated)' in e.value.__notes__
-    assert [names(o).count('on_training_run_end') for o in (a, b)]==[1, 1] and 'on_stop_training_error' not in names(b)
-    assert [o.name for o in learn.cbs if isinstance(o, Accelerated)]==[]
-    learn.fit(1, cbs=[c := recording('c')])
-    assert names(c)[2:-1]==EPOCH
-
-def test_each_end_has_its_start():
-    a,b = recording('a', do=dict(on_training_run_start=ValueError())),recording('b')
-    with pytest.raises(ValueError): mk_learn().fit(1, cbs=[a, b])
-    assert names(b)==['on_init_end'] and names(a)==['on_init_end', 'on_training_run_start', 'on_training_run_end']
-
-@pytest.mark.parametrize('e,what,want', [
-    ('before_batch', 'CancelBatchException', ['on_train_epoch_start', *STEP[:0], 'on_train_epoch_end']),
-    ('after_pred', 'CancelBatchException', ['on_train_epoch_start', *STEP[:1]*3, 'on_train_epoch_end']),
-    ('after_loss', 'CancelBatchException', ['on_train_epoch_start', *STEP*3, 'on_train_epoch_end']),
-    ('before_step', 'CancelStepException', ['on_train_epoch_start', *STEP*3, 'on_train_epoch_end']),
-    ('before_train', 'CancelTrainException', ['on_train_epoch_end']),
-    ('after_batch', 'CancelTrainException', ['on_train_epoch_start', STEP[0], 'on_train_epoch_end']),
-    ('after_batch', 'CancelEpochException', ['on_train_epoch_start', STEP[0]])])
-def test_cancels_in_training(e, what, want):
-    cb = recording()
-    stop = listener('stop', [e], lambda o, _: act(o, what), order=-1, run_valid=False)
-    mk_learn().fit(1, cbs=[cb, stop])
-    after = EVAL if what!='CancelEpochException' else []
-    assert names(cb)[2:]==[*want, *after, 'on_training_run_epoch_end', 'on_training_run_end']
 
 # Evaluation
 def test_an_evaluation_leaves_the_run_as_it_was():
@@ -356,15 +242,6 @@ def test_an_evaluation_within_a_fit_is_intermediate():
     assert ends==[True, False, True, True, False] and not any('evaluation_run' in n for n in names(cb.foreign))
     h = cb.trainer.run_history
     assert h.get_metric_values('acc')==[0, 1] and set(h.get_metric_names())=={'train_loss_epoch', 'eval_loss_epoch', 'acc'}
-
-def test_what_is_no_evaluation_of_theirs():
-    cb = recording()
-    learn = mk_learn(cbs=[cb])
-    learn.get_preds()
-    learn.predict(torch.zeros(2))
-    assert names(cb)==['on_init_end']
-    learn.fit(1, cbs=[SanityCheck(1)])
-    assert names(cb)[2:-1]==EPOCH
 
 def test_an_evaluation_of_their_own_on_a_model_that_is_lent():
     "As an average of the weights is evaluated: its callbacks alone are called, and its metrics have a prefix"
@@ -422,14 +299,6 @@ class VerifyBatch(TrainerCallback):
 class VerifyingLearner(Learner, phases=[Event('verify_train_batch', 'batch')]):
     def before_batch(self):
         if self.training: self('verify_train_batch', xb=self.x, yb=self.y)
-
-def test_a_declared_event_calls_their_method():
-    cb,other = VerifyBatch(),recording()
-    learn = mk_learn(cls=VerifyingLearner)
-    learn.fit(1, cbs=[cb, other])
-    assert cb.seen==[((4, 2), (4, 1))]*3 and names(other)[2:-1]==EPOCH
-    learn.dls = DataLoaders([*TRAIN, (torch.ones(2, 2), torch.ones(2, 1))])
-    with pytest.raises(AssertionError, match='size'): learn.fit(1, cbs=[cb])
 
 @pytest.mark.parametrize('kw', [True,False])
 def test_call_event_calls_all_that_have_the_method_in_order(kw):
@@ -514,16 +383,6 @@ def test_typos_in_hooks_of_the_packages_own_base_are_errors():
     learn = mk_learn(cbs=[cb])
     learn.fit(1)
 
-@pytest.mark.parametrize('k', ['run_histori', '_loss_tracker', 'train', 'n_epoch', 'save_training_state', 'collate_fn'])
-def test_other_attributes_are_refused(k):
-    with pytest.raises(AttributeError, match=f"Trainer has no attribute '{k}'"): mk_learn().fit(1, cbs=[recording(do=dict(on_train_epoch_end=lambda tr: getattr(tr, k)))])
-    with pytest.raises(AttributeError, match='setting it would change nothing'): mk_learn().fit(1, cbs=[recording(do=dict(on_train_epoch_end=lambda tr: setattr(tr, k, 1)))])
-
-@pytest.mark.parametrize('path,instead', [('optimizer_step', 'before_step and after_step are there'), ('create_scheduler', 'use TorchScheduler'), ('train', r'use learn.fit\(n\)'),
-    ('_accelerator.clip_grad_norm_', 'use GradientClip')])
-def test_what_is_refused_says_what_to_use(path, instead):
-    with pytest.raises(AttributeError, match=f"has no attribute '{path.rpartition('.')[2]}': .*{instead}"): attrgetter(path)(Accelerated.Trainer(mk_learn()))
-
 def test_data_sets_are_those_of_the_loaders():
     ds = [TensorDataset(torch.randn(4, 1), torch.randn(4, 1)) for _ in range(2)]
     trainer = Accelerated.Trainer(Learner(DataLoaders(*(DataLoader(o, 2) for o in ds)), nn.Linear(1, 1), F.mse_loss))
@@ -545,13 +404,6 @@ def test_what_the_accelerator_tells():
     assert (acc.mixed_precision, acc.is_last_process, acc.use_distributed, acc.local_process_index)==('bf16', True, False, 0)
     assert Accelerated.Trainer(mk_learn())._accelerator.mixed_precision=='no'
 
-def test_point_30_what_callbacks_share():
-    seen = []
-    a = recording(do=dict(on_train_epoch_end=lambda tr: setattr(tr, 'accuracy', tr.run_history.current_epoch)))
-    b = recording(do=dict(on_eval_epoch_end=lambda tr: seen.append(tr.accuracy)))
-    mk_learn().fit(2, cbs=[a, as_cb(b, name='b')])
-    assert seen==[1, 2]
-
 def test_point_30_modules_of_the_learner_are_the_trainers():
     "As its own `MoveModulesToDeviceCallback` looks for them"
     moved,learn = [],mk_learn()
@@ -568,9 +420,6 @@ def test_point_30_modules_of_the_learner_are_the_trainers():
     learn.fit(1, cbs=[recording(do=dict(on_training_run_start=move))])
     assert moved==[learn.device] and learn.teacher is not teacher, 'and what is set is set there'
 
-def test_loaders_cant_be_swapped():
-    with pytest.raises(AttributeError): mk_learn().fit(1, cbs=[recording(do=dict(on_train_epoch_end=lambda tr: setattr(tr, '_train_dataloader', [])))])
-
 def test_what_a_trainer_has():
     def _look(tr):
         learn = tr.learn
@@ -581,10 +430,6 @@ def test_what_a_trainer_has():
         assert (a.is_main_process, a.is_local_main_process, a.num_processes, a.process_index, a.wait_for_everyone())==(True, True, 1, 0, None)
         with pytest.raises(AttributeError, match="no attribute 'clip_grad_norm_'"): a.__getattr__('clip_grad_norm_')
     mk_learn().fit(1, cbs=[recording(do=dict(on_training_run_start=_look, on_train_step_start=_look, on_eval_epoch_end=_look))])
-
-def test_a_scheduler_is_that_of_the_learner():
-    def _look(tr): assert isinstance(tr.scheduler, torch.optim.lr_scheduler.StepLR)
-    mk_learn().fit(1, cbs=[recording(do=dict(on_train_epoch_start=_look)), TorchScheduler(lambda o: torch.optim.lr_scheduler.StepLR(o, 1), unit='step')])
 
 def test_wrappers_are_taken_off():
     wrap = type('DistributedDataParallel', (nn.Module,), {})
@@ -682,13 +527,6 @@ def test_parts_of_a_checkpoint(tmp_path):
     with pytest.raises(ValueError, match='has the state of a scheduler'): tr.load_checkpoint(tmp_path/'b.pt')
     tr.load_checkpoint(tmp_path/'b.pt', load_scheduler=False)
 
-def test_hypers_after_a_run_are_those_of_the_learner(tmp_path):
-    cb = KeepsBest(tmp_path/'best.pt')
-    learn = mk_learn()
-    learn.fit(2, cbs=[cb, TorchScheduler(lambda o: torch.optim.lr_scheduler.StepLR(o, 1, .5), unit='step')])
-    assert 'scheduler_state_dict' in cb.loaded and [g['lr'] for g in cb.loaded['optimizer_state_dict']['param_groups']]!=[LR]
-    assert [g['lr'] for g in learn.opt.param_groups]==[LR] and 'initial_lr' not in learn.opt.param_groups[0]
-
 @pytest.mark.parametrize('name', [*accelerated._unfit])
 def test_callbacks_that_change_the_loop_are_refused(name):
     cls = type(name, (TrainerCallback,), dict(__module__='pytorch_accelerated.callbacks'))
@@ -722,34 +560,7 @@ def test_state_round_trip():
     learn.fit(1)
     assert same(new.foreign.ema, cb.foreign.ema) and new.foreign.n==6
 
-def test_the_history_is_saved_once():
-    cbs = [as_cb(recording('a')), as_cb(recording('b'))]
-    learn = mk_learn(cbs=cbs)
-    learn.fit(1)
-    assert ['history' in o.state_dict().get(o.own_name, {}) for o in cbs]==[True, False]
-
-def test_own_state_methods_come_first():
-    class Own(TrainerCallback):
-        def __init__(self): self.n,self.m = 1,2
-        def state_dict(self): return dict(n=self.n)
-        def load_state_dict(self, sd): self.n = sd['n']
-    a,b = as_cb(Own()),as_cb(Own())
-    a.foreign.n = a.foreign.m = 5
-    b.load_state_dict(a.state_dict())
-    assert (b.foreign.n, b.foreign.m)==(5, 2)
-
 # In the learner
-def test_permanent_and_temporary_callbacks_share_a_trainer_and_leave_nothing():
-    a,b = as_cb(recording('a')),recording('b')
-    learn = mk_learn(cbs=[a])
-    plain = mk_learn()
-    plain.fit(1)
-    for _ in range(2):
-        learn.fit(1, cbs=[b])
-        assert set(vars(learn))==set(vars(plain)) | {a.name} and [o for o in learn.cbs if isinstance(o, Accelerated)]==[a]
-    assert names(a.foreign)==['on_init_end', *['on_training_run_start', *EPOCH, 'on_training_run_end']*2]
-    assert names(b)==['on_init_end', 'on_training_run_start', *EPOCH, 'on_training_run_end']*2
-
 def test_two_of_a_class():
     cbs = [as_cb(LogMetricsCallback(), name=o) for o in ('one', 'two')]
     with mk_learn().no_logging() as learn: learn.fit(1, cbs=cbs)

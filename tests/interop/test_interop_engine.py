@@ -6,12 +6,11 @@ import numpy as np
 import pytest, torch
 from helpers import LR, TRAIN, VALID, act, batches, covering, ending, listener, mk_model, same
 from helpers import mk_learner as _mk_learner
-from learnloop import (Callback as Ours, CancelBackwardException, CancelBatchException, CancelEpochException, CancelFitException, CancelSaveException,
-    CancelStepException, CancelTrainException, CancelValidException, CancelZeroGradException, GradientAccumulation, Metric, MicroBatch, MixedPrecision,
-    ParamScheduler, SAM, SanityCheck, SchedLin, TorchScheduler, ValidateEvery)
+from learnloop import (Callback as Ours, CancelBackwardException, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelTrainException, CancelValidException, CancelZeroGradException, GradientAccumulation, MixedPrecision,
+    TorchScheduler)
 from learnloop.interop import as_cb
-from learnloop.interop.core import Adapter, HookTable
-from learnloop.interop.engine import Callback, Engine, TrainingEngine
+from learnloop.interop.core import HookTable
+from learnloop.interop.engine import Callback, TrainingEngine
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from torch.nn import functional as F
 from torch.optim.lr_scheduler import StepLR
@@ -168,42 +167,6 @@ def test_arguments():
     assert seen['on_epoch_end']['logs']==dict(avg_loss=row['train_loss'], val_loss=row['valid_loss'], l1_loss=row['l1_loss'])
     assert all(type(v) is float for k in ('on_validation_end', 'on_epoch_end') for v in seen[k]['logs'].values())
 
-@pytest.mark.parametrize('train_metrics', [False, True])
-@pytest.mark.parametrize('reads', ['in the hook', 'afterwards', 'never'])
-def test_metrics_of_a_batch(reads, train_metrics):
-    "The learner's metrics and the parts of the loss, of this batch, as the model was before the step"
-    calls,got,kept = [],[],[]
-    def l1(pred, y):
-        calls.append(len(y))
-        return F.l1_loss(pred, y)
-    def loss(pred, y): return dict(fit=F.mse_loss(pred, y), size=pred.abs().mean())
-    def hear(cb, hook, kwargs):
-        if reads=='never': return
-        kept.append(kwargs['metrics'])
-        if reads=='in the hook': got.append(dict(kept[-1]))
-    learn,ref = (mk_learner(metrics=[l1, Off()], loss_func=loss) for _ in range(2))
-    learn.recorder.train_metrics = train_metrics
-    cb = type('Reads', (Callback,), dict(on_train_step_end=lambda self, **kwargs: hear(self, '', kwargs)))()
-    want = []
-    def note(cb):
-        parts = {k:v.item() for k,v in loss(cb.pred, cb.y).items()}
-        want.append(parts | dict(l1=F.l1_loss(cb.pred, cb.y).item(), off=len(cb.y), loss=cb.loss.item()))
-    ref.recorder.train_metrics = train_metrics
-    ref.fit(1, cbs=Ours(after_loss=lambda cb: note(cb) if cb.training else None))
-    n = len(calls)
-    learn.fit(1, cbs=[cb])
-    rows = got or [dict(o) for o in kept]
-    assert rows==([] if reads=='never' else want) and same(learn.model, ref.model)
-    assert learn.recorder.values==ref.recorder.values and len(calls)==2*n + (0 if reads=='never' else len(TRAIN))
-
-class Off(Metric):
-    "Counts items"
-    name = 'off'
-    def reset(self): self.n = 0
-    def accumulate(self, learn): self.n += learn.bs
-    value = property(lambda self: self.n)
-    def together(self, peers, n_before=0): ...
-
 def test_metrics_are_taken_off_the_device_when_they_are_read(monkeypatch):
     n,item = [],torch.Tensor.item
     cb = Recording(['on_train_step_end'])
@@ -217,17 +180,6 @@ def test_metrics_are_taken_off_the_device_when_they_are_read(monkeypatch):
     losses = learn.recorder.raw_losses
     assert first['loss']==losses[0]==first['loss'] and len(n)==1
     assert dict(second)=={'loss': losses[1]}=={**second} and [*second.values()]==[losses[1]] and str(third)==str({'loss': losses[2]})
-
-def test_no_wait_for_the_device_unless_somebody_reads(monkeypatch):
-    n,item = [],torch.Tensor.item
-    learn = mk_learner(cbs=[Everything()])
-    learn.fit(1)
-    monkeypatch.setattr(torch.Tensor, 'item', lambda self: n.append(1) or item(self))
-    learn.fit(1)
-    with_it = len(n)
-    n.clear()
-    learn.remove_cb(Everything).fit(1)
-    assert with_it==len(n)
 
 def test_bare_callbacks_and_those_of_the_project_itself():
     real = type('Callback', (), {k:lambda self, **kwargs: None for k in HOOKS} | dict(__module__='llm.training.core.callbacks', set_engine=lambda self, e: setattr(self, 'engine', e)))
@@ -256,59 +208,11 @@ def test_point_30_of_a_base_class_of_ones_own_the_system_is_named():
     mk_learner().fit(1, cbs=as_cb(Mine(), system='engine'))
     assert seen[1:]==[0, 1, 2] and seen[0].epoch==0
 
-def test_point_30_callbacks_share_new_attributes_of_the_engine():
-    class Sets(Callback):
-        def on_epoch_start(self, epoch, logs=None): self.engine.phase = f'phase {epoch}'
-    class Reads(Callback):
-        def on_epoch_end(self, epoch, logs=None): seen.append(self.engine.phase)
-    seen = []
-    mk_learner().fit(2, cbs=[Reads(), Sets()])
-    assert seen==['phase 0', 'phase 1']
-    with pytest.raises(AttributeError, match="no attribute 'should_stop_trainig', so that setting it would change nothing; did you mean"): Engine(mk_learner()).should_stop_trainig = True
-
-def test_methods_that_are_no_hooks_are_refused():
-    class Slip(Callback):
-        def on_epoch_begin(self, epoch): pass
-    with pytest.raises(TypeError, match='Slip .TrainingEngine.: on_epoch_begin is none of the hooks of TrainingEngine; did you mean'): mk_learner(cbs=[Slip()])
-
 def test_table_shows_every_hook_once_or_with_its_alternative():
     rows = [o[0].split('(')[0] for o in HookTable(TrainingEngine, Callback).rows[1:]]
     assert sorted({*rows})==sorted(HOOKS) and len(rows)==len(HOOKS)+1 and rows.count('on_train_step_end')==2
 
 # The engine
-
-def test_engine_has_what_documents_name():
-    seen = []
-    def look(cb, hook, kwargs):
-        e = cb.engine
-        if hook!='on_epoch_start': return
-        seen.append((e.epoch, e.rank, e.model is learn.model, e.optimizer is learn.opt, e.scheduler, e.scaler.is_enabled(), e.should_stop_training,
-            len(e.dataloader), e.callbacks==[cb], e.config.logging.log_interval, e.config.logging.log_dir, e.device.type))
-    class Other(Adapter): system,prefix = 'Other',None
-    learn = mk_learner()
-    told(learn, 2, hear=look, cbs=[Other(object())])
-    assert seen==[(i, 0, True, True, None, False, False, 3, True, 10, '', learn.device.type) for i in range(2)]
-
-@pytest.mark.parametrize('what', ['trainer', 'task', 'schedulers', 'config.training', 'config.logging.level', 'logger.debugs'])
-def test_other_attributes_are_refused_by_name(what):
-    o = Engine(mk_learner())
-    *path,last = what.split('.')
-    for k in path: o = getattr(o, k)
-    with pytest.raises(AttributeError, match=f"no attribute '{last}'"): getattr(o, last)
-    with pytest.raises(AttributeError, match=f"no attribute '{last}', so that setting it would change nothing"): setattr(o, last, 1)
-    assert getattr(o, last, None) is None
-
-@pytest.mark.parametrize('what', ['epoch', 'model', 'optimizer', 'scheduler', 'scaler', 'rank', 'global_step', 'callbacks'])
-def test_what_the_learner_has_cannot_be_set(what):
-    with pytest.raises(AttributeError): setattr(Engine(mk_learner()), what, 1)
-
-def test_scheduler_is_the_one_that_a_torch_scheduler_steps():
-    seen = []
-    cb = TorchScheduler(partial(StepLR, step_size=1, gamma=.1), 'epoch')
-    def look(o, hook, kwargs):
-        if hook in ('on_train_start', 'on_epoch_end', 'on_train_end'): seen.append((type(o.engine.scheduler), round(o.engine.scheduler.get_last_lr()[0]/LR, 6)))
-    told(mk_learner(), 2, hear=look, cbs=[cb])
-    assert seen==[(StepLR, o) for o in (1, .1, .01, .01)]
 
 def test_scaler_is_that_of_mixed_precision():
     seen = []
@@ -328,41 +232,17 @@ def test_a_step_that_overflowed_is_no_step():
     assert learn.mixed_precision.skipped==1 and at==[0, 2] and cb.names.count('on_train_step_end')==3
     assert steps==[(0,0), (1,0), (1,1), (1,2), (2,2)], 'a step that is being reported does not count yet'
 
-def test_rate_of_the_batch_is_set_before_hooks_are_called():
-    seen = []
-    def look(o, hook, kwargs):
-        if hook=='on_batch_start': seen.append(o.engine.optimizer.param_groups[0]['lr'])
-    learn = mk_learner()
-    told(learn, 2, hear=look, cbs=[ParamScheduler({'lr': SchedLin(.1, .02)})])
-    assert seen==learn.recorder.hps['lr'] and len(set(seen))==6
-
 def test_several_optimizers_are_no_engine_s():
     model = mk_model()
     learn = mk_learner(model=model, opt_func=dict(a=torch.optim.SGD([model.weight], LR), b=torch.optim.SGD([model.bias], LR)))
     def look(o, hook, kwargs): o.engine.optimizer  # noqa: B018
     with pytest.raises(ValueError, match='one optimizer, and this learner has a, b'): learn.fit(1, cbs=Recording(['on_train_start'], hear=look))
 
-def test_logger_is_silent_with_the_learner(capsys):
-    def say(o, hook, kwargs):
-        for k in ('info', 'warning', 'error'): getattr(o.engine.logger, k)(f'{k} in {hook}')
-    learn = mk_learner()
-    with learn.no_logging(): told(learn, 1, hear=say)
-    assert capsys.readouterr().out==''
-    told(learn, 1, hear=say, hooks=['on_train_end'])
-    assert [o for o in capsys.readouterr().out.splitlines() if ' in ' in o]==['info in on_train_end', 'warning in on_train_end', 'error in on_train_end']
-
 def test_callback_without_an_engine_says_so():
     with pytest.raises(RuntimeError, match='Everything has no engine yet'): Everything().engine  # noqa: B018
     cb = Everything()
     learn = mk_learner().add_cb(cb)
     assert cb.engine.learn is learn, 'a callback that comes later gets its engine, too'
-
-def test_callback_of_one_s_own_class_needs_no_engine():
-    class Bare:
-        def on_epoch_end(self, epoch, logs): self.logs = logs
-    cb = Bare()
-    mk_learner().fit(1, cbs=as_cb(cb, system='engine'))
-    assert {*cb.logs}=={'avg_loss', 'val_loss'}
 
 # Stopping
 
@@ -378,15 +258,6 @@ def test_stop_takes_effect_at_once(hook, tmp_path):
     assert cb.names[-5:]==['on_validation_start', 'on_validation_end', 'on_save_checkpoint', 'on_epoch_end', 'on_train_end'] and cb.trace[-2][1]['epoch']==epoch
     assert heard==['after_epoch', 'cleanup_epoch']*(epoch+1) and len(learn.recorder.values)==epoch+1
     assert cb.names.count('on_batch_start')==cb.names.count('on_batch_end')==3*epoch+n
-
-def test_the_next_fit_begins_without_the_flag():
-    def stop(cb, k, kwargs):
-        if len(cb.trace)==1: cb.engine.should_stop_training = True
-    cb = Recording(['on_batch_end', 'on_epoch_end'], hear=stop)
-    learn = mk_learner(cbs=[cb])
-    learn.fit(2)
-    learn.fit(2)
-    assert cb.names==['on_batch_end', 'on_epoch_end'] + (['on_batch_end']*3 + ['on_epoch_end'])*2
 
 def test_a_stop_is_for_all_of_the_engine_s_callbacks_and_for_ours():
     a,b = [Recording(hear=lambda cb, k, kw: setattr(cb.engine, 'should_stop_training', True) if k=='on_epoch_end' and cb.name=='a' else None, name=o) for o in 'ab']
@@ -406,26 +277,6 @@ def test_accumulation_reports_steps_that_were_taken():
     cb = told(mk_learner(dls=(batches(5), None)), 1, cbs=[GradientAccumulation(n_batches=2)])
     assert [kw['batch_idx'] for k,kw in cb.trace if k=='on_optimizer_step']==[1, 3, 4]
     assert cb.names.count('on_train_step_end')==5
-
-def test_step_for_batches_left_over_by_a_loader_without_length():
-    cb = told(mk_learner(dls=(iter(batches(3)), None)), 1, cbs=[GradientAccumulation(n_batches=2)])
-    tail = [k for k in cb.names if k in ('on_optimizer_step', 'on_train_step_end', 'on_batch_end')][-4:]
-    assert tail==['on_batch_end', 'on_train_step_end', 'on_batch_end', 'on_optimizer_step']
-    assert [kw['batch_idx'] for k,kw in cb.trace if k=='on_optimizer_step']==[1, 2] and cb.names.count('on_train_step_end')==3
-
-@pytest.mark.parametrize('acc', [False, True])
-def test_gradients_are_there(acc):
-    seen = []
-    def look(cb, k, kwargs):
-        if k in ('on_optimizer_step', 'on_train_step_end'): seen.append((k, all(p.grad is not None and p.grad.abs().sum()>0 for p in cb.engine.model.parameters())))
-        if k=='on_batch_start' and not acc: assert all(p.grad is None for p in cb.engine.model.parameters())
-    told(mk_learner(), 1, hear=look, cbs=[GradientAccumulation(n_batches=3)]*acc)
-    assert seen==[('on_train_step_end', True)]*2 + [('on_optimizer_step', True), ('on_train_step_end', True)] if acc else [('on_optimizer_step', True), ('on_train_step_end', True)]*3
-
-@pytest.mark.parametrize('cb', [MicroBatch, SAM])
-def test_one_report_a_batch_whatever_makes_the_step(cb):
-    res = told(mk_learner(), 2, cbs=[cb(2) if cb is MicroBatch else cb()])
-    assert res.names.count('on_train_step_end')==res.names.count('on_optimizer_step')==6
 
 @pytest.mark.parametrize('e,exc,step,end', [('before_step', CancelStepException, 0, 1), ('before_backward', CancelBackwardException, 1, 1),
     ('after_loss', CancelBatchException, 0, 0), ('before_zero_grad', CancelZeroGradException, 1, 1), ('after_zero_grad', CancelBatchException, 1, 1)])
@@ -469,19 +320,6 @@ def test_ends_match_starts_wherever_a_fit_is_cut(e, exc, order):
     again = told(learn, 1)
     assert again.end=='returns' and again.names[-1]=='on_train_end' and not any(isinstance(o, TrainingEngine) for o in learn.cbs)
 
-@covering(exc=[ValueError, KeyboardInterrupt, SystemExit], hook=[o for o in HOOKS if o!='on_exception'])
-def test_error_in_a_hook(hook, exc, tmp_path):
-    other,seen = Recording(),[]
-    def fail(cb, k, kwargs):
-        if k==hook: raise exc('first')
-        if k=='on_exception': seen.append(kwargs['exception'])
-    learn,cb = mk_learner(),Recording(hear=fail)
-    with pytest.raises(exc, match='first') as e: learn.fit(2, cbs=[as_cb(cb, name='a'), as_cb(other, name='b'), Saver(tmp_path)])
-    assert any(f'in {hook} of Recording (TrainingEngine)' in o for o in e.value.__notes__)
-    if hook!='on_train_end': assert seen==[e.value]
-    assert cb.names.count('on_train_end')==1 and other.names.count('on_train_end')==(hook!='on_train_start')
-    assert told(learn, 1).end=='returns'
-
 @pytest.mark.parametrize('hook', ['on_exception', 'on_train_end'])
 def test_an_error_of_these_hooks_does_not_mask_the_first(hook):
     other = Recording()
@@ -491,76 +329,9 @@ def test_an_error_of_these_hooks_does_not_mask_the_first(hook):
     with pytest.raises(ValueError, match='first') as e: mk_learner().fit(2, cbs=[as_cb(Recording(hear=fail), name='a'), as_cb(other, name='b')])
     assert any('TypeError: second' in o for o in e.value.__notes__) and other.names[-2:]==['on_exception', 'on_train_end']
 
-def test_one_that_fails_does_not_starve_the_rest_in_clean_ups():
-    other = Recording()
-    def fail(cb, k, kwargs):
-        if k=='on_epoch_end': raise ValueError('mine')
-    with pytest.raises(ValueError, match='mine'): mk_learner().fit(2, cbs=[as_cb(Recording(hear=fail), name='a'), as_cb(other, name='b')])
-    assert 'on_epoch_end' in other.names
-
-def test_error_of_an_evaluation_in_the_fit_is_told():
-    def fail(cb, _):
-        if cb.learn.phases['evaluate'] in cb.learn.open: raise ValueError('there')
-    learn = mk_learner()
-    cb = told(learn, 1, cbs=[listener('fail', ['before_batch'], fail, order=-99), Ours(name='ev', after_batch=lambda cb: evaluate(cb))])
-    assert cb.end=='ValueError' and cb.names[-2:]==['on_exception', 'on_train_end']
-def evaluate(cb):
-    if cb.learn.phases['evaluate'] not in cb.learn.open and cb.learn.training: cb.learn.validate()
-
-def test_nothing_is_told_outside_of_fits(tmp_path):
-    cb = Recording()
-    learn = mk_learner(cbs=[cb])
-    learn.fit(1)
-    cb.trace.clear()
-    learn.validate()
-    learn.get_preds()
-    learn.save(tmp_path/'a')
-    learn.load(tmp_path/'a')
-    with pytest.raises(ValueError): learn.validate(cbs=Ours(before_batch=lambda cb: act(cb, ValueError)))
-    with pytest.raises(ValueError), learn.added_cbs(Ours(before_save=lambda cb: act(cb, ValueError))): learn.save(tmp_path/'b')
-    assert cb.trace==[]
-
-def test_evaluations_and_sanity_checks_in_a_fit_are_not_told():
-    want = told(mk_learner(), 2).trace
-    def sane(cb): cb.learn.with_events('sanity', cb.learn._do_epoch_validate)
-    for cbs in ([Ours(name='ev', after_batch=lambda cb: evaluate(cb))], [SanityCheck(1)], [listener('sane', ['before_fit'], lambda cb, _: sane(cb), order=99)],
-        [Ours(name='gp', after_epoch=lambda cb: cb.learn.get_preds())]):
-        assert told(mk_learner(), 2, cbs=cbs).trace==want
-
-def test_epochs_without_validation_still_report_none():
-    "ValidateEvery skips validation: on_epoch_end has no val_loss, as in the engine"
-    cb = told(mk_learner(), 2, cbs=[ValidateEvery(every_epochs=2)])
-    assert ['val_loss' in kw['logs'] for k,kw in cb.trace if k=='on_epoch_end']==[False, True]
-
 def test_without_a_recorder_logs_are_none():
     cb = told(_mk_learner(), 1)
     assert [kw['logs'] for k,kw in cb.trace if 'logs' in kw]==[dict(val_loss=None), dict(avg_loss=None)]
-
-def test_an_epoch_that_was_left_has_no_values_of_the_one_before():
-    def cut(cb, _):
-        if cb.learn.epoch==1 and cb.learn.training: raise CancelFitException
-    cb = told(mk_learner(), 3, cbs=[listener('cut', ['after_loss'], cut)])
-    assert cb.trace[-2]==('on_epoch_end', dict(epoch=1, logs=dict(avg_loss=None)))
-    def skip(cb, _):
-        if cb.learn.epoch==1: raise CancelFitException
-    cb = told(mk_learner(), 3, cbs=[listener('cut', ['before_validate'], skip, order=99)])
-    assert cb.trace[-3]==('on_validation_end', dict(epoch=1, logs=dict(val_loss=None)))
-
-# Saving
-
-def test_save_is_reported_when_it_was_done(tmp_path):
-    def save(cb): cb.learn.save(tmp_path/'m')
-    ours = Ours(name='saves', after_epoch=save)
-    assert told(mk_learner(), 2, cbs=[ours]).names.count('on_save_checkpoint')==2
-    cancel = Ours(name='no', before_save=lambda cb: act(cb, CancelSaveException))
-    assert 'on_save_checkpoint' not in told(mk_learner(), 2, cbs=[ours, cancel]).names
-    fail = Ours(name='bad', before_save=lambda cb: cb.learn.saved.update(a=object()))
-    cb = told(mk_learner(), 2, cbs=[ours, fail])
-    assert cb.end=='TypeError' and 'on_save_checkpoint' not in cb.names
-
-def test_only_rank_0_hears_of_checkpoints(tmp_path, monkeypatch):
-    monkeypatch.setattr(Engine, 'rank', 1)
-    assert 'on_save_checkpoint' not in told(mk_learner(), 1, cbs=[Saver(tmp_path)]).names
 
 # Order, fits, state
 
@@ -580,30 +351,6 @@ def test_order_is_the_place_among_ours():
     def mk(o, **kw): return as_cb(Recording(['on_batch_start'], hear=lambda cb, *_: trace.append(o)), name=o, **kw)
     learn.fit(1, cbs=[mk('late'), mk('early', order=-20), listener('ours', ['before_batch'], lambda cb, _: trace.append('ours') if cb.learn.training else None)])
     assert trace==['early', 'ours', 'late']*3
-
-def test_two_fits_and_learner_as_before():
-    cb = Recording()
-    learn = mk_learner(cbs=[cb])
-    learn.fit(1)
-    before,first = ([*learn.cbs], {*vars(learn)}),len(cb.trace)
-    learn.fit(1)
-    assert cb.names[:first]==cb.names[first:] and [*learn.cbs]==before[0]
-    other = Recording()
-    learn.fit(1, cbs=as_cb(other, name='other'))
-    assert other.names==cb.names[:first] and [*learn.cbs]==before[0] and {*vars(learn)}==before[1]
-    assert other.engine is cb.engine
-
-def test_global_step_counts_from_the_fit_on():
-    seen = []
-    learn = mk_learner(cbs=[Recording(['on_batch_end'], hear=lambda cb, *_: seen.append(cb.engine.global_step))])
-    learn.fit(1)
-    learn.fit(1)
-    assert seen==[1, 2, 3]*2
-
-def test_one_that_moves_to_another_learner_reports_its_first_batch():
-    cb = as_cb(Recording(['on_train_step_end']))
-    for _ in range(2): mk_learner(dls=(TRAIN[:1], None)).fit(1, cbs=cb)
-    assert len(cb.foreign.trace)==2
 
 class Stateful(Callback):
     "Is reset when training starts, as the engine's own callbacks are"
@@ -644,42 +391,11 @@ def test_state_that_is_loaded_during_a_fit_is_given_at_once():
     learn.fit(1)
     assert cb.foreign.n==1
 
-def test_given_state_is_the_callback_s_own():
-    class Lists(Callback):
-        def __init__(self): self.l = []
-        def on_train_start(self): self.l.clear()
-        def on_epoch_end(self, epoch, logs): self.l.append(epoch)
-        def get_checkpoint_state(self): return dict(l=self.l)
-        def load_checkpoint_state(self, state): self.l = state['l']
-    cb,state = as_cb(Lists()),dict(Lists=dict(l=[7]))
-    learn = mk_learner(cbs=[cb])
-    cb.load_state_dict(state)
-    learn.fit(1)
-    assert cb.foreign.l==[7, 0] and state==dict(Lists=dict(l=[7]))
-
-def test_state_without_on_train_start_is_given_once():
-    given = []
-    class Keeps(Callback):
-        def load_checkpoint_state(self, state): given.append(state)
-        def get_checkpoint_state(self): return dict(a=1)
-    cb = as_cb(Keeps())
-    cb.load_state_dict(dict(Keeps=dict(a=1)))
-    learn = mk_learner(cbs=[cb])
-    learn.fit(1)
-    learn.fit(1)
-    learn.remove_cb(cb).add_cb(cb)
-    assert given==[dict(a=1)]
-
 def test_no_state_no_entry():
     assert as_cb(Callback()).state_dict()=={}
     cb = as_cb(type('Plain', (), dict(on_train_end=lambda self: None))(), system='engine')
     cb.load_state_dict(dict(Plain=dict(a=1)))
     assert cb.state_dict()=={}
-
-def test_two_of_a_class_have_two_names():
-    learn = mk_learner(cbs=[Stateful(), Stateful(), as_cb(Stateful(), name='third')])
-    learn.fit(1)
-    assert [o.name for o in learn.cbs[-3:]]==['trainingengine_stateful', 'trainingengine_stateful_2', 'third']
 
 # The four callbacks of its document, as a user writes them from it
 
@@ -764,10 +480,6 @@ def test_the_four_of_the_document_do_their_job(tmp_path, capsys):
     train,valid,l1 = rec.values[1]
     assert f'Epoch 2: avg_loss: {train:.4f} | val_loss: {valid:.4f} | l1_loss: {l1:.4f}' in capsys.readouterr().out
 
-def test_log_interval_is_the_engine_s(capsys):
-    told(mk_learner(dls=(batches(25), None)), 1, cbs=[LRSchedulerCallback()])
-    assert [o for o in capsys.readouterr().out.splitlines() if 'LR:' in o]==['Batch 10 LR: 0.100000', 'Batch 20 LR: 0.100000']
-
 @pytest.mark.parametrize('cls', [EarlyStopping, LateEarlyStopping])
 @pytest.mark.parametrize('monitor,mode', [('val_loss', 'auto'), ('val_loss', 'min'), ('l1_loss', 'max')])
 def test_early_stopping_stops_in_the_epoch_that_decides(cls, monitor, mode, capsys):
@@ -784,9 +496,3 @@ def test_early_stopping_without_validation_never_stops():
     learn = mk_learner(dls=(TRAIN, None))
     learn.fit(3, cbs=EarlyStopping())
     assert learn.count.epochs==3
-
-def test_a_logger_closes_its_file_whatever_happens(tmp_path):
-    for i,exc in enumerate((ValueError, KeyboardInterrupt, CancelFitException)):
-        tb = TensorBoardLogger(tmp_path/str(i))
-        ending(lambda tb=tb, exc=exc: mk_learner().fit(2, cbs=[tb, Ours(after_step=lambda cb: act(cb, exc))]))
-        assert tb.closed

@@ -1,13 +1,12 @@
 "The adapter for fastNLP, with nothing of it installed"
 import io, sys
 from functools import partial
-from operator import attrgetter
 from types import SimpleNamespace
 import numpy as np
 import learnloop, pytest, torch
-from helpers import CANCEL_OF, LR, TRAIN, act, batches, cover, covering, listener, mk_model, same
-from learnloop import (Callback as Ours, CheckpointCallback, DataLoaders, FastDevRun, GradientAccumulation, Learner, LimitBatches, MixedPrecision, SanityCheck,
-    ValidateCallback, ValidateEvery)
+from helpers import CANCEL_OF, LR, TRAIN, act, batches, cover, listener, mk_model, same
+from learnloop import (CheckpointCallback, DataLoaders, GradientAccumulation, Learner, LimitBatches, MixedPrecision, SanityCheck,
+    ValidateCallback)
 from learnloop.interop import as_cb
 from learnloop.interop.core import HookTable
 from learnloop.interop.fastnlp import Callback, EarlyStopException, Event, FastNLP, Filter, Trainer, on
@@ -124,11 +123,6 @@ def test_n_epochs_may_be_set():
     def f(t): t.n_epochs = 2
     assert len(fit(9, f).recorder.values)==2
 
-@pytest.mark.parametrize('path,instead', [('run', r'use learn.fit\(n\)'), ('on_train_begin', 'the loop calls the hooks'), ('trainer_state', 'use cur_epoch_idx'), ('driver.auto_cast', 'use MixedPrecision'),
-    ('driver.save_model', 'use trainer.save_model'), ('evaluator.metrics', 'use learn.metrics')])
-def test_what_is_refused_says_what_to_use(path, instead):
-    with pytest.raises(AttributeError, match=f"has no attribute '{path.rpartition('.')[2]}': {instead}"): attrgetter(path)(FastNLP.Trainer(mk_learner()))
-
 def test_what_driver_and_evaluator_tell():
     t = FastNLP.Trainer(mk_learner())
     assert (t.fp16, t.driver.fp16, t.driver.local_rank, t.evaluator.model_use_eval_mode)==(False, False, 0, True)
@@ -136,18 +130,6 @@ def test_what_driver_and_evaluator_tell():
     assert FastNLP.Trainer(mk_learner(cbs=MixedPrecision('fp16'))).fp16 and not FastNLP.Trainer(mk_learner(cbs=MixedPrecision('bf16'))).fp16
     for o in (t.driver, t.evaluator):
         with pytest.raises(AttributeError, match='setting it would change nothing'): o.shared = 1
-
-@pytest.mark.parametrize('k', ['epoch', 'driver.stream', 'evaluate_batch_step_fn', 'callback_manager', 'evaluator.dataloaders'])
-def test_unknown_attributes_are_refused_by_name(k):
-    *path,k = k.split('.')
-    def f(t):
-        for o in path: t = getattr(t, o)
-        getattr(t, k)
-    with pytest.raises(AttributeError, match=f"fastNLP's .* has no attribute '{k}'"): fit(1, on(Event.on_train_begin())(f))
-    def g(t):
-        for o in path: t = getattr(t, o)
-        setattr(t, k, 1)
-    with pytest.raises(AttributeError, match=f"no attribute '{k}', so that setting it would change nothing"): fit(1, on(Event.on_train_begin())(g))
 
 def test_what_is_known_of_the_trainer():
     def f(t):
@@ -202,21 +184,6 @@ def test_early_stop_of_another_package_is_known_by_its_name():
 def test_early_stop_outside_of_a_fit_is_what_it_is():
     with pytest.raises(EarlyStopException): fit(1, Recorder('on_after_trainer_initialized', EarlyStopException('no')))
 
-def test_a_cancel_of_ours_is_no_exception():
-    rec = Recorder()
-    fit(2, [rec, Ours(after_batch=partial(act, what='CancelFitException'))])
-    assert 'on_exception' not in rec.names and rec.names[-1]=='on_train_end' and rec.names.count('on_train_epoch_end')==0
-
-@covering(what=['ValueError', 'KeyboardInterrupt', 'SystemExit'], hook=STOPS)
-def test_errors_in_hooks(hook, what):
-    rec,learn = Recorder(hook, what),mk_learner()
-    with pytest.raises(BaseException) as e: fit(2, rec, learn)
-    assert type(e.value).__name__==what and any(f'in {hook} of Recorder (fastNLP)' in o for o in e.value.__notes__)
-    assert rec.names[-3:]==[hook, 'on_exception', 'on_train_end'] and rec.rows[-2][1] is e.value
-    new = Recorder()
-    fit(1, new, learn)
-    assert new.names[1:]==['on_train_begin', *EPOCH, 'on_train_end']
-
 def test_an_error_of_ours_is_told_once_with_the_counters_as_they_are():
     rows = []
     class Tell(Callback):
@@ -233,11 +200,6 @@ def test_an_error_in_on_exception_or_on_train_end_masks_nothing():
     rec = Recorder()
     with pytest.raises(OSError): fit(1, [Recorder('on_train_end', 'OSError'), as_cb(rec, name='second')])
     assert rec.names[-1]=='on_train_end'
-
-def test_an_error_in_the_sanity_check_is_told_and_on_train_end_needs_a_beginning():
-    rec = Recorder()
-    with pytest.raises(ValueError): fit(1, [rec, SanityCheck(1), listener('bad', ['before_validate'], lambda cb, _: act(cb, 'ValueError'))])
-    assert rec.names==['on_after_trainer_initialized', 'on_sanity_check_begin', 'on_exception']
 
 PAIRS = {f'{k}_begin':f'{k}_end' for k in ('on_train', 'on_train_epoch', 'on_fetch_data', 'on_train_batch', 'on_evaluate', 'on_sanity_check')}
 GRADS = ['batch', 'backward', 'step', 'zero_grad']
@@ -267,17 +229,6 @@ def test_what_was_begun_is_ended_wherever_a_cancel_comes_from(p, e, order):
     assert raised and begun in ([], ['on_sanity_check_begin']*(p=='fit' and 'sanity' in e)), (begun, rec.names)
     assert (learn.outcome['fit']=='cancelled')==(p=='fit') and (rec.names[-1]=='on_train_end' or 'sanity' in e)
 
-def test_training_that_was_left_at_its_end_is_over_before_validation():
-    rec = Recorder()
-    fit(2, [rec, Ours(after_train=partial(act, what='CancelTrainException'))])
-    assert rec.names==['on_after_trainer_initialized', 'on_train_begin', *EPOCH*2, 'on_train_end']
-
-def test_a_validation_that_was_left_at_its_end_has_its_results():
-    rec = Recorder()
-    learn = fit(2, [rec, ValidateCallback(every_steps=4), listener('stop', ['after_validate'], lambda cb, _: act(cb, 'CancelValidException'), order=51)])
-    res,(r,) = [list(o[1].values()) for o in rec.rows if o[0]=='on_evaluate_end'],learn.recorder.records
-    assert res==[learn.recorder.values[0][1:], list(r['values'].values()), learn.recorder.values[1][1:]]
-
 # Order
 
 def test_order_is_that_of_passing_and_ours_by_number():
@@ -291,50 +242,7 @@ def test_order_is_that_of_passing_and_ours_by_number():
     i = rows.index(('on_train_batch_end', 'B'))
     assert rows[i-1:i+3]==[('after_batch', 'low'), ('on_train_batch_end', 'B'), ('on_train_batch_end', 'A'), ('after_batch', 'high')]
 
-def test_on_train_begin_of_all_comes_before_any_epoch_begins():
-    rows = []
-    a,b = (type(n, (Recorder,), dict(hear=lambda self, hook, t, args, n=n: rows.append((hook, n))))() for n in 'ab')
-    fit(1, [a, b])
-    i = rows.index(('on_train_begin', 'a'))
-    assert rows[i:i+4]==[('on_train_begin', 'a'), ('on_train_begin', 'b'), ('on_train_epoch_begin', 'a'), ('on_train_epoch_begin', 'b')]
-
-def test_order_may_be_given():
-    seen = []
-    class Look(Callback):
-        def on_train_batch_end(self, t): seen.append(len(t.learn.recorder.raw_losses))
-    fit(1, as_cb(Look(), order=49))
-    fit(1, Look())
-    assert seen==[0, 1, 2, 1, 2, 3]
-
 # Evaluation
-
-def test_evaluations_outside_of_a_fit_are_no_matter_of_theirs():
-    learn = mk_learner([rec := Recorder()])
-    learn.validate()
-    learn.get_preds()
-    learn.predict(torch.zeros(2))
-    assert rec.names==['on_after_trainer_initialized']
-
-@pytest.mark.parametrize('dl,n', [('own', 2), ('other', 1), ('limited', 2)])
-def test_validations_within_a_fit_count_if_they_are_on_the_same_loader(dl, n):
-    rec,other = Recorder(),batches(2, seed=1)
-    kwargs = dict(dl=other, name='test') if dl=='other' else {}
-    fit(1, [rec, ValidateCallback(every_steps=2, **kwargs), *([LimitBatches(valid=1)] if dl=='limited' else [])])
-    assert rec.names.count('on_evaluate_begin')==rec.names.count('on_evaluate_end')==n
-    if dl!='other': assert rec.names[rec.names.index('on_evaluate_begin')-1]=='on_train_batch_end'
-    assert [k for k in rec.names[2:-1] if 'evaluate' not in k]==EPOCH[:-2]
-
-def test_each_validation_has_its_own_results():
-    rec = Recorder()
-    learn = fit(2, [rec, ValidateCallback(every_steps=2)])
-    res = [o[1] for o in rec.rows if o[0]=='on_evaluate_end']
-    want = sorted([[r['step'], *r['values'].values()] for r in learn.recorder.records] + [[3*(i+1), *v[1:]] for i,v in enumerate(learn.recorder.values)])
-    assert [list(o.values()) for o in res]==[o[1:] for o in want] and len(res)==5
-
-def test_a_validation_that_was_called_off_is_none():
-    rec = Recorder()
-    fit(4, [rec, ValidateEvery(2)])
-    assert rec.names.count('on_evaluate_begin')==rec.names.count('on_evaluate_end')==2 and rec.names[1:-1]==['on_train_begin', *(EPOCH[:-2]+EPOCH)*2]
 
 def test_a_validation_or_prediction_within_one_is_none_of_theirs():
     rec = Recorder()
@@ -356,21 +264,6 @@ def test_evaluator_runs_without_hooks():
     learn = fit(2, [rec, f])
     assert rec.names[1:-1]==['on_train_begin', *EPOCH*2] and res==[o[1] for o in rec.rows if o[0]=='on_evaluate_end'] and len(learn.recorder.values)==2
 
-def test_no_validation_loader():
-    rec,seen = Recorder(),[]
-    fit(1, [rec, on(Event.on_train_begin())(lambda t: seen.append(t.evaluator))], valid=False)
-    assert rec.names==['on_after_trainer_initialized', 'on_train_begin', *EPOCH[:-2], 'on_train_end'] and seen==[None]
-
-def test_sanity_check_gives_its_results():
-    rec,check = Recorder(),SanityCheck(1)
-    fit(1, [rec, check])
-    assert list(dict(rec.rows[2:3])['on_sanity_check_end'].values())==check.result and rec.names[1:4]==['on_sanity_check_begin', 'on_sanity_check_end', 'on_train_begin']
-
-def test_a_cancelled_sanity_check_has_its_end():
-    rec = Recorder()
-    fit(1, [rec, SanityCheck(1), Ours(before_evaluate=partial(act, what='CancelSanityException'))])
-    assert rec.names[1:3]==['on_sanity_check_begin', 'on_sanity_check_end'] and rec.rows[2][1]=={}
-
 def test_results_need_a_recorder():
     learn = mk_learner(default_cbs=False, cbs=[learnloop.TrainEvalCallback()])
     with pytest.raises(ValueError, match='Recorder .fastNLP. hears the results of validation, and this learner has no Recorder'): fit(1, Recorder(), learn)
@@ -388,13 +281,6 @@ def test_unknown_monitors_are_refused_before_training():
     with pytest.raises(ValueError, match="monitors 'l1_loss', and there is no validation loader"): fit(1, Watch('l1_loss'), valid=False)
     for o in ('l1_loss', None, len): fit(1, Watch(o))
 
-def test_a_monitor_for_those_that_have_none():
-    seen = []
-    class Watch(Callback):
-        def on_after_trainer_initialized(self, t, driver): seen.append((t.monitor, t.larger_better))
-    fit(1, [FastNLP(Watch(), monitor='l1_loss', larger_better=False)])
-    assert seen==[('l1_loss', False)]
-
 # Steps
 
 @pytest.mark.parametrize('n_acc,want', [(dict(n_batches=2), 2), (dict(n_acc=8), 2), (dict(n_batches=3), 1)], ids=str)
@@ -407,22 +293,6 @@ def test_step_hooks_are_for_real_steps(n_acc, want):
     assert acc==[n_acc.get('n_batches', 2)]*3
     assert [k for k in rec.names if k in STEP]==STEP*want
 
-@pytest.mark.parametrize('e,gone', [('before_step', STEP[1]), ('before_zero_grad', STEP[3]), ('before_backward', 'on_after_backward')])
-def test_after_hooks_say_that_it_was_done(e, gone):
-    rec = Recorder()
-    what = CANCEL_OF[e.removeprefix('before_')]
-    fit(1, [rec, listener('stop', [e], lambda cb, _: act(cb, what), order=99)])
-    assert gone not in rec.names and {k for k in rec.names if k in STEP+BATCH}==set(STEP+BATCH)-{gone}
-
-def test_zero_grad_comes_after_the_step_with_gradients_still_there():
-    seen = []
-    class Look(Callback):
-        def on_after_optimizers_step(self, t, optimizers): seen.append(t.model.weight.grad is not None)
-        def on_before_zero_grad(self, t, optimizers): seen.append(t.model.weight.grad is not None)
-        def on_after_zero_grad(self, t, optimizers): seen.append(t.model.weight.grad is None)
-    fit(1, Look())
-    assert seen==[True]*9
-
 # What hooks may change
 
 class DictModel(nn.Module):
@@ -433,14 +303,6 @@ class DictModel(nn.Module):
 
 def dict_learner(train=TRAIN): return Learner(DataLoaders([dict(x=x, y=y) for x,y in train], device='cpu'), DictModel(), None, torch.optim.SGD, lr=LR)
 
-def test_a_dict_batch_may_be_changed_in_place_and_the_loader_keeps_its_own():
-    @on(Event.on_train_batch_begin())
-    def f(t, batch, indices): batch['x'] = batch['x']*2
-    learn = dict_learner()
-    fit(2, f, learn)
-    assert all(torch.equal(o['x'], x) for o,(x,_) in zip(learn.dls.train, TRAIN, strict=True))
-    assert same(learn.model, fit(2, learn=dict_learner([(2*x, y) for x,y in TRAIN])).model)
-
 def test_a_list_batch_may_be_changed_in_place():
     @on(Event.on_train_batch_begin())
     def f(t, batch, indices):
@@ -450,13 +312,6 @@ def test_a_list_batch_may_be_changed_in_place():
     learn = fit(2, f, train=[list(o) for o in TRAIN])
     assert same(learn.model, fit(2, train=[(2*x, y+1) for x,y in TRAIN]).model)
 
-def test_indices_are_the_loaders():
-    class Loader(list):
-        def get_batch_indices(self): return [0, 1]
-    rec = Recorder()
-    fit(1, rec, train=Loader(TRAIN))
-    assert [o[2] for o in rec.rows if o[0]=='on_train_batch_begin']==[[0, 1]]*3
-
 def test_another_loss_in_outputs_is_trained_on():
     @on(Event.on_before_backward())
     def f(t, outputs): outputs['loss'] = outputs['loss']*2
@@ -464,17 +319,6 @@ def test_another_loss_in_outputs_is_trained_on():
 def _with_lr(lr, learn):
     with learn.no_logging(): learn.fit(2, lr=lr)
     return learn.model
-
-def test_outputs_are_the_models_own_if_it_returns_its_loss():
-    rec = Recorder()
-    fit(1, rec, dict_learner())
-    out = next(o[1] for o in rec.rows if o[0]=='on_before_backward')
-    assert set(out)=={'pred', 'loss'} and out['loss'].requires_grad and rec.rows[0][0]=='on_after_trainer_initialized'
-
-def test_outputs_have_the_loss_before_it_is_scaled():
-    rec = Recorder()
-    learn = fit(1, [rec, GradientAccumulation(n_batches=3)])
-    assert [o[1]['loss'].item() for o in rec.rows if o[0]=='on_before_backward']==learn.recorder.raw_losses
 
 # Functions and filters
 
@@ -493,20 +337,6 @@ def test_every_once_and_filter_fn():
     def plain(t): calls['plain'].append(t.cur_epoch_idx)
     for _ in range(2): fit(3, [every, once, fn, plain])  # the counters are those of a fit's own callback
     assert calls==dict(every=[4, 8]*2, once=[3]*2, fn=[5]*2, plain=[1, 2, 3]*2) and executed==[*[0]*5, *[1]*4]*2
-
-def test_a_function_may_hear_several_hooks():
-    rows = []
-    @on(Event.on_train_epoch_begin())
-    @on(Event.on_train_batch_end(every=2))
-    @on(Event.on_train_batch_end(once=1))
-    def f(t): rows.append((t.cur_epoch_idx, t.batch_idx_in_epoch))
-    fit(1, f)
-    assert rows==[(0, 0), (0, 1), (0, 2)]
-
-@pytest.mark.parametrize('kwargs', [dict(every=1, once=2), dict(every=1, filter_fn=len), dict(once=1, filter_fn=len), dict(every=1, once=1, filter_fn=len)], ids=str)
-def test_filters_exclude_each_other_all_three_included(kwargs):
-    for f in (Event.on_train_begin, Filter):
-        with pytest.raises(ValueError, match=f'{", ".join(kwargs)} given, and they exclude each other'): f(**kwargs)
 
 @pytest.mark.parametrize('kwargs', [dict(every=0), dict(every=-1), dict(every=True), dict(every=1.5), dict(once=0), dict(once='1'), dict(filter_fn=3)], ids=str)
 def test_bad_filters(kwargs):
@@ -531,12 +361,6 @@ def test_on_checks_what_it_is_given():
     with pytest.raises(ValueError, match='every, once given'): on(Theirs())(lambda t: None)
     Theirs.once = None
     assert on(Theirs())(lambda t: None).fastnlp_events[0].every==1
-
-def test_the_decorator_returns_the_function_and_as_cb_takes_it():
-    def f(t): return t
-    assert Trainer.on(Event.on_train_begin())(f) is f and f(3)==3
-    learn = mk_learner([as_cb(f, name='g')])
-    assert learn.g.foreign is f and learn.remove_cb(f) is learn and not hasattr(learn, 'g')
 
 def test_filters_decorate_methods():
     class Some(Callback):
@@ -594,15 +418,6 @@ def test_counters_of_filters_go_on():
     b.load_state_dict(a.state_dict())
     fit(1, b)
     assert rows==[1]
-
-def test_callback_name_is_the_key_and_the_name():
-    class Named(Stateful):
-        callback_name = property(lambda self: 'Stop#monitor-acc#2')
-    cb = as_cb(Named())
-    assert cb.own_name=='Stop#monitor-acc#2' and list(cb.state_dict())==['Stop#monitor-acc#2'] and cb.name=='fastnlp_stop_monitor_acc_2'
-    with pytest.raises(ValueError, match="two callbacks named 'fastnlp_stateful'"): mk_learner([Stateful(), Stateful()])
-    learn = mk_learner([Stateful(), as_cb(Stateful(), name='second')])
-    assert [list(o.state_dict()) for o in (learn.fastnlp_stateful, learn.second)]==[['Stateful'], ['second']]
 
 def test_reproducible_samplers_are_no_matter_of_callbacks():
     class Needs(Stateful):
@@ -671,37 +486,6 @@ def test_point_30_functions_marked_by_fastnlps_own_trainer(monkeypatch):
     assert seen==[1, 3]
     with pytest.raises(TypeError, match='is not a callback'): mk_learner([other])
 
-def test_point_30_a_filter_works_on_plain_functions():
-    fake,seen = SimpleNamespace(n=0),[]
-    flt = Filter(every=2)
-    @flt
-    def f(trainer, batch=None): seen.append((trainer, batch))
-    for i in range(5): f(fake, batch=i)
-    assert seen==[(fake, 1), (fake, 3)] and (flt.num_called, flt.num_executed)==(5, 2) and f.__fastNLP_filter__ is flt
-    class Has:
-        @Filter(filter_fn=lambda flt, trainer: trainer.n==1)
-        def on_train_begin(self, trainer): seen.append(trainer.n)
-    seen.clear()
-    o = Has()
-    o.on_train_begin(fake)
-    o.on_train_begin(SimpleNamespace(n=1))
-    o.on_train_begin(trainer=SimpleNamespace(n=1))
-    assert seen==[1, 1]
-    once = Filter(once=2)(lambda trainer: seen.append('once'))
-    for _ in range(3): once(trainer=fake)
-    assert seen==[1, 1, 'once']
-
-def test_point_30_callbacks_share_new_attributes():
-    @on(Event.on_train_begin())
-    def a(t): t.phase = 'warmup'
-    seen = []
-    @on(Event.on_train_epoch_end())
-    def b(t):
-        seen.append(t.phase)
-        t.phase = 'main'
-    fit(2, [a, b])
-    assert seen==['warmup', 'main']
-
 # Files
 
 def test_models_are_saved_and_loaded(tmp_path):
@@ -729,12 +513,6 @@ def test_models_are_saved_and_loaded(tmp_path):
         with pytest.raises(ValueError, match='only_state_dict=False'): f(tmp_path, only_state_dict=False)
     with pytest.raises(TypeError, match='foo'): t.save_model(tmp_path, foo=1)
 
-def test_saving_and_loading_by_the_learner_is_heard(tmp_path):
-    learn = mk_learner([rec := Recorder()], path=tmp_path)
-    learn.save('a', with_opt=False)
-    learn.load('a', with_opt=False)
-    assert rec.names==['on_after_trainer_initialized', 'on_save_model', 'on_load_model']
-
 def test_checkpoints_of_the_trainer(tmp_path):
     rec = Recorder()
     @on(Event.on_train_epoch_end(once=2))
@@ -760,54 +538,6 @@ def test_the_learner_is_as_it_was():
     assert before==(set(vars(learn)), list(learn.cbs), list(learn.events), list(learn.phases))
 
 def test_it_trains_as_without(): assert same(fit(2).model, fit(2, [Recorder(), SanityCheck(1)]).model)
-
-def test_permanent_ones_share_the_trainer_with_those_of_a_fit():
-    seen = []
-    class Look(Callback):
-        def on_train_end(self, t): seen.append(t)
-    learn = mk_learner([Look()])
-    for _ in range(2): fit(1, [type('Other', (Look,), {})()], learn)
-    assert len(seen)==4 and all(t is seen[0] for t in seen)
-
-def test_classes_are_made_and_copied_bases_named():
-    rows = []
-    class Bare(Callback):
-        def on_train_begin(self, t): rows.append('bare')
-    class Callback_: callback_name = 'copied'
-    class Copied(Callback_):
-        def on_train_begin(self, t): rows.append('copied')
-    fit(1, [Bare, as_cb(Copied(), system='fastnlp')])
-    assert rows==['bare', 'copied']
-
-def test_misspelt_hooks_are_refused():
-    class Bad(Callback):
-        def on_trian_begin(self, t): pass
-    with pytest.raises(TypeError, match='on_trian_begin is none of the hooks of fastNLP; did you mean .on_train_begin.'): as_cb(Bad())
-
-def test_no_epochs():
-    rec = Recorder()
-    fit(0, rec)
-    assert rec.names==['on_after_trainer_initialized', 'on_train_begin', 'on_train_end']
-
-def test_a_fit_that_is_cancelled_before_it_begins():
-    rec = Recorder()
-    fit(1, [rec, Ours(before_fit=partial(act, what='CancelFitException'))])
-    assert rec.names==['on_after_trainer_initialized']
-
-def test_a_rehearsal_mutes_them():
-    rec = Recorder()
-    fit(2, [rec, FastDevRun()])
-    assert rec.names==['on_after_trainer_initialized']
-
-def test_without_listeners_nothing_is_built():
-    class Costly:
-        def __getattr__(self, k): raise AssertionError(k)
-    @on(Event.on_train_epoch_end())
-    def f(t): pass
-    learn = mk_learner([f])
-    learn.fastnlp_f.trainer.__dict__['driver'] = Costly()
-    fit(1, learn=learn)
-    assert learn.fastnlp_f.trainer._at.outputs is None
 
 def test_point_17_a_dict_batch_is_whole_and_its_targets_may_be_changed_in_place():
     class Edits(Callback):

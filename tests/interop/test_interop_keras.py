@@ -2,12 +2,11 @@
 import copy, io, json, math
 from collections import Counter
 import numpy as np, pytest, torch
-from helpers import TRAIN, VALID, batches, cover, covering, listener, mk_model, weights
-from learnloop import (CancelBatchException, CancelEpochException, CancelFitException, CancelTrainException, CancelValidException, DataLoaders,
-    EMA, FetchPredsCallback, GradientAccumulation, GradientClip, Learner, MixedPrecision, ParamScheduler, Recorder, SanityCheck, ValidateCallback,
-    accuracy, mae)
+from helpers import TRAIN, VALID, batches, cover, listener, mk_model, weights
+from learnloop import (CancelBatchException, CancelEpochException, CancelTrainException, DataLoaders,
+    EMA, GradientAccumulation, GradientClip, Learner, MixedPrecision, ParamScheduler, Recorder, mae)
 from learnloop.interop import as_cb
-from learnloop.interop.keras import Callback, Keras, Model, Optimizer, _array, _unfit
+from learnloop.interop.keras import Callback, Keras, Model, Optimizer
 from torch import nn
 from torch.nn import functional as F
 
@@ -74,69 +73,7 @@ def test_batch_logs_are_the_mean_over_all_items_so_far():
             pred = learn.model(x)
             assert ends[k][i]['loss']==pytest.approx(F.mse_loss(pred, y).item(), abs=1e-4) and ends[k][i]['mae']==pytest.approx(F.l1_loss(pred, y).item(), abs=1e-4)
 
-def test_without_metrics_of_training_there_are_none():
-    trace = []
-    fit(mk_learner(train_metrics=False), cbs=mk_recorder(trace))
-    assert [list(o[-1]) for o in trace if o[1]=='on_epoch_end'] == [['loss', 'val_loss', 'val_mae']]
-    assert [list(o[-1]['logs']) for o in trace if o[1]=='on_train_batch_end'] == [['loss']]*3
-
-def test_without_validation_there_is_none():
-    trace = []
-    fit(mk_learner(dls=(TRAIN,)), cbs=mk_recorder(trace))
-    assert not any('test' in o for o in names(trace)) and list(trace[-1][-1])==['loss', 'mae']
-
-def test_old_names_of_batch_hooks_come_from_the_base_class():
-    old,new = [],[]
-    class New(Callback):
-        def on_train_batch_begin(self, batch, logs=None): new.append(batch)
-        def on_batch_begin(self, batch, logs=None): new.append('old')
-    class Alone:  # a base class of one's own, without the new names
-        def on_batch_end(self, batch, logs=None): old.append((batch, 'loss' in logs))
-    fit(mk_learner(), cbs=[mk_recorder(old, hooks=['on_batch_begin']), New(), as_cb(Alone(), system='keras')])
-    assert old==[o for i in range(3) for o in (('a', 'on_batch_begin', i, dict(logs={})), (i, True))] and new==[0, 1, 2]
-
-def test_hooks_may_be_set_on_the_instance():
-    seen,cb = [],Callback()
-    cb.on_epoch_end = lambda epoch, logs: seen.append(epoch)
-    cb.on_batch_end = lambda batch, logs: seen.append(str(batch))
-    fit(mk_learner(), cbs=cb)
-    assert seen==['0', '1', '2', 0]
-
-def test_model_and_settings_come_first_and_for_all():
-    trace = []
-    class Meets(Callback):
-        def set_model(self, model):
-            trace.append((type(self).__name__, 'model', type(model)))
-            super().set_model(model)
-        def set_params(self, params): trace.append((type(self).__name__, params))
-        def on_train_begin(self, logs=None): trace.append((type(self).__name__, 'begin'))
-    class Second(Meets): pass
-    learn = fit(mk_learner(), 2, cbs=[Meets(), Second()])
-    params = dict(verbose=0, epochs=2, steps=3)
-    assert trace==[('Meets', 'model', Model), ('Second', 'model', Model), ('Meets', params), ('Second', params), ('Meets', 'begin'), ('Second', 'begin')]
-    del trace[:]
-    learn.logger = print
-    learn.fit(max_steps=2, cbs=Meets())
-    learn.validate(cbs=Meets())
-    assert [o[1] for o in trace if isinstance(o[1], dict)]==[dict(verbose=1, epochs=None, steps=None), dict(verbose=1, epochs=1, steps=2)]
-
-def test_loader_without_a_length():
-    class Stream:
-        def __iter__(self): return iter(TRAIN)
-    trace,cb = [],Callback()
-    fit(mk_learner(dls=(Stream(),VALID)), cbs=[cb, mk_recorder(trace)])
-    assert cb.params==dict(verbose=0, epochs=1, steps=None) and names(trace)==['on_train_begin', *EPOCH, 'on_train_end']
-
 # Evaluations and predictions
-
-def test_validate_calls_the_hooks_of_tests():
-    trace,cb = [],[]
-    learn = mk_learner()
-    for where in (None, 'permanent'):
-        del trace[:]
-        if where: learn.add_cb(mk_recorder(trace))
-        vals = learn.validate(cbs=None if where else mk_recorder(trace))
-        assert names(trace)==[*TEST] and trace[-1][-1]==dict(zip(('loss', 'mae'), [round(o, 5) for o in vals], strict=True)), cb
 
 def test_get_preds_and_predict_call_the_hooks_of_predictions():
     trace,learn = [],mk_learner()
@@ -152,31 +89,6 @@ def test_those_without_a_hook_for_predictions_stay_away_from_them():
     cb = mk_recorder([], hooks=TRAINING)
     mk_learner(as_cb(cb)).get_preds()
     assert cb.params is None
-
-@pytest.mark.parametrize('order', [10, 55, 99])
-def test_evaluations_within_a_fit_are_not_announced(order):
-    trace,learn = [],mk_learner()
-    def hear(cb, e):
-        learn.validate(dl=batches(3, seed=5))
-        learn.get_preds()
-    fit(learn, cbs=[mk_recorder(trace), listener('inner', ['before_batch', 'after_batch', 'before_epoch', 'after_epoch'], hear, order=order, run_valid=False)])
-    assert names(trace)==['on_train_begin', *EPOCH, 'on_train_end']
-
-def test_evaluations_in_a_hook_are_not_announced_and_leave_the_logs():
-    trace = []
-    class Looks(Callback):
-        def on_epoch_end(self, epoch, logs=None):
-            logs['extra'] = 1
-            self.model.learn.validate()
-    fit(mk_learner(), cbs=[Looks(), mk_recorder(trace)])
-    assert names(trace)==['on_train_begin', *EPOCH, 'on_train_end'] and trace[-2][-1]['extra']==1 and 'extra' not in trace[-1][-1]
-
-@pytest.mark.parametrize('cb', [lambda: ValidateCallback(every_steps=1, dl=batches(2, seed=1), name='test'), SanityCheck,
-    FetchPredsCallback], ids=['ValidateCallback', 'SanityCheck', 'FetchPredsCallback'])
-def test_other_validations_of_a_fit_are_not_announced(cb):
-    trace = []
-    fit(mk_learner(), cbs=[mk_recorder(trace), cb()])
-    assert names(trace)==['on_train_begin', *EPOCH, 'on_train_end']
 
 # Stops
 
@@ -202,13 +114,6 @@ def test_a_second_fit_begins_anew():
     assert cb.model.stop_training and learn.epoch==0
     fit(learn, 2)
     assert not cb.model.stop_training and learn.epoch==1 and names(trace)[-len(EPOCH)*2-2:]==['on_train_begin', *EPOCH*2, 'on_train_end']
-
-def test_order_among_themselves_and_among_ours():
-    trace = []
-    def ours(o): return listener(f'ours{o}', ['after_epoch'], lambda cb, e: trace.append((cb.name, 'on_epoch_end')), order=o)
-    def theirs(nm): return mk_recorder(trace, nm, hooks=['on_epoch_end'])
-    fit(mk_learner(), cbs=[ours(70), theirs('b'), as_cb(theirs('c'), order=80), ours(51), theirs('a')])
-    assert [o[0] for o in trace]==['ours51', 'b', 'a', 'ours70', 'c']
 
 # Cancels and errors of others
 
@@ -241,105 +146,27 @@ def test_beginnings_and_ends_stay_in_pairs(exc, at, order):
     assert unpaired(trace)==[]
     assert names(trace)[-len(EPOCH)-1:]==[*EPOCH, 'on_train_end']
 
-VALID_BATCH = 'before_batch','after_pred','after_batch'
-VALID_CUTS = {CancelBatchException:VALID_BATCH, **{o:(*VALID_BATCH, 'before_validate', 'after_validate') for o in (CancelValidException, CancelEpochException)}}
-
-@pytest.mark.parametrize('order', [0, 99])
-@pytest.mark.parametrize('exc,at', [(exc, at) for exc,ats in VALID_CUTS.items() for at in ats], ids=lambda o: getattr(o, '__name__', o))
-def test_so_they_do_in_validation(exc, at, order):
-    trace,cb = [],cancel(at, exc, order=order, run_valid=True)
-    cb.run_train = False
-    fit(mk_learner(), 2, cbs=[mk_recorder(trace), cb])
-    assert unpaired(trace)==[] and names(trace)[-len(EPOCH)-1:]==[*EPOCH, 'on_train_end']
-
-@pytest.mark.parametrize('at', ['before_fit', 'before_epoch', 'before_batch', 'after_loss', 'after_epoch', 'after_fit'])
-@pytest.mark.parametrize('order', [0, 99])
-def test_a_cancelled_fit_has_an_end(at, order):
-    trace = []
-    fit(mk_learner(), 2, cbs=[mk_recorder(trace), cancel(at, CancelFitException, order=order)])
-    n = Counter(names(trace))
-    assert n['on_train_begin']==n['on_train_end']==(at!='before_fit' or order==99) and n['on_train_batch_begin']==n['on_train_batch_end']
-    assert not trace or names(trace)[-1]=='on_train_end'
-    assert n['on_epoch_end']==dict(after_epoch=order==99, after_fit=2).get(at, 0)
-
 def test_a_batch_that_was_skipped_does_not_count():
     trace = []
     learn = fit(mk_learner(), cbs=[mk_recorder(trace), cancel('after_pred', CancelBatchException)])
     ends = [o[-1]['logs'] for o in trace if o[1]=='on_train_batch_end']
     assert ends[0]=={} and ends[-1]['loss']==round(learn.recorder.values[0][0], 5)
 
-@covering(exc=[ValueError, KeyboardInterrupt], hook=TRAINING)
-def test_an_error_in_a_hook_ends_the_fit_and_nothing_else_is_called(hook, exc):
-    def _fail(self): raise exc
-    trace,learn = [],mk_learner()
-    before = list(learn.cbs)
-    with pytest.raises(exc) as e: fit(learn, cbs=[mk_recorder(trace, act={(hook, 1): _fail}), mk_recorder(trace, 'b')])
-    assert f'learnloop: in {dict(on_batch_begin="on_train_batch_begin", on_batch_end="on_train_batch_end").get(hook, hook)} of RecA (Keras)' in e.value.__notes__
-    assert trace[-1][:2]==(('b' if hook in ('on_test_end', 'on_train_end') else 'a'), hook)
-    assert learn.cbs==before
-    assert names((fit(learn, cbs=mk_recorder(rest := [])), rest)[1])==['on_train_begin', *EPOCH, 'on_train_end']
-
-def test_an_error_that_someone_caught_is_over():
-    trace = []
-    def hear(cb, e):
-        try: cb.learn.validate(dl=[(torch.zeros(4, 3), torch.zeros(4, 1))])
-        except RuntimeError: pass
-    learn = fit(mk_learner(), 5, cbs=[mk_recorder(trace, act={('on_epoch_end', 2): stop}), listener('tries', ['before_train'], hear)])
-    assert learn.epoch==1 and names(trace)[-2:]==['on_epoch_end', 'on_train_end']
-
 def test_accumulated_batches_are_batches():
     trace = []
     learn = fit(mk_learner(), cbs=[mk_recorder(trace), GradientAccumulation(8)])
     assert names(trace).count('on_train_batch_end')==3>learn.count.opt_steps
 
-def test_one_that_is_removed_on_the_way_has_an_end():
-    trace,learn = [],mk_learner()
-    def _leave(self): learn.remove_cb(cb)
-    cb = mk_recorder(trace, act={('on_epoch_end', 1): _leave})
-    fit(learn, 2, cbs=[cb, mk_recorder(trace, 'b')])
-    assert names(trace)==['on_train_begin', *EPOCH, 'on_train_end'] and names(trace, 'b')==['on_train_begin', *EPOCH*2, 'on_train_end']
-
-def test_one_that_is_added_on_the_way_knows_the_model():
-    trace,learn = [],mk_learner()
-    late = mk_recorder(trace, 'b')
-    fit(learn, 2, cbs=[mk_recorder(trace, act={('on_epoch_end', 1): lambda self: learn.add_cb(late)})])
-    assert late.model.learn is learn and late.params==dict(verbose=0, epochs=2, steps=3) and names(trace, 'b')==[*EPOCH]
-    assert names(trace)==['on_train_begin', *EPOCH*2, 'on_train_end']
-
 # What is refused
-
-def test_a_hook_that_is_none_is_refused():
-    class Slip(Callback):
-        def on_epoch_ends(self, epoch, logs=None): pass
-    with pytest.raises(TypeError, match="Slip .Keras.: on_epoch_ends is none of the hooks of Keras; did you mean 'on_epoch_end'"): mk_learner(Slip())
 
 def test_every_documented_hook_is_in_the_table():
     assert {h.name for h in Keras.hooks}=={*HOOKS, 'set_model', 'set_params'} and len(Keras.hooks)==len(HOOKS)+2 and not Keras.missing
-
-@pytest.mark.parametrize('name', [*_unfit])
-def test_shipped_callbacks_that_need_more_are_refused_when_added(name):
-    cls = type(name, (Callback,), dict(__module__=f'keras.src.callbacks.{name.lower()}'))
-    with pytest.raises(TypeError, match=f'{name} .Keras. can.t run here: {_unfit[name]}'): as_cb(cls(), system='keras')
-    as_cb(type(name, (Callback,), {})())  # one's own may have that name
-
-@pytest.mark.parametrize('name,instead', [('layers', r'use learn.model.children\(\)'), ('save', 'use learn.save'), ('to_json', r'print\(learn.model\)'), ('fit', r'use learn.fit\(n\)'),
-    ('stop_evaluating', 'raise CancelEvaluateException')])
-def test_other_attributes_of_the_model_are_refused(name, instead):
-    model = Model(mk_learner())
-    with pytest.raises(AttributeError, match=f"Keras's Model has no attribute '{name}': {instead}"): getattr(model, name)
-    with pytest.raises(AttributeError, match=f"Keras's Model has no attribute '{name}', so that setting it would change nothing: {instead}"): setattr(model, name, 1)
 
 @pytest.mark.parametrize('name', ['lr', 'variables', 'optimizers', 'momentum'])
 def test_other_attributes_of_the_optimizer_are_refused(name):
     opt = Model(mk_learner()).optimizer
     with pytest.raises(AttributeError, match=f"Keras's Optimizer has no attribute '{name}'"): getattr(opt, name)
     with pytest.raises(AttributeError, match='setting it would change nothing'): setattr(opt, name, 1)
-
-def test_what_can_only_be_read_cannot_be_set():
-    model = Model(mk_learner())
-    for o,names in ((model, 'built compiled dtype trainable loss metrics weights'), (model.optimizer, 'iterations clipnorm use_ema name'), (model.optimizer.learning_rate, 'shape dtype name')):
-        for k in names.split():
-            with pytest.raises(AttributeError): setattr(o, k, 1)
 
 @pytest.mark.parametrize('name', ['metrics', 'weights', 'trainable_variables'])
 def test_what_needs_keras_says_so(name):
@@ -426,13 +253,6 @@ def test_predictions_and_evaluations_in_a_callback():
 def test_what_is_no_data_is_refused(x):
     with pytest.raises(TypeError, match='it must be an array, a list of arrays, or a loader of batches'): Model(mk_learner()).predict(x)
 
-def test_point_30_callbacks_share_new_attributes():
-    model = Model(mk_learner())
-    model.phase = 'warmup'
-    assert model.phase=='warmup'
-    for nm in ('epoch', 'stop_trainin', 'optimizr'):
-        with pytest.raises(AttributeError, match=f"no attribute '{nm}', so that setting it would change nothing"): setattr(model, nm, 1)
-
 def test_no_logs_without_a_recorder_or_before_it():
     with pytest.raises(ValueError, match=r'RecA \(Keras\): the logs of on_train_batch_end are what the recorder records, and there is none at work'):
         fit(mk_learner().remove_cb(Recorder), cbs=mk_recorder([]))
@@ -471,17 +291,6 @@ def test_groups_keep_their_ratios(v):
     opt.learning_rate = .4
     assert rates(learn)==pytest.approx([.1, .4])  # also through 0
 
-def test_of_zeros_all_become_the_same():
-    learn = two_groups((0., 0.))
-    Model(learn).optimizer.learning_rate = .1
-    assert rates(learn)==[.1, .1]
-
-@pytest.mark.parametrize('v', [-1., float('nan'), float('inf')])
-def test_a_bad_learning_rate_is_refused(v):
-    learn = two_groups()
-    with pytest.raises(ValueError, match='must be a finite number, 0 or more'): Model(learn).optimizer.learning_rate = v
-    assert rates(learn)==[.01, .04]
-
 def test_a_learning_rate_is_not_set_where_a_schedule_would_set_it_again():
     class Halve(Callback):
         def on_epoch_begin(self, epoch, logs=None): self.model.optimizer.learning_rate = self.model.optimizer.learning_rate/2
@@ -502,12 +311,6 @@ def test_weights_and_buffers_come_back_bit_for_bit(dtype):
     model.set_weights(ws)
     assert all(map(torch.equal, weights(learn.model), before)) and all(a is b for a,b in zip(params, learn.model.parameters(), strict=True))
     assert all(a.dtype==b.dtype for a,b in zip(weights(learn.model), before, strict=True))
-
-def test_arrays_do_not_share_memory_with_the_model():
-    t = torch.ones(2)
-    a = _array(t)
-    t.zero_()
-    assert a.tolist()==[1, 1]
 
 def test_bad_weights_change_nothing():
     learn = mk_learner()
@@ -618,33 +421,3 @@ def test_one_of_ones_own_says_what_to_save():
     other.load_state_dict(through_file(cb.state_dict()))
     fit(mk_learner(), 3, cbs=other, start_epoch=2)
     assert cb.state_dict()=={'Counts': dict(own=dict(n=2))} and other.foreign.n==3
-
-def test_what_nobody_hears_is_not_computed(monkeypatch):
-    import learnloop.interop.keras as m
-    made = []
-    monkeypatch.setattr(m.Keras, '_batch_logs', lambda self: made.append(1) or {})
-    fit(mk_learner(), cbs=mk_recorder([], hooks=['on_epoch_end', 'on_train_batch_begin', 'on_test_begin']))
-    assert made==[]
-    fit(mk_learner(), cbs=[mk_recorder([], 'a', hooks=['on_batch_end']), mk_recorder([], 'b', hooks=['on_train_batch_end'])])
-    assert made==[1]*3  # once for all
-
-def test_a_metric_that_is_no_number_is_handed_on():
-    seen = []
-    class PerClass:
-        def update(self, pred, *yb): pass
-        def reset(self): pass
-        def compute(self): return torch.tensor([1., 2.])
-    class Looks(Callback):
-        def on_epoch_end(self, epoch, logs=None): seen.append(logs['val_perclass'])
-    fit(mk_learner(metrics=PerClass(), train_metrics=False), cbs=Looks())
-    assert seen==[[1., 2.]]
-
-def test_classification_has_keras_names():
-    seen = []
-    class Looks(Callback):
-        def on_epoch_end(self, epoch, logs=None): seen.append(list(logs))
-    dl = [(x, (y[:,0]>0).long()) for x,y in TRAIN]
-    learn = Learner(DataLoaders(dl, dl), nn.Linear(2, 2), F.cross_entropy, metrics=accuracy)
-    learn.recorder.train_metrics = True
-    fit(learn, cbs=Looks)
-    assert seen==[['accuracy', 'loss', 'val_accuracy', 'val_loss']]

@@ -1,7 +1,6 @@
 "skorch's callbacks, in our fits and in those of a real `NeuralNet` with equal weights and batches"
 import json, pickle, subprocess, sys
 from functools import partial
-from itertools import product
 import numpy as np, pytest, torch
 from helpers import listener
 from learnloop import (CancelBatchException, CancelEpochException, CancelFitException, DataLoaders, GradientAccumulation, Learner, SanityCheck,
@@ -10,9 +9,9 @@ from learnloop.interop import as_cb
 from learnloop.interop.core import coverage
 from learnloop.interop.skorch import Skorch
 from skorch import NeuralNet, NeuralNetBinaryClassifier, NeuralNetClassifier, NeuralNetRegressor
-from skorch.callbacks import (BatchScoring, Callback, Checkpoint, EarlyStopping, EpochScoring, EpochTimer, Freezer, GradientNormClipping,
-    Initializer, InputShapeSetter, LoadInitState, LRScheduler, ParamMapper, PassthroughScoring, PrintLog, ProgressBar, TensorBoard, TrainEndCheckpoint,
-    Unfreezer, WarmRestartLR)
+from skorch.callbacks import (BatchScoring, Callback, Checkpoint, EarlyStopping, EpochScoring, Freezer, GradientNormClipping,
+    Initializer, LoadInitState, LRScheduler, ProgressBar, TrainEndCheckpoint,
+    WarmRestartLR)
 from skorch.dataset import Dataset
 from skorch.helper import predefined_split
 from torch import nn
@@ -92,22 +91,6 @@ def test_history_of_rows_and_batches_is_that_of_a_real_net():
     assert type(net.history) is type(real.history) and list(net.history[-1])!=[]
     assert net.history[:, 'batches', :, 'train_loss']==real.history[:, 'batches', :, 'train_loss'] and all(o>0 for o in net.history[:, 'dur'])
 
-def test_scores():
-    both(lambda: [EpochScoring('accuracy', lower_is_better=False, name='acc'), EpochScoring('accuracy', lower_is_better=False, name='train_acc', on_train=True),
-        EpochScoring('f1_macro', lower_is_better=False, use_caching=False, name='f1'), EpochScoring('roc_auc_ovr', lower_is_better=False),
-        BatchScoring('accuracy', name='by_batch'), BatchScoring('accuracy', name='train_by_batch', on_train=True, use_caching=False),
-        EpochScoring(lambda net, X, y=None: float(net.forward(TRAIN).std()), name='own', use_caching=False)])
-
-def test_valid_acc_of_classifiers_where_it_is_added():
-    real,net,*_ = both(lambda: [EpochScoring('accuracy', name='valid_acc2', lower_is_better=False)])
-    assert net.history[:, 'valid_acc2']==real.history[:, 'valid_acc']
-
-def test_passthrough_scoring():
-    class Norm(Callback):
-        def on_batch_end(self, net, training, **kwargs):
-            if training: net.history.record_batch('norm', float(sum(p.detach().norm() for p in net.module_.parameters())))
-    both(lambda: [Norm(), PassthroughScoring('norm', on_train=True)])
-
 @pytest.mark.parametrize('load_best', [False, True])
 def test_early_stopping(load_best):
     real,net,*_ = both(lambda: [EarlyStopping(patience=1, load_best=load_best, sink=lambda *_, **__: None)], 12, lr=.5)
@@ -130,15 +113,6 @@ def test_a_stop_in_a_batch_leaves_the_fit_at_once(hook):
     with learn.no_logging(): learn.fit(3, cbs=mk_recorder(ours, act={(hook, 2): stop}))
     assert ours==theirs and learn.outcome['fit']=='cancelled' and equal_weights(real.module_, learn.model)
 
-def test_ctrl_c_elsewhere_is_raised_and_training_ends_for_callbacks():
-    def stop(*_): raise KeyboardInterrupt
-    trace = []
-    with pytest.raises(KeyboardInterrupt): fit(mk_learner(cbs=listener('c', ['after_loss'], stop)), 1, [mk_recorder(trace)])
-    assert trace[-1][:2]==('a', 'on_train_end')
-    def fail(*_): raise ValueError('no')
-    with pytest.raises(ValueError): fit(mk_learner(cbs=listener('c', ['after_loss'], fail)), 1, [mk_recorder(trace := [])])
-    assert 'on_train_end' not in [o[1] for o in trace]
-
 def test_a_stop_outside_of_epochs_is_raised_as_there():
     def stop(cb, *_): raise KeyboardInterrupt
     with pytest.raises(KeyboardInterrupt): mk_net([mk_recorder([], act={('on_train_begin', 1): stop})], 3).fit(TRAIN, None)
@@ -148,20 +122,6 @@ SCHEDULES = dict(step=lambda: [LRScheduler(StepLR, step_size=2, gamma=.5)], cosi
     plateau=lambda: [LRScheduler(ReduceLROnPlateau, monitor='valid_loss', patience=0, factor=.3)], restart=lambda: [LRScheduler(WarmRestartLR)],
     cyclic=lambda: [LRScheduler('CyclicLR', base_lr=.01, max_lr=.2, step_size_up=5, step_every='batch')],
     function=lambda: [LRScheduler('LambdaLR', lr_lambda=lambda e: .7**e)])
-@pytest.mark.parametrize('kind', SCHEDULES)
-def test_schedules(kind):
-    _,net,_,_ = both(SCHEDULES[kind])
-    assert kind=='plateau' or len(set(net.history[:, 'event_lr'] if kind not in ('cosine','cyclic') else net.history[-1, 'batches', :, 'event_lr']))>1
-    assert 'step' not in vars(net.learn.opt)
-
-def test_a_second_fit_has_a_schedule_of_its_own():
-    learn = mk_learner()
-    for lr in (.1, .4): assert fit(learn, 3, SCHEDULES['function'](), lr=lr).history[:, 'event_lr']==pytest.approx([lr, lr*.7, lr*.49])
-
-def test_regularization_and_parameters():
-    real,net,*_ = both(lambda: [GradientNormClipping(.1), Freezer('0.*'), Unfreezer('0.*', at=3), Initializer('3.bias', fn=partial(nn.init.constant_, val=.3), at=2),
-        ParamMapper('3.weight', fn=lambda p: p.data.clamp_(-.2, .2), at=4)])
-
 def test_checkpoints(tmp_path):
     def mk():
         (folder := tmp_path/str(len(list(tmp_path.iterdir())))).mkdir()
@@ -186,28 +146,6 @@ def test_what_a_real_net_saved_is_loaded_here(tmp_path):
     learn = mk_learner()
     net = fit(learn, 2, [LoadInitState(cp)])
     assert clean(net.history)==clean(real.history) and len(net.history)==4 and equal_weights(learn.model, real.module_)
-
-def test_print_log_and_timer():
-    theirs,ours = [],[]
-    mk_net([EpochTimer(), PrintLog(keys_ignored=['dur', 'valid_acc'], sink=theirs.append)], 2).fit(TRAIN, None)
-    fit(mk_learner(), 2, [EpochTimer(), PrintLog(keys_ignored=['dur'], sink=ours.append)])
-    assert ours==theirs and len(ours)==4
-
-def test_progress_bar(capsys):
-    theirs,ours = ProgressBar(),ProgressBar()
-    mk_net([theirs], 2).fit(TRAIN, None)
-    fit(mk_learner(), 2, [ours])
-    assert (ours.pbar_.n, ours.pbar_.total, ours.pbar_.postfix)==(theirs.pbar_.n, theirs.pbar_.total, theirs.pbar_.postfix) and ours.pbar_.total==10
-
-def test_tensorboard():
-    class Writer:
-        def __init__(self): self.rows = []
-        def add_scalar(self, tag, scalar_value, global_step): self.rows.append((tag, scalar_value, global_step))
-        def close(self): self.rows.append('closed')
-    ws = Writer(),Writer()
-    mk_net([TensorBoard(ws[0], keys_ignored=['dur', 'valid_acc'])], 2).fit(TRAIN, None)
-    fit(mk_learner(), 2, [TensorBoard(ws[1], keys_ignored=['dur'])])
-    assert ws[0].rows==ws[1].rows and ws[1].rows[-1]=='closed' and len(ws[1].rows)==5
 
 def test_metrics_of_the_learner_are_in_the_rows():
     learn = mk_learner(metrics=accuracy)
@@ -236,10 +174,6 @@ def test_set_params_of_callbacks_and_of_what_is_made_already():
     assert stop.patience==7 and net.verbose==3 and sets.params['callbacks__EarlyStopping'] is stop
     assert {'lr', 'batch_size', 'max_epochs', 'module', 'criterion', 'callbacks__train_loss__on_train'}<=set(sets.params)
 
-def test_names_of_callbacks_are_unique():
-    net = fit(mk_learner(), 1, [EarlyStopping(), b := EarlyStopping(patience=9)])
-    assert [k for k,_ in net.callbacks_][:5]==['epoch_timer', 'train_loss', 'valid_loss', 'EarlyStopping_1', 'EarlyStopping_2'] and dict(net.callbacks_)['EarlyStopping_2'] is b
-
 @pytest.mark.parametrize('loss,kind', [(nn.CrossEntropyLoss(), NeuralNetClassifier), (F.cross_entropy, NeuralNetClassifier), (F.nll_loss, NeuralNetClassifier),
     (nn.BCEWithLogitsLoss(), NeuralNetBinaryClassifier), (F.mse_loss, NeuralNetRegressor), (lambda p, y: p.mean(), NeuralNet)])
 def test_kind_of_net_goes_by_the_loss(loss, kind):
@@ -251,22 +185,6 @@ KINDS = dict(
     binary=(NeuralNetBinaryClassifier, nn.BCEWithLogitsLoss, (Y[:, None]>1).float(), ['accuracy', 'roc_auc', 'f1']),
     values=(NeuralNetRegressor, nn.MSELoss, X[:, :1]*2, ['r2', 'neg_mean_absolute_error']),
     any=(NeuralNet, nn.PoissonNLLLoss, X[:, :1].exp(), [lambda net, X, y=None: float(net.predict(X).mean())]))
-@pytest.mark.parametrize('kind', KINDS)
-def test_scores_of_other_kinds_of_nets(kind):
-    cls,loss,y,scores = KINDS[kind]
-    def mk():
-        torch.manual_seed(1)
-        return nn.Linear(6, 1)
-    def cbs(): return [EpochScoring(o, name=f's{i}', use_caching=c, on_train=t) for i,(o,c,t) in enumerate(product(scores, (True, False), (True, False)))]
-    # skorch's binary classifiers want targets without a second dimension
-    flat = y[:, 0] if kind=='binary' else y
-    kwargs = dict(train_split=predefined_split(Dataset(X, flat)), callbacks=cbs(), verbose=0)
-    real = cls(mk(), criterion=loss, lr=.05, max_epochs=2, batch_size=8, **kwargs).fit(X, flat)
-    dl = DataLoader(TensorDataset(X, y), 8)
-    net = fit(Learner(DataLoaders(dl, dl, device='cpu'), mk(), loss(), torch.optim.SGD, lr=.05), 2, cbs())
-    for a,b in zip(clean(net.history), clean(real.history), strict=True):
-        assert a.keys()==b.keys() and all(a[k]==pytest.approx(b[k], rel=1e-5) for k in a if k!='batches')  # losses of (n,1) and (n,)
-
 def test_predictions_are_those_of_a_real_net_and_leave_the_mode():
     real = mk_net().initialize()
     learn = mk_learner()
@@ -310,19 +228,6 @@ def test_a_model_that_computes_its_loss():
     net = fit(learn, 2, [GradientNormClipping(1.), EarlyStopping(), ProgressBar()])
     assert type(net).__name__=='NeuralNet' and net.get_params()['criterion'] is None and len(net.history[:, 'valid_loss'])==2
     with pytest.raises(AttributeError, match='the model computes its loss itself'): _ = net.criterion_
-
-def test_learning_rate_is_that_of_the_fit():
-    learn,seen = mk_learner(.1),[]
-    class Sees(Callback):
-        def on_epoch_begin(self, net, **kwargs): seen.append(net.lr)
-    fit(learn, 1, [Sees()], lr=.7)
-    assert seen==[.7]
-
-def test_a_callback_that_keeps_the_net_can_be_pickled_with_it():
-    keeps = Keeps()
-    fit(mk_learner(), 1, [keeps])
-    net = pickle.loads(pickle.dumps(keeps.net_))
-    assert type(net) is NeuralNetClassifier and dict(net.callbacks_)['Keeps_1'].net_ is net
 
 @pytest.mark.parametrize('dls', ['lists', 'no dataset', 'no tensors', 'no validation'])
 def test_other_loaders(dls):
@@ -390,9 +295,6 @@ def test_monitors_that_nobody_records_are_refused_before_training(cb, why):
     with pytest.raises(ValueError, match=why): learn.fit(1, cbs=cb())
     assert equal_weights(learn.model, before)
 
-def test_input_shape_setter_is_refused():
-    with pytest.raises(TypeError, match='InputShapeSetter .skorch. can.t run here: the model is made before the fit'): mk_learner().fit(1, cbs=InputShapeSetter())
-
 def test_one_added_in_a_fit_begins_there():
     trace,new = [],[]
     act = {('on_epoch_end', 1): lambda cb, net: net.learn.add_cb(mk_recorder(new, 'new'))}
@@ -445,18 +347,6 @@ def test_state_may_be_loaded_by_hand_before_a_fit():
     lr = learn.opt.param_groups[0]['lr']
     net = fit(learn, 4, new, start_epoch=2, lr=lr)
     assert lr==pytest.approx(.049) and net.history[:, 'event_lr']==pytest.approx([.1, .07, .049, .0343]) and new[1].foreign.n_==4
-
-def test_state_of_ones_own():
-    class Own(Callback):
-        n = 0
-        def on_epoch_end(self, net, **kwargs): self.n += 1
-        def state_dict(self): return dict(n=self.n)
-        def load_state_dict(self, sd): self.n = sd['n']
-    cb = as_cb(Own())
-    fit(mk_learner(), 2, [cb])
-    new = as_cb(Own())
-    new.load_saved_state(cb.saved_state())
-    assert new.foreign.n==2
 
 def test_importing_imports_no_skorch():
     code = "import sys, learnloop.interop.skorch; assert not {'skorch', 'sklearn'} & {*sys.modules}"

@@ -1,9 +1,8 @@
 "Callbacks of all seven systems in one fit: names, stops, errors, state, and what is refused"
 from collections import Counter
-from copy import deepcopy
 import pytest, torch
 from helpers import TRAIN, VALID, covering, mk_model, same
-from learnloop import Callback, CancelFitException, DataLoaders, FetchPredsCallback, GradientAccumulation, Learner, ValidateEvery
+from learnloop import Callback, DataLoaders, Learner, ValidateEvery
 from learnloop.interop import accelerated, as_cb, engine, fastai, fastnlp, keras, lightning, transformers
 from learnloop.interop.core import Adapter, adapters
 from torch.nn import functional as F
@@ -34,31 +33,6 @@ def names(learn): return [o.name for o in adapters(learn)]
 
 # ---- names
 @ALL
-def test_two_of_a_class_are_numbered_as_they_are_added(system):
-    def _mk(): return recording(system, [], hooks=HOOKS[system][2:4])
-    learn = mk([_mk(), _mk()])
-    a,b = names(learn)
-    assert b==f'{a}_2'
-    learn.add_cb(_mk())
-    learn.fit(1, cbs=(late := as_cb(_mk())))
-    assert names(learn)==[a, b, f'{a}_3'] and late.name==f'{a}_4'
-    learn.remove_cb(learn.cbs[-2])  # the second
-    learn.add_cb(_mk())
-    assert names(learn)==[a, f'{a}_3', b]
-    mk().fit(1, cbs=late)
-    assert late.name==a  # where there is no other
-
-def test_a_name_that_was_given_is_not_changed():
-    def _mk(**kwargs): return as_cb(keras.Callback(), **kwargs)
-    with pytest.raises(ValueError, match=r"two callbacks named 'a'.*or as_cb\(…, name='…'\) for a callback of another framework"): mk([_mk(name='a'), _mk(name='a')])
-    (cb := _mk()).name = 'b'
-    with pytest.raises(ValueError, match="two callbacks named 'b'"): mk([_mk(name='b'), cb])
-    assert names(mk([_mk(name='keras_callback'), _mk(), _mk()]))==['keras_callback', 'keras_callback_2', 'keras_callback_3']
-
-def test_a_state_of_fastnlp_has_a_name_of_its_own():
-    with pytest.raises(ValueError, match="two callbacks named 'fastnlp_noted'"): mk([recording('fastnlp', [], hooks=['on_save_checkpoint']) for _ in 'ab'])
-
-@ALL
 def test_one_callback_is_in_a_learner_once(system):
     cb = recording(system, [])
     with pytest.raises(ValueError, match='is there already'): mk().fit(1, cbs=[cb, as_cb(cb, name='other')])
@@ -66,59 +40,12 @@ def test_one_callback_is_in_a_learner_once(system):
     with pytest.raises(ValueError, match='is there already'): learn.fit(1, cbs=cb)
     assert len(adapters(learn))==1
 
-def test_states_of_two_of_a_class_are_apart():
-    class Counts(engine.Callback):
-        n = 0
-        def on_batch_end(self, epoch, batch_idx, logs=None): self.n += self.step
-        def get_checkpoint_state(self): return dict(n=self.n)
-        def load_checkpoint_state(self, state): self.n = state['n']
-    a,b = Counts(),Counts()
-    a.step,b.step = 1,10
-    (learn := mk([a, b])).fit(1)
-    states = {o.name:o.state_dict() for o in adapters(learn)}
-    again = mk([Counts(), Counts()])
-    for o in adapters(again): o.load_state_dict(states[o.name])
-    assert [o.foreign.n for o in adapters(again)]==[3, 30]
-
 # ---- every door
-class Rude(accelerated.TrainerCallback):
-    "Raises an error of its own for attributes that it doesn't have, as pytorch-accelerated's base class does"
-    n = 0
-    def __getattr__(self, item): raise NotImplementedError(item)
-    def on_train_step_end(self, trainer, batch, batch_output, **kwargs): self.n += 1
-
-def test_a_bare_callback_that_answers_to_no_attribute():
-    cb,learn = Rude(),mk()
-    learn.fit(1, cbs=cb)
-    learn.fit_one_cycle(1, cbs=cb)
-    assert cb.n==6
-    learn.add_cbs(cb).fit(1)
-    with learn.removed_cbs(cb): learn.fit(1)
-    assert cb.n==9
-    learn.remove_cbs(cb)
-    with learn.added_cbs(cb): assert names(learn)==['accelerated_rude']
-    learn.validate(cbs=cb)
-    learn.get_preds(cbs=cb)
-    learn.fit(1, cbs=FetchPredsCallback(cbs=cb))
-    assert mk(cb).accelerated_rude.foreign is cb and cb.n==9
-
 @ALL
 def test_predictions_with_a_foreign_callback(system):
     trace = []
     mk().get_preds(cbs=recording(system, trace))
     assert bool(trace)==(system!='engine')
-
-@ALL
-def test_a_batch_that_failed_is_replayed_without_what_writes_files(system):
-    cb,learn,fails = recording(system, trace := []),mk(),[1]
-    def fail(o):
-        if o.learn.training and o.learn.iter==1 and fails: raise RuntimeError
-    learn.add_cb(Callback('fail', before_batch=fail))
-    with pytest.raises(RuntimeError): learn.fit(1, cbs=cb, keep_failed=True)
-    fails.clear()
-    trace.clear()
-    learn.replay_batch()
-    assert {k for _,k in trace} <= {'on_after_trainer_initialized', 'on_init_end', 'after_create', 'on_save_checkpoint', 'on_load_checkpoint'}  # it is there, and away
 
 # ---- what is refused
 def test_what_as_cb_refuses():
@@ -161,36 +88,6 @@ def test_a_stop_by_one_is_the_end_for_all(system, hook, whole):
     learn.fit(2, cbs=cbs)
     assert Counter(trace)==whole
 
-@pytest.mark.parametrize('exc', [RuntimeError, KeyboardInterrupt])
-@ALL
-def test_an_error_in_one_is_the_end_for_all(system, exc, whole):
-    trace,acts = [],{WHERE[system][0]:exc}
-    cbs = [recording(o, trace, acts if o==system else None) for o in BASES]
-    with pytest.raises(exc) as e: (learn := mk()).fit(2, cbs=cbs)
-    assert len(e.value.__notes__)==2 and WHERE[system][0] in e.value.__notes__[0]
-    calls = Counter(trace)
-    assert all(calls[o,begin]==1 and calls[o,end]==(o not in ('lightning', 'keras')) for o,(begin,end) in ENDS.items())
-    trace.clear()
-    acts.clear()
-    learn = mk()
-    learn.fit(2, cbs=cbs)
-    assert Counter(trace)==whole
-
-@pytest.mark.parametrize('which', [0, 1])
-def test_the_note_names_the_one_that_failed(which):
-    "Clean-ups of a group are done by one of it"
-    cbs = [recording('keras', [], {'on_train_end':RuntimeError} if i==which else {}, f'Noted{i}') for i in (0, 1)]
-    with pytest.raises(RuntimeError) as e: mk().fit(1, cbs=cbs)
-    assert [o.split(';')[0] for o in e.value.__notes__]==[f'learnloop: in on_train_end of Noted{which} (Keras)', f'learnloop: in Noted{which} (Keras).cleanup_fit']
-
-def test_an_epoch_that_was_left_has_what_there_is():
-    class Logs(engine.Callback):
-        def on_epoch_end(self, epoch, logs=None): self.logs = logs
-    def stop(cb): raise CancelFitException
-    (last := Callback('stop', after_validate=stop)).order = 70
-    mk().fit(2, cbs=[cb := Logs(), last])
-    assert set(cb.logs)=={'avg_loss', 'val_loss'} and all(type(o) is float for o in cb.logs.values())
-
 # ---- coming and going, copies
 EVENTS = 'before_fit before_epoch before_fetch before_batch after_batch cleanup_batch after_train before_validate after_epoch'.split()
 @covering(order=[-20, 100], event=EVENTS)
@@ -205,15 +102,6 @@ def test_all_leave_and_come_back_in_the_middle(event, order):
     (learn := mk([*cbs, cb])).fit(2)
     assert done and len(adapters(learn))==len(BASES)
 
-@ALL
-def test_a_copy_of_a_learner_has_a_copy_of_the_callback(system):
-    learn = mk(recording(system, trace := []))
-    new = deepcopy(learn)
-    assert adapters(new)[0].trainer.learn is new and adapters(new)[0].foreign is not adapters(learn)[0].foreign
-    trace.clear()
-    new.fit(1)
-    assert trace
-
 # ---- with callbacks of ours
 def test_a_validation_that_is_skipped_is_none():
     "A callback that counts validations without an improvement would count it"
@@ -222,12 +110,6 @@ def test_a_validation_that_is_skipped_is_none():
     calls = Counter(trace)
     assert [calls[o] for o in (('accelerated', 'on_eval_epoch_start'), ('accelerated', 'on_eval_epoch_end'), ('keras', 'on_test_begin'), ('keras', 'on_test_end'),
         ('fastnlp', 'on_evaluate_end'), ('lightning', 'on_validation_end'), ('engine', 'on_validation_end'))]==[2]*7
-
-def test_steps_are_real_for_all():
-    trace = []
-    mk().fit(2, cbs=[*(recording(o, trace) for o in BASES), GradientAccumulation(n_batches=2)])
-    steps = dict(engine='on_optimizer_step', fastnlp='on_after_optimizers_step', lightning='on_before_optimizer_step', transformers='on_step_end')
-    assert [Counter(trace)[o] for o in steps.items()]==[4]*4  # of three batches, the last is a window of its own
 
 def test_callbacks_change_nothing():
     a,b = mk(),mk()

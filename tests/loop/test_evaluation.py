@@ -1,12 +1,10 @@
 "Evaluations: inside one another, with random numbers of their own, beside a recorder that is there, and what they cost nobody"
 import random
-from functools import partial
 import numpy as np, pytest, torch
 from helpers import TRAIN, VALID, batches, check, covering, listener, weights
 from hypothesis import given, strategies as st
 from learnloop import (Callback, CancelBatchException, CheckpointCallback, DataLoaders, EarlyStoppingCallback, GatherPredsCallback, Learner, LimitBatches,
     MCDropoutCallback, MixedPrecision, RNNCallback, list_checkpoints, mae, set_seed)
-from learnloop.data.rng import own_stream
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, TensorDataset
@@ -179,12 +177,6 @@ def test_point_12_monte_carlo_samples_differ(cb):
     check(a, b)
     assert len({str(o) for o in a})==len(a)
 
-def test_point_12_an_evaluation_puts_back_the_stream_of_the_one_around_it():
-    def run(asks):
-        set_seed(1)
-        return mk([MCDropoutCallback, *asks], p=.5).get_preds()
-    check(run([]), run([Asks('before_batch', ['get_preds', 'validate'], 0, 'asks')]))
-
 @pytest.mark.parametrize('look', [lambda o: o.lr_find(), lambda o: o.dls.one_batch(), lambda o: o.fit(0), lambda o: o.summary()], ids=['lr_find', 'one_batch', 'no fit', 'summary'])
 def test_point_12_what_leaves_generators_alone_leaves_the_count_alone(look):
     def run(f):
@@ -193,15 +185,6 @@ def test_point_12_what_leaves_generators_alone_leaves_the_count_alone(look):
         with learn.no_bar(): f(learn)
         return learn.get_preds(cbs=MCDropoutCallback)
     check(run(lambda o: None), run(look))
-
-def test_point_12_the_count_is_zero_after_set_seed_and_an_error_puts_generators_back():
-    draws = []
-    for _ in range(2):
-        set_seed(0)
-        with pytest.raises(KeyError), own_stream(): raise KeyError
-        with own_stream(): draws.append((torch.rand(2), random.random(), np.random.rand()))  # noqa: NPY002
-        draws.append(torch.rand(2))
-    check(draws[:2], draws[2:])
 
 def test_point_12_workers_draw_anew():
     learn = mk(dls=(TRAIN, DataLoader(Augmented(), 4, num_workers=1)))
@@ -278,21 +261,6 @@ def test_point_12_resume_after_ctrl_c(resumable, n):
 
 # Point 13
 
-def test_point_13_gather_preds_and_the_recorder_are_there():
-    seen = []
-    look = Callback('look', before_validate=lambda cb: seen.append((getattr(cb, 'gather_preds', None), cb.recorder, cb.learn.recorder in cb.learn.cbs)))
-    learn = mk(look)
-    learn.fit(1)
-    values = [list(o) for o in learn.recorder.values]
-    for f in (learn.get_preds, partial(learn.predict, torch.ones(2))):
-        seen.clear()
-        f()
-        (gather,recorder,is_in), = seen
-        assert type(gather) is GatherPredsCallback and recorder is learn.recorder and is_in
-    seen.clear()
-    learn.validate()
-    assert seen[0][0] is None and learn.recorder.values==values and not hasattr(learn, 'gather_preds')
-
 def test_point_13_the_innermost_has_the_name_and_the_outer_gets_it_back():
     names = []
     def look(cb):
@@ -317,25 +285,6 @@ def test_point_13_one_that_the_user_added_keeps_its_name(where):
     assert seen and all(seen)
     if where in ('learner', 'call'): assert torch.equal(mine.preds, preds)
 
-INNER = dict(validate=lambda o: o.validate(dl=OTHER), get_preds=lambda o: o.get_preds(dl=OTHER), inner=lambda o: o.get_preds(dl=OTHER, inner=True))
-
-@pytest.mark.parametrize('how', INNER)
-@pytest.mark.parametrize('when', ['before_validate', 'after_batch', 'after_validate', 'after_epoch'])
-@pytest.mark.parametrize('around', [lambda o: o.fit(1), lambda o: o.validate()], ids=['fit', 'validate'])
-def test_predictions_are_gathered_of_one_evaluation(how, when, around):
-    "One that was added to a learner hears nothing of evaluations inside a fit, or inside its own"
-    def gathered(f):
-        mine,busy = GatherPredsCallback(),[]
-        def ask(cb):
-            if busy: return
-            busy.append(1)
-            f(cb.learn)
-            busy.clear()
-        around(mk([mine, Callback(name='asks', **{when:ask})]))
-        assert mine.run
-        return mine.preds,mine.targets
-    assert all(map(torch.equal, gathered(INNER[how]), gathered(lambda o: None)))
-
 class FastaiLogger(Callback):
     "As fastai's CSVLogger begins and ends"
     order = 60
@@ -356,13 +305,6 @@ def test_point_13_a_migrated_logger_keeps_its_file(tmp_path):
     learn.get_preds()
     learn.predict(torch.ones(2))
     assert (tmp_path/'log').read_text()==before and before.count('\n')==3
-
-def test_point_13_the_recorder_hears_of_an_evaluation_inside():
-    got = []
-    learn = mk(Asks('after_batch', ['validate'], 0, 'asks'))
-    learn.get_preds()
-    got = [o for _,o in learn.asks.got]
-    assert len(got)==len(VALID) and all(o==mk().validate(dl=OTHER) for o in got)
 
 def test_point_13_those_who_hear_nothing_hear_of_an_error():
     learn = mk()
@@ -533,8 +475,3 @@ def test_validation_with_gradients_keeps_no_graph():
     assert not preds.requires_grad and not losses.requires_grad and not learn.predict(x[0])[1].requires_grad
     torch.testing.assert_close(preds, learn.model(x).detach())
     assert all(p.grad is None for p in learn.model.parameters()) and torch.is_grad_enabled()
-
-def test_validation_has_no_gradients_by_itself():
-    seen = []
-    mk().fit(1, cbs=Callback(after_pred=lambda cb: seen.append((cb.learn.training, cb.learn.pred.requires_grad))))
-    assert {*seen}=={(True, True), (False, False)}

@@ -115,13 +115,6 @@ def test_a_batch_is_no_item(kind, loader):
         learn.predict(dict(x=X[0, 0]) if kind=='dicts' else ((dict(x=X[0, 0]), Y[0]) if kind=='of_dict' else ((X[0, 0], Z[0]), Y[0]) if kind=='inner' else X[0, 0]))
     assert learn.model.seen==[], 'refused before the model is called'
 
-def test_a_training_item_is_read_once_and_only_its_structure_kept():
-    learn,whole,_ = mk('tuples', 'map')
-    for _ in range(3): learn.predict(X[0])
-    assert learn.dls.train.dataset.n_read==1
-    learn.dls.train = [(X[:, None], Y)]
-    assert learn.predict(X[:1])[1].shape==(1, 3), 'other data, other items'
-
 class Broken(Dataset):
     def __len__(self): return N
     def __getitem__(self, i): raise OSError('no such file')

@@ -195,16 +195,6 @@ def test_of_a_pass_that_is_cancelled_nothing_is_left(e, name):
         res.append(end(learn)[:-1])
     check(*res)
 
-def test_the_next_batch_is_made_while_one_is_used():
-    made = {i:threading.Event() for i in range(14)}
-    def after_batch(cb):
-        learn = cb.learn
-        if learn.training and 0<learn.iter<3: assert made[4*(learn.iter+1)].wait(20), 'not ahead'
-        if learn.training and learn.iter==1: assert not made[12].is_set()  # one, and no more
-    learn = mk_learner(DataLoader(Items(lambda i: made[i].set()), 4), valid=False)
-    learn.fit(1, cbs=[Prefetch(draws=False), Callback(name='look', after_batch=after_batch)])
-    assert learn.count.batches==4
-
 def test_no_more_batches_are_held_than_said():
     seen,refs = [],[]
     class Kept(Items):

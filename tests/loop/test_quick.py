@@ -7,7 +7,7 @@ from learnloop.data.loaders import Endless, Until, batches_of
 from torch import nn
 from torch.nn import functional as F
 from torch.profiler import profile
-from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
+from torch.utils.data import DataLoader, Dataset, TensorDataset
 from torch.utils.data.dataloader import _BaseDataLoaderIter, _SingleProcessDataLoaderIter
 
 class Noisy(Dataset):
@@ -16,13 +16,6 @@ class Noisy(Dataset):
     def __getitem__(self, i):
         self.at(i)
         return torch.tensor([float(i)])+torch.randn(1),torch.tensor(i%2)
-
-class Stream(IterableDataset):
-    def __iter__(self): return iter(range(5))
-class TooLong(Stream):
-    def __len__(self): return 3
-class Mine(DataLoader):
-    def __iter__(self): yield from super().__iter__()
 
 LOADERS = dict(noisy=lambda **kw: DataLoader(Noisy(), 4, **kw), shuffled=lambda **kw: DataLoader(Noisy(), 4, shuffle=True, **kw),
     dropped=lambda **kw: DataLoader(Noisy(), 4, shuffle=True, drop_last=True, **kw), single=lambda **kw: DataLoader(Noisy(), None, **kw),
@@ -51,15 +44,6 @@ def test_batches_draws_and_attributes_are_torchs(kind, profiled):
             with pytest.raises(StopIteration): next(it)
         res.append([seen])
     check(*res)
-
-def test_any_other_iterator_is_as_it_is(monkeypatch):
-    assert not any(map(is_quick, map(batches_of, (DataLoader(Stream()), Mine(Noisy(), 4), [1]))))
-    dl = DataLoader(TooLong())
-    assert len(dl)==3
-    with pytest.warns(UserWarning, match='was reported to be 3'): list(batches_of(dl))
-    old = _BaseDataLoaderIter.__next__
-    monkeypatch.setattr(_BaseDataLoaderIter, '__next__', lambda self: old(self))
-    assert not is_quick(batches_of(DataLoader(Noisy(), 4)))
 
 def test_it_goes_on_after_an_error_as_torchs_does():
     def fail(i):

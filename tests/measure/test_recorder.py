@@ -1,15 +1,14 @@
 "Recorder and metrics: exact for any sizes of batches, columns that stay where they belong, errors before training"
 import math, re
 from functools import partial
-from types import SimpleNamespace
 import pytest, torch, torchmetrics
 from learnloop import (
-    AccumMetric, AvgLoss, AvgSmoothLoss, Callback, CancelEpochException, CancelTrainException, CancelValidException, DataLoaders, DictMetric, Learner,
-    Metric, Perplexity, Recorder, ValidateCallback, ValueMetric, accuracy, as_metric, error_rate, event, mae, on, skm_metric)
+    AccumMetric, AvgLoss, AvgSmoothLoss, Callback, DataLoaders, DictMetric, Learner,
+    Metric, Perplexity, Recorder, ValidateCallback, ValueMetric, accuracy, as_metric, error_rate, mae)
 from learnloop.measure.metrics import mk_metrics
 from torch import nn
 from torch.nn import functional as F
-from torch.utils.data import DataLoader, SequentialSampler, TensorDataset
+from torch.utils.data import DataLoader, TensorDataset
 
 def data(n=22, seed=0):
     x = torch.randn(n, 4, generator=torch.Generator().manual_seed(seed))
@@ -55,30 +54,6 @@ def test_torchmetrics_and_collections():
     one = fitted(mk(torchmetrics.Accuracy(task='multiclass', num_classes=2)))
     assert math.isclose(one.recorder.values[0][-1], whole(one, accuracy), rel_tol=1e-6)
 
-@pytest.mark.parametrize('e,exc,empty', [('before_train', CancelTrainException, {'train_loss'}), ('before_validate', CancelValidException, {'valid_loss', 'accuracy'}),
-    ('before_epoch', CancelEpochException, {'train_loss', 'valid_loss', 'accuracy'}), ('after_train', CancelEpochException, {'valid_loss', 'accuracy'})])
-def test_columns_stay_where_they_belong(e, exc, empty):
-    def skip(cb): raise exc
-    cb = Callback(**{f'skip_{e}': on(e, once=2)(skip)})
-    cb.order = 99
-    learn = fitted(mk(cbs=cb), 3)
-    for i,row in enumerate(learn.recorder.values):
-        assert {k for k,v in zip(learn.recorder.columns, row, strict=True) if v is None}==(empty if i==1 else set())
-
-def test_train_metrics_have_columns_of_their_own():
-    learn = mk()
-    learn.recorder.train_metrics = True
-    assert fitted(learn).recorder.columns==['train_loss', 'train_accuracy', 'valid_loss', 'valid_accuracy']
-    assert None not in learn.recorder.values[0]
-
-@pytest.mark.parametrize('bad', [math.nan, math.inf])
-def test_losses_that_are_not_finite_are_recorded(bad):
-    @on(event.after_loss, once=3)
-    def spoil(cb): cb.learn.loss.fill_(bad)
-    with pytest.warns(UserWarning, match=f'the training loss is {bad} in batch 2'): r = fitted(mk(cbs=spoil)).recorder
-    assert not math.isfinite(r.raw_losses[2]) and not math.isfinite(r.losses[2]) and all(map(math.isfinite, r.losses[3:]))
-    assert not math.isfinite(r.values[0][0])
-
 def three(pred, y, extra): return pred.sum()
 def alone(pred): return pred.sum()
 @pytest.mark.parametrize('f', [three, alone])
@@ -88,22 +63,6 @@ def test_wrong_signature_is_found_before_anything_is_trained(f):
     for _ in range(2):  # the second fit finds nothing left over from the first
         with learn.no_bar(), pytest.raises(TypeError, match=f'metric {f.__name__}.*prediction and 1 target'): learn.fit(1)
     assert torch.equal(learn.model.weight, before) and [o.name for o in learn.cbs]==['train_eval', 'checks', 'recorder', 'progress']
-
-def test_evaluation_in_the_middle_of_a_validation():
-    @on(event.after_batch, every=2)
-    def ask(cb):
-        if not cb.training and len(cb.learn.open)<5: got.append(cb.learn.validate(0))
-    got = []
-    torch.manual_seed(0)
-    plain = fitted(mk([accuracy, torchmetrics.Accuracy(task='multiclass', num_classes=2)]), 2)
-    torch.manual_seed(0)
-    asked = fitted(mk([accuracy, torchmetrics.Accuracy(task='multiclass', num_classes=2)], cbs=ask), 2)
-    assert got and asked.recorder.values==plain.recorder.values and asked.recorder.losses==plain.recorder.losses
-
-def test_no_validation_loader_no_columns():
-    learn = Learner([(torch.randn(4, 4), torch.zeros(4).long())], nn.Linear(4, 2), F.cross_entropy, metrics=accuracy)
-    learn.logger = lambda row: None
-    with pytest.warns(UserWarning, match='accuracy.*train_metrics'): assert fitted(learn).recorder.metric_names==['epoch', 'train_loss', 'time']
 
 def test_metrics_by_name():
     assert [o.name for o in mk_metrics([AvgLoss(), AvgSmoothLoss, ValueMetric(lambda: 1, 'one'), mae])]==['loss', 'smooth_loss', 'one', 'mae']
@@ -115,22 +74,6 @@ def test_state_goes_round():
     r = Recorder()
     r.load_state_dict(learn.recorder.state_dict())
     assert r.state_dict()==learn.recorder.state_dict() and r.losses==learn.recorder.losses and str(r)==str(learn.recorder)
-
-def test_nobody_asks_the_learner_for_what_a_callback_lacks(tmp_path, monkeypatch):
-    "That would compare the name with all that the learner has, for each callback and point of a log"
-    from learnloop import CSVLogger, EarlyStoppingCallback, TensorBoardCallback, ValidateCallback
-    from learnloop.loop import callback
-    asked,before = [],callback._Reader.__getattr__
-    monkeypatch.setattr(callback._Reader, '__getattr__', lambda self, k: asked.append(k) or before(self, k))
-    learn = mk(cbs=[CSVLogger(tmp_path/'a.csv'), TensorBoardCallback(tmp_path, every_steps=1), ValidateCallback(every_steps=2), EarlyStoppingCallback()])
-    fitted(learn)
-    assert not {'epoch_columns', 'provides'} & set(asked)
-
-def test_a_column_of_two_callbacks_is_there_once():
-    class Own(Callback): epoch_columns = ['own']
-    def put(cb): cb.learn.recorder.row['own'] = 3
-    learn = fitted(mk(cbs=[Own(after_train=put), Own('other')]))
-    assert learn.recorder.columns==['train_loss', 'valid_loss', 'accuracy', 'own'] and learn.recorder.values[0][3]==3
 
 # Metrics are tried before training
 
@@ -168,13 +111,6 @@ def test_point_15_scikit_learns_as_they_are(name, how):
     for m in (f, partial(f, sample_weight=None)): refused(m, re.escape(f"skm_metric({name!r}{how})"), TypeError)
     mk_metrics([skm.mean_squared_error, skm.accuracy_score] if (skm := pytest.importorskip('sklearn.metrics')) else [])  # the same either way round
 
-def test_point_15_scikit_learn_says_that_no_item_can_mend_it():
-    pytest.importorskip('sklearn.metrics')
-    x,y = torch.randn(9, 4),torch.arange(9)%3
-    learn = Learner(([(x, y)], [(x, y)]), nn.Linear(4, 3), F.cross_entropy, metrics=skm_metric('f1_score'))
-    with pytest.raises(ValueError, match="average='binary'"), learn.no_bar(): learn.fit(1)
-    assert learn.count.batches==0
-
 @as_metric(partial(AccumMetric, flatten=False))
 def needs_all(pred, targ):
     if len(targ)<10: raise ValueError('Only one class present in y_true')
@@ -195,15 +131,6 @@ def test_point_15_what_fails_for_want_of_items_or_of_a_fit_is_no_mistake():
     helper = Helper()
     learn = mk([needs_all, OfFit(), helper.metric, OnceTrained(), ValueMetric(lambda: helper.ready, 'late')], cbs=helper)
     assert fitted(learn).recorder.values[-1][2:4]==[1., 1.1]
-
-def test_point_15_a_callback_that_makes_other_batches_is_waited_for():
-    def one_hot(self): self.learn.yb = (F.one_hot(self.learn.y, 2).float(),)
-    learn = mk(mae, cbs=Callback(before_batch=one_hot))
-    learn.loss_func = F.mse_loss
-    assert fitted(learn).recorder.values[-1][-1]>0
-    late = mk([accuracy, mismatch], cbs=Callback(before_batch=lambda cb: None))
-    with pytest.raises(RuntimeError, match='mismatch'), late.no_bar(): late.fit(1)
-    assert late.count.batches==6
 
 class Odd(nn.Linear):
     "A model that keeps count, in every way"
@@ -234,51 +161,6 @@ def test_point_15_nothing_is_left_of_the_try():
     assert all(torch.equal(v, b.model.state_dict()[k]) for k,v in a.model.state_dict().items()) and a.model.seen==b.model.seen
     assert [o[:2] for o in a.recorder.values]==[o[:2] for o in b.recorder.values]
 
-def test_point_15_it_is_done_once_and_without_events():
-    heard,spy = [],SimpleNamespace(calls=(calls := []))  # a list in its code would say that it collects
-    def met(pred, targ): return spy.calls.append(len(targ)) or 0.
-    def see(self): heard.append(self.training)
-    see_all = Callback('see', **{e:see for e in ('before_validate', 'before_epoch')})
-    learn = fitted(mk(met, cbs=see_all))
-    assert calls==[4, 4, 4, 2] and heard==[False, False], 'one more than validation has'
-    fitted(learn)
-    assert len(calls)==7
-    learn.metrics = [met, accuracy]
-    fitted(learn)
-    assert len(calls)==11
-
-class Own:
-    def __init__(self): self.n = 0
-    def __iter__(self):
-        self.n += 1
-        return iter([(torch.randn(4, 4), torch.zeros(4).long())])
-class OwnSampler(SequentialSampler): pass
-class Looked(Callback):
-    def before_validate(self): self.n = getattr(self.learn.dls.valid, 'n', None)
-
-@pytest.mark.parametrize('mk_dl', [Own, lambda: (o for o in [(torch.randn(4, 4), torch.zeros(4).long())]), lambda: DataLoader(data(8), 4, sampler=OwnSampler(data(8))),
-    lambda: DataLoader(data(8), 4, num_workers=1)], ids=['own', 'generator', 'sampler', 'workers'])
-def test_point_15_other_loaders_are_not_touched(mk_dl):
-    calls = []
-    def met(pred, targ): return calls.append(1) or 0.
-    learn = Learner((DataLoader(data(), 4), dl := mk_dl()), nn.Linear(4, 2), F.cross_entropy, metrics=met)
-    learn.logger = lambda row: None
-    fitted(learn, cbs=Looked())
-    assert getattr(dl, 'n', 1)==1 and len(calls) in (1, 2)
-
-def test_point_15_hooks_lazy_layers_and_learners_of_ones_own():
-    class Other(Learner):
-        def one_batch(self, i, b): return super().one_batch(i, (b['x'], b['y']))
-    x,y = torch.randn(4, 4),torch.zeros(4).long()
-    learn = Other(([dict(x=x, y=y)], [dict(x=x, y=y)]), nn.LazyLinear(2), F.cross_entropy, metrics=accuracy)
-    learn.logger = lambda row: None
-    assert fitted(learn).recorder.values
-    got = []
-    hooked = mk()
-    hooked.model.register_forward_hook(lambda m, i, o: got.append(m.training))
-    fitted(hooked)
-    assert got==[True]*6+[False]*3
-
 def test_point_15_metrics_need_validation_and_that_is_said():
     def learner(**kwargs):
         learn = Learner(DataLoader(data(), 4), nn.Linear(4, 2), F.cross_entropy, **kwargs)
@@ -297,19 +179,6 @@ def test_point_15_an_error_in_validation_names_the_metric():
     def picky(pred, targ): raise ValueError('too few')
     for m in (mismatch, picky):
         with pytest.raises(Exception, match=f'of metric {m.__name__}'): mk(m).validate()
-
-def test_point_15_metrics_that_go_by_what_a_fit_makes_are_not_tried():
-    def mk(**kwargs): return Learner(DataLoaders(LINE, LINE), nn.Linear(2, 1), F.mse_loss, **kwargs)
-    learn = mk(metrics=[lambda p,y: F.mse_loss(p, y)-learn.recorder.losses[-1]])
-    learn.fit(1)
-    st,rows = {},[]
-    mk(metrics=[lambda p,y: st['w']*mae(p, y)], cbs=Callback(after_train=lambda cb: st.update(w=2.))).fit(1)
-    def collects(p, y):
-        rows.append(p)
-        return mae(p, y)
-    mk(metrics=collects).fit(1)
-    assert len(torch.cat(rows))==sum(len(x) for x,_ in LINE)
-LINE = [(torch.ones(4, 2), torch.zeros(4, 1))]*2
 
 def test_no_two_values_have_one_name():
     def loss(pred, targ): return (pred.argmax(1)!=targ).float().mean()

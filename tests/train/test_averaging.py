@@ -3,7 +3,7 @@ import builtins, io
 from functools import partial
 import learnloop, pytest, torch
 from helpers import covering, ending, listener, same, weights
-from learnloop import (Checks, EMA, SWA, Callback, CancelBatchException, CancelFitException, CancelStepException, CancelZeroGradException, DataLoaders, Learner,
+from learnloop import (EMA, SWA, Callback, CancelFitException, CancelStepException, CancelZeroGradException, DataLoaders, Learner,
     MixedPrecision, Recorder, TrainEvalCallback, WeightAveraging)
 from torch import nn
 from torch.nn import functional as F
@@ -51,36 +51,8 @@ def test_it_equals_torchs_AveragedModel(cb, fn, every, device):
         ref.update_parameters(m)
     assert cb.n_averaged==3*N//every and same(avgs_in(cb, learn.model), params(ref.module)) and same(params(learn.model), params(ref.module))
 
-def test_ema_has_its_closed_form():
-    learn = mk_learner([ema := EMA(.9, warmup=False)])
-    snaps = snapshots(learn)
-    n,d = len(snaps),.9
-    ws = [d**(n-1)] + [(1-d)*d**(n-1-i) for i in range(1, n)]
-    assert sum(ws)==pytest.approx(1)
-    for i,a in enumerate(avgs_in(ema, learn.model)):
-        torch.testing.assert_close(a, sum(w*o[i].double() for w,o in zip(ws, snaps, strict=True)).float())  # up to rounding, in float32, of each update
-
-def test_ema_warmup_has_tensorflows_formula():
-    learn = mk_learner([ema := EMA(.95)])
-    snaps = snapshots(learn)
-    want = [o.double() for o in snaps[0]]
-    for n,ps in enumerate(snaps[1:], 1):
-        d = min(.95, (1+n)/(10+n))
-        want = [d*a + (1-d)*p for a,p in zip(want, ps, strict=True)]
-    torch.testing.assert_close([o.double() for o in avgs_in(ema, learn.model)], want, rtol=1e-5, atol=1e-6)
-
 def test_half_life_counts_optimizer_steps():
     assert EMA(half_life=10).decay**10==pytest.approx(.5) and EMA(half_life=10, every_steps=5).decay**2==pytest.approx(.5)
-
-def test_swa_is_the_mean_of_the_ends_of_the_last_epochs():
-    learn = mk_learner([swa := SWA(.5)])
-    ends = snapshots(learn, 4)[N-1::N]
-    ref = AveragedModel(mk_model(), multi_avg_fn=get_swa_multi_avg_fn())
-    for ps in ends[1:]:  # at a half of the fit, and later
-        m = mk_model()
-        for p,q in zip(m.parameters(), ps, strict=True): p.data.copy_(q)
-        ref.update_parameters(m)
-    assert swa.n_averaged==3 and same(avgs_in(swa, learn.model), params(ref.module))
 
 @pytest.mark.parametrize('dtype', [torch.bfloat16, torch.float16])
 def test_weights_in_16_bits_are_averaged_in_float32(dtype):
@@ -100,11 +72,6 @@ def test_weights_in_16_bits_are_averaged_in_float32(dtype):
     live = p.data.clone()
     with ema.swapped(): assert torch.equal(p.data, ema.averages['p'].to(dtype))
     assert torch.equal(p.data, live)
-
-def test_the_device_of_the_copies_can_be_another():
-    cb = WeightAveraging(device='cpu')
-    fit(mk_learner([cb]), 1)
-    assert {o.device.type for o in cb.averages.values()}=={'cpu'}
 
 @cuda
 @pytest.mark.parametrize('device', [None, 'cpu'])
@@ -141,22 +108,8 @@ def test_skipped_amp_steps_are_not_averaged():
     fit(learn, 3)
     assert mp.skipped>5 and ema.n_steps==learn.count.opt_steps==3*N-mp.skipped
 
-@pytest.mark.parametrize('what', [CancelStepException, CancelBatchException])
-def test_a_cancel_after_the_step_hides_nothing(what):
-    "What another callback cancels in after_step ends the event, and the step was taken"
-    learn = mk_learner([ema := EMA(), Callback(after_step=partial(_raise, what))])
-    fit(learn, 1)
-    assert ema.n_averaged==learn.count.opt_steps==N
 def _raise(e, cb): raise e
 def _named(what): return getattr(learnloop, what, None) or getattr(builtins, what)
-
-def test_changes_that_others_make_after_a_step_are_averaged():
-    def clamp(cb):
-        for p in cb.learn.model.parameters(): p.data.clamp_(-.01, .01)
-    clamp_cb = Callback(after_step=clamp)
-    clamp_cb.order = 90
-    fit(mk_learner([avg := WeightAveraging(), clamp_cb]), 1)
-    assert max(a.abs().max() for a in avg.averages.values())<.0101
 
 def test_cancelled_steps_are_not_averaged_whoever_cancels_them():
     for order in (0, 99):
@@ -164,17 +117,6 @@ def test_cancelled_steps_are_not_averaged_whoever_cancels_them():
         stop.order = order
         fit(learn, 1)
         assert ema.averages is None and ema.live is None and ema.state_dict()=={}
-
-@pytest.mark.parametrize('kwargs,n', [({}, 32), (dict(every_steps=5), 6), (dict(start_step=30), 2), (dict(start_epoch=3), 8), (dict(start_pct=.5), 16),
-    (dict(start_pct=.3), 32-10), (dict(every_epochs=1), 4), (dict(every_epochs=2), 2), (dict(every_epochs=1, start_pct=.75), 2),
-    (dict(every_epochs=1, start_epoch=3), 1)])
-def test_units(kwargs, n):
-    fit(mk_learner([avg := WeightAveraging(**kwargs)]), 4)
-    assert avg.n_averaged==n and avg.n_steps==32
-
-def test_a_start_that_is_a_sum_of_many_parts():
-    fit(mk_learner([avg := WeightAveraging(start_pct=.8)], dls=(data(10), None)), 1)
-    assert avg.n_averaged==2  # ten times .1 is not 1, in floats, and eight times .1 is below .8
 
 def test_loaders_without_a_length():
     def gen():
@@ -187,22 +129,6 @@ def test_loaders_without_a_length():
     stream = mk_learner([SWA(.5, swa_lr=.01)], dls=(iter(data()), data(2)))
     with pytest.raises(ValueError, match='swa_lr needs to know'): fit(stream, 2)
 
-def test_a_fit_that_gets_to_the_start_again_begins_a_new_average():
-    learn = mk_learner([swa := SWA(.5)])
-    fit(learn, 4)
-    fit(learn, 4)
-    one = mk_learner(model=learn.model)
-    assert swa.n_averaged==3
-    fit(learn, 0)
-    assert swa.n_averaged==3 and one.model is learn.model
-
-def test_an_epoch_without_steps_is_not_averaged_twice():
-    def stop(cb):
-        if cb.learn.epoch==1: raise CancelBatchException
-    learn = mk_learner([avg := WeightAveraging(every_epochs=1), Callback(before_batch=stop)])
-    fit(learn, 3)
-    assert avg.n_averaged==2
-
 # --- training isn't changed
 
 @kinds
@@ -212,13 +138,6 @@ def test_training_is_the_same_bit_for_bit_over_several_fits(kind):
         for o in (plain, learn): fit(o, 2)
         learn.validate()
         assert same(params(plain.model), live_in(cb, learn.model)) and not same(plain.model, learn.model)
-
-@kinds
-@pytest.mark.parametrize('e', ['before_batch', 'after_pred', 'after_loss', 'after_backward', 'before_step', 'after_step', 'after_batch'])
-def test_validate_at_any_point_of_a_batch_changes_nothing(kind, e):
-    plain,learn = mk_learner(),mk_learner([KINDS[kind](at_end=False), Callback(**{e:lambda cb: cb.learn.training and cb.learn.validate()})])
-    for o in (plain, learn): fit(o, 2)
-    assert same(plain.model, learn.model)
 
 def test_the_optimizer_and_tied_weights_keep_their_parameters():
     model = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3), nn.Linear(3, 1))
@@ -231,42 +150,6 @@ def test_the_optimizer_and_tied_weights_keep_their_parameters():
 # --- swapped in
 
 def in_model(learn, cb): return same(params(learn.model), avgs_in(cb, learn.model))
-
-@kinds
-def test_validation_sees_the_averages_in_a_fit_and_out_of_it(kind):
-    seen = []
-    def look(o):
-        if o.learn.training is False and cb.averages: seen.append(in_model(o.learn, cb))
-    learn = mk_learner([cb := KINDS[kind](at_end=False)])
-    fit(learn, 4, cbs=Callback(after_pred=look))
-    n = len(seen)
-    assert n and all(seen) and cb.live is None and not in_model(learn, cb)
-    for f in (learn.validate, learn.get_preds, lambda: learn.predict(torch.zeros(3))):
-        f()
-        assert cb.live is None and not in_model(learn, cb)
-    learn.validate(cbs=Callback(after_pred=look))
-    learn.get_preds(cbs=Callback(after_pred=look))
-    assert len(seen)==n+4 and all(seen)
-
-def test_what_validation_gives_is_that_of_torchs_AveragedModel():
-    learn = mk_learner([ema := EMA(.9)])
-    fit(learn, 2)
-    m = mk_model()
-    m.load_state_dict(ema.averages)
-    with torch.no_grad(): want = torch.cat([m(x) for x,_ in data(2, seed=2)])
-    assert torch.equal(learn.get_preds()[0], want) and learn.recorder.values[-1][1]==learn.validate()[0]
-
-def test_nested_evaluations_swap_once():
-    seen = []
-    def nest(cb):
-        if cb.learn.training: return
-        seen.append(in_model(cb.learn, ema))
-        with cb.learn.removed_cbs(cb): cb.learn.validate()
-        seen.append(in_model(cb.learn, ema))
-    plain,learn = mk_learner(),mk_learner([ema := EMA(at_end=False)])
-    fit(plain, 2)
-    fit(learn, 2, cbs=Callback(name='nest', after_pred=nest))
-    assert seen==[True]*8 and ema.live is None and same(plain.model, learn.model)
 
 STOPS = ['CancelBatchException', 'CancelValidException', 'CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt']
 @covering(order=[-20, 99],
@@ -289,15 +172,6 @@ def test_live_weights_stay_after_an_error_and_averages_after_CancelFit(what):
     learn = mk_learner([ema := EMA(), listener('stop', ['after_loss'], act)])
     ending(lambda: fit(learn, 3))
     assert in_model(learn, ema)==(what=='CancelFitException')==(ema.live is not None)
-
-def test_users_of_fit_cbs_have_both_sets():
-    learn = mk_learner()
-    fit(learn, 2, cbs=(ema := EMA()))
-    assert ema.learn is None and in_model(learn, ema)
-    plain = mk_learner()
-    fit(plain, 2)
-    learn.model.load_state_dict(ema.live)
-    assert same(learn.model, plain.model)
 
 def test_the_same_object_in_the_next_fit_goes_on():
     one,two = mk_learner([a := EMA()]),mk_learner()
@@ -352,26 +226,6 @@ def test_frozen_weights_are_averaged_and_stay_bit_equal():
     before = learn.model[0].weight.clone()
     fit(learn, 2)
     assert torch.equal(ema.averages['0.weight'], before) and torch.equal(learn.model[0].weight, before)
-
-def test_lazy_modules_are_averaged_from_the_first_step_on():
-    lazy = nn.Sequential(nn.LazyLinear(4), nn.ReLU(), nn.Linear(4, 1))
-    learn = mk_learner([ema := EMA()], model=lazy)
-    fit(learn, 1)
-    assert ema.averages['0.weight'].shape==(4, 3)
-
-def test_parametrized_modules():
-    model = nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Linear(3, 1)))
-    learn = mk_learner([ema := EMA(.9)], model=model)
-    fit(learn, 2)
-    assert sorted(ema.averages)==['0.bias', '0.parametrizations.weight.original0', '0.parametrizations.weight.original1']
-    assert not torch.equal(ema.live['0.bias'], model[0].bias)
-
-def test_without_validation_or_batches():
-    learn = mk_learner([ema := EMA()], dls=(data(),))
-    fit(learn, 1)
-    assert in_model(learn, ema)
-    learn = mk_learner([EMA(), Checks()], dls=(data(), []))
-    with pytest.warns(UserWarning, match='nothing was evaluated'): fit(learn, 1)
 
 # --- buffers
 
@@ -434,21 +288,6 @@ def test_an_error_while_recomputing_at_the_end_leaves_the_live_weights():
 def test_recompute_needs_a_loader_that_can_be_gone_through_again():
     with pytest.raises(ValueError, match='recompute'): mk_learner([SWA(buffers='recompute')], model=mk_model(norm=True), dls=(iter(data()), data())).fit(1)
 
-def test_recompute_takes_dict_batches_and_several_inputs():
-    class Dict(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.m = mk_model(norm=True)
-        def forward(self, x, z=None, y=None): return dict(pred=(p := self.m(x)), loss=F.mse_loss(p, y)) if y is not None else self.m(x+z)
-    for dl in ([dict(x=x, y=y) for x,y in data()], [(x, 0*x, y) for x,y in data()]):
-        learn = mk_learner([avg := SWA(.5, buffers='recompute')], model=Dict(), dls=(dl, dl))
-        if isinstance(dl[0], dict): learn.loss_func = None
-        fit(learn, 2)
-        m = mk_model(norm=True)
-        m.load_state_dict({k[2:]:v for k,v in avg.averages.items()}, strict=False)
-        update_bn(data(), m)
-        assert torch.equal(m[1].running_var, learn.model.m[1].running_var)
-
 # --- state
 
 @kinds
@@ -482,74 +321,6 @@ def test_state_can_be_loaded_within_an_epoch():
     fit(learn, 1)
     assert ema.n_averaged==N+4 and not torch.equal(ema.averages['0.weight'], one.averages['0.weight'])
 
-def test_a_state_between_a_step_and_the_epochs_end_says_what_is_averaged():
-    states = []
-    def note(cb, _): states.append(avg.state_dict())
-    fit(mk_learner([avg := WeightAveraging(every_epochs=1, at_end=False), listener('note', ['after_zero_grad', 'after_train'], note, order=99)]), 1)
-    for state,n in ((states[-2], 1), (states[-1], 1)):  # before, and after the epoch's update
-        learn = mk_learner([other := WeightAveraging(every_epochs=1, at_end=False), Callback(before_batch=partial(_raise, CancelBatchException))])
-        other.load_state_dict(state)
-        fit(learn, 1)
-        assert other.n_averaged==n
-
-def test_a_parameter_that_is_replaced_between_epochs_is_averaged():
-    def new(cb):
-        if cb.learn.epoch==0: cb.learn.model[2].bias = nn.Parameter(torch.full((1,), 50.))
-    learn = mk_learner([avg := WeightAveraging(at_end=False), Callback(after_epoch=new), Checks()])
-    with pytest.warns(UserWarning, match='never train: 2.bias'): fit(learn, 2)
-    assert avg.averages['2.bias'].item()>20
-
-def test_a_checkpoint_made_within_validation_has_both_sets():
-    states = []
-    def save(cb):
-        if not cb.learn.training and cb.learn.epoch==1: states.append(io.BytesIO())
-        else: return
-        torch.save([cb.learn.model.state_dict(), ema.state_dict()], states[-1])
-    learn = mk_learner([ema := EMA(at_end=False)])
-    fit(learn, 2, cbs=Callback(name='saver', after_pred=save))
-    states[0].seek(0)
-    model,sd = torch.load(states[0], weights_only=True)
-    new = mk_learner([other := EMA(at_end=False)])
-    new.model.load_state_dict(model)
-    other.load_state_dict(sd)
-    fit(new, 0)
-    assert same(new.model, learn.model) and other.live is None
-
-def test_evaluations_copy_no_state_and_state_survives():
-    learn = mk_learner([ema := EMA()])
-    fit(learn, 1)
-    before = str(ema.state_dict())
-    learn.validate()
-    learn.get_preds()
-    assert str(ema.state_dict())==before and ema.safe_in_evaluate
-
-@pytest.mark.parametrize('at_end', [True, False])
-def test_files_have_both_sets(tmp_path, at_end):
-    learn = mk_learner([ema := EMA(at_end=at_end)], path=tmp_path)
-    fit(learn, 2)
-    learn.save('two')
-    state,then = str(ema.state_dict()),params(learn.model)
-    assert in_model(learn, ema)==at_end
-    fit(learn, 2)
-    whole = weights(learn.model)
-    learn.load('two')
-    assert str(ema.state_dict())==state
-    fit(learn, 2)
-    assert same(whole, weights(learn.model))
-    plain = mk_learner(path=tmp_path)
-    plain.load('two')
-    assert same(params(plain.model), then)
-    plain.save('plain')
-    learn.load('plain')
-    assert ema.averages is None and ema.live is None and same(plain.model, learn.model)
-
-def test_a_plain_learner_loads_the_averages_that_a_fit_left(tmp_path):
-    learn,plain = mk_learner([EMA()], path=tmp_path),mk_learner(path=tmp_path)
-    fit(learn, 2)
-    learn.save('m', with_opt=False)
-    plain.load('m', with_opt=False)
-    assert torch.equal(plain.get_preds()[0], learn.get_preds()[0])
-
 def test_the_best_of_a_fit_is_loaded_with_its_averages(tmp_path):
     "`SaveModelCallback` loads before the averages go in, though both at the end of the fit"
     values = iter([3., 1., 2.])
@@ -570,15 +341,6 @@ def test_the_flush_of_our_own_accumulation_is_averaged():
     assert ema.n_averaged==learn.count.opt_steps==3
 
 # --- SWA's learning rate
-
-def test_swa_lr_is_reached_by_half_a_cosine_and_the_old_one_comes_back():
-    lrs = []
-    learn = mk_learner([SWA(.5, swa_lr=.01, anneal_pct=.25)])
-    fit(learn, 4, lr=.05, cbs=Callback(before_backward=lambda cb: lrs.append(cb.learn.opt.param_groups[0]['lr'])))
-    pcts = [max(0, min(1, (i/32-.5)/.25)) for i in range(32)]
-    want = [.01 + .04*(1+torch.tensor(p*torch.pi, dtype=torch.float64).cos().item())/2 for p in pcts]
-    assert lrs==pytest.approx(want) and lrs[15]==.05 and lrs[-1]==pytest.approx(.01)
-    assert learn.opt.param_groups[0]['lr']==.05
 
 def test_swa_lr_by_groups():
     def split(m): return [list(m[0].parameters()), list(m[2].parameters())]
