@@ -220,7 +220,7 @@ def test_case_13_callbacks_come_and_go_within_an_event():
     learn.fit(1)
     assert heard==['a', 'b', 'd', 'new', 'b', 'd']  # who goes is not called, who stays is not passed over, who comes waits for the next event
 
-@pytest.mark.parametrize('cbs,said', [((cb := Callback(name='one'), cb), 'one'), ((Callback(name='one'), Callback(name='one')), "two callbacks named 'one': Callback"), ((Callback(name='model'),), "would be 'model', which the learner has for itself")])
+@pytest.mark.parametrize('cbs,said', [((cb := Callback(name='one'), cb), 'one'), ((Callback(name='one'), Callback(name='one')), "two callbacks named 'one': Callback"), ((Callback(name='model'),), "would be 'model', which is an attribute of the learner")])
 def test_case_14_names_that_are_taken_are_refused(cbs, said):
     learn = mk_learner()
     with pytest.raises(ValueError, match=said): learn.add_cbs(cbs)
