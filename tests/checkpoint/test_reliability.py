@@ -234,7 +234,7 @@ def test_case_15_a_misspelt_event_is_refused_when_the_class_is_defined():
 def test_case_16_what_is_changed_on_the_way_counts_from_there():
     learn,trace = spied({('after_epoch', 1): lambda cb: setattr(cb.learn, 'n_epoch', 3), ('before_train', 2): lambda cb: setattr(cb.learn, 'dl', TRAIN[:1]),
         ('after_epoch', 2): lambda cb: setattr(cb.learn.dls, 'train', batches(5))})
-    with pytest.warns(UserWarning, match='length of 3 and gave 1'): learn.fit(2, cbs=Checks())
+    with pytest.warns(UserWarning, match='length of 3 but returned 1'): learn.fit(2, cbs=Checks())
     assert heard(trace, 'before_epoch')==3 and learn.count.opt_steps==3+1+5
 
 def test_case_17_who_was_added_before_a_set_up_that_fails_goes():
