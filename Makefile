@@ -16,9 +16,11 @@ export PYTHONWARNINGS ?= ignore:no signal reaches a fit
 # Jobs write notebooks, modules and _proc/, which other jobs read
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
-# Each test of several processes has a time limit; this one is for what no limit of theirs ends
+# How `make check` writes README.md; `make ci` has built the site by then
+README  ?= python -m tools.build_docs --readme
 # Who may install what `make browser` needs
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo -n)
+# Each test of several processes has a time limit. This one ends what those don't
 LIMIT := $(if $(shell command -v timeout),timeout -k 20 600)
 
 $(READY):
@@ -28,12 +30,13 @@ $(READY):
 	touch $@
 
 demo:    $(READY) ; learnloop demo
-test:    $(READY) ; python -m tools.notebooks --timing && pytest -q -n auto --ignore tests/scale
+test:    $(READY) ; python -m tools.notebooks --timing && pytest -q -n auto --dist worksteal --ignore tests/scale   # a worker runs whole files, so that it makes what their tests share once
 processes: $(READY) ; $(LIMIT) pytest -q -n 2 --durations 10 tests/scale   # several processes that train together
 quick:   $(READY)   # one notebook, and the tests named after its module: `make quick NB=trace`
 	nbdev-export && python -m tools.notebooks --timing $(or $(wildcard nbs/*/[0-9][0-9]_$(NB).ipynb),$(error no notebook is named '$(NB)'))
 	pytest -q -x -n auto $(or $(wildcard tests/*/test_$(NB)*.py),tests/test_notebooks.py -k '$(NB)')
-ci:      check test processes mutants docs wheel browser
+ci:      docs check test processes mutants wheel browser
+ci:      README := true
 export:  $(READY) ; nbdev-export && nbdev-clean && python -m tools.stubs
 save:    $(READY) ; python -m tools.notebooks --save && nbdev-clean   # refresh the outputs stored in notebooks
 docs:    $(READY) ; nbdev-export && python -m tools.build_docs   # the site, in _docs/, and README.md
@@ -48,7 +51,7 @@ browser: $(READY)   # notebooks, reports, TensorBoard and what `make docs` built
 	timeout -k 20 900 pytest -q -o faulthandler_timeout=200 -o faulthandler_exit_on_timeout=true tests/browser/page_*.py
 interop: $(READY) ; python -m tools.interop   # other systems' own callbacks, each in an environment of its own
 check:   $(READY)   # notebooks, modules and README agree, and follow the house style
-	nbdev-export && nbdev-clean && python -m tools.stubs && python -m tools.build_docs --readme
+	nbdev-export && nbdev-clean && python -m tools.stubs && $(README)
 	git diff --exit-code -- nbs learnloop README.md && test -z "$$(git ls-files -o --exclude-standard nbs learnloop)"
 	ruff check && chkstyle && python -m tools.house --check && mypy
 	python -m tools.phrases
