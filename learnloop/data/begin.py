@@ -135,8 +135,7 @@ def inexact_reason(
     if own is None or not batches_draw(own): return ''
     what,fix = ('load ahead', 'num_workers=0') if ahead else ('persist', 'persistent_workers=False')
     return (f'its workers {what}, and {type(own.dataset).__name__} or collate_fn may draw random numbers there, which '
-        'can\'t be '
-        f'restored, so a resumed fit is not exact: use SeededItems(ds), or {fix}')
+        f'cannot be restored, so a resumed fit is not exact: use SeededItems(ds), or {fix}')
 
 # %% ../../nbs/data/05_begin.ipynb #d4f13b4f
 class _Skipping:

@@ -122,8 +122,7 @@ class DataLoaders:
         self.targ = targ
         self.row_id,self.bs_of = _check_row_id(row_id),_check_function('bs_of', bs_of)
         if taken := [k for k in named if k in dir(self)]:
-            raise ValueError(f"{taken[0]!r} can't name a loader: DataLoaders has an attribute of this name; choose "
-                "another name")
+            raise ValueError(f"{taken[0]!r} can't name a loader: it is an attribute of DataLoaders; choose another")
         for k,o in given.items():
             if o is not None or k not in ('train','valid'): check_loader(k, o)
             setattr(self, k, o)
@@ -172,9 +171,8 @@ def __getitem__(self:DataLoaders,
     if name in self.names: return getattr(self, name)
     has = ', '.join(f'{self._names.index(o)} {o!r}' for o in self.names) or 'none'
     if not isinstance(k, int|str): k = describe(k)
-    if not isinstance(k, int): raise KeyError(f"no loader {k!r}: the loaders are "
-        f"{has}{did_you_mean(str(k), self.names)}")
-    raise IndexError(f"no loader {k}{f' ({name!r})' if name else ''}: the loaders are {has}")
+    if not isinstance(k, int): raise KeyError(f"no loader {k!r}: there are {has}{did_you_mean(str(k), self.names)}")
+    raise IndexError(f"no loader {k}{f' ({name!r})' if name else ''}: there are {has}")
 
 @patch
 def name_of(self:DataLoaders,
@@ -270,8 +268,7 @@ def in_order(
     if all_batches and all_items and getattr(dl, 'in_order', True): return dl
     if batches is not None and bs is None: bs = getattr(batches, 'batch_size', None)
     if batches is not None and bs is None:
-        raise ValueError(f"{type(batches).__name__} has no `batch_size`, which is needed to read the dataset in "
-            "order: add the attribute")
+        raise ValueError(f"{type(batches).__name__} has no `batch_size`, which reading in order needs: add it")
     keep = ['num_workers', 'collate_fn', 'pin_memory', 'timeout', 'worker_init_fn', 'multiprocessing_context']
     if dl.num_workers: keep.append('prefetch_factor')  # torch accepts this one with workers only
     if dl.pin_memory_device: keep.append('pin_memory_device')
@@ -289,8 +286,7 @@ def _span(idxs, i=None):
 def _tell_items(e, what):
     "Note on the error `e` that `what` was being fetched; raise a RuntimeError for a StopIteration"
     if isinstance(e, StopIteration):
-        raise RuntimeError(f'StopIteration fetching {what}: raised by an item or collate_fn, it would look like the '
-            'end of '
+        raise RuntimeError(f'StopIteration fetching {what}: from an item or collate_fn, it would look like the end of '
             'the data; catch it there, or give `next` a default') from e
     note_on(e, f'learnloop: fetching {what}')
 
@@ -416,8 +412,7 @@ def rows_of(
     return [*idxs] if isinstance(idxs, Iterable) and not isinstance(idxs, str) else [idxs]
 
 # %% ../../nbs/data/03_loaders.ipynb #193de195
-_SAME_AGAIN = ("Seed its random numbers by the epoch and the index (SeededItems(ds), or a set_epoch method), or give "
-    "it "
+_SAME_AGAIN = ("Seed its random numbers by the epoch and the index (SeededItems(ds), or a set_epoch method), or add "
     "state_dict and load_state_dict that hold all of its state, and set dl.resumes_exactly = True. If other batches "
     "are fine: accept=['batches']")
 

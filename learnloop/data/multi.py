@@ -114,8 +114,7 @@ class MultiLoader:
         for nm,o in self.parts.items():
             check_loader(f'{nm!r} of {name}', o)
             if isinstance(o, Iterator):
-                raise TypeError(f'{nm!r} of {name} is an iterator, {type(o).__name__}, which returns each batch once, '
-                    'so '
+                raise TypeError(f'{nm!r} of {name} is an iterator, {type(o).__name__}, which gives each batch once: '
                     'it can\'t start again: pass its source, or a class whose __iter__ creates it')
         ends = [id(o) for o in leaves(self)]
         if len(set(ends))<len(ends):
@@ -140,8 +139,7 @@ def _check_stop(self:MultiLoader, stop):
     "Return the name of the loader that decides, 'shortest', 'longest' or None"
     words,names = ('shortest','longest'),list(self.parts)
     if clash := [o for o in words if o in names]:
-        raise ValueError(f'{clash[0]!r} can\'t be the name of a loader, because stop uses this word: choose another '
-            'name')
+        raise ValueError(f'{clash[0]!r} can\'t be the name of a loader, which is a word of stop: choose another')
     if isinstance(stop, int) and not isinstance(stop, bool) and -len(names)<=stop<len(names): return names[stop]
     if stop is None or isinstance(stop, str) and stop in (*words, *names): return stop
     there = f'the name of a loader ({", ".join(names)})' if self.is_named else f'an index below {len(names)}'

@@ -152,7 +152,6 @@ def _names(more): return 'train','valid',*(f'dl{i+2}' for i in range(len(more)))
 
 def _split_rows(n, pct, seed):
     k = int(n*pct) if isinstance(pct, float) and 0<pct<1 else 0
-    if not k: raise ValueError(f'valid_pct={pct!r} of {n} rows: it must be a fraction between 0 and 1, and give at '
-        'least one row')
+    if not k: raise ValueError(f'valid_pct={pct!r} of {n} rows: it must be between 0 and 1, and give at least a row')
     order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
     return order[k:].sort().values,order[:k].sort().values

@@ -382,9 +382,8 @@ def add_cb(self:Flow,
     if is_there: raise ValueError(f'{cb.label} is already in this learner')
     cb = mk_cb(cb)
     if cb.learn is not None:
-        raise ValueError(f'{cb.label} is in another learner: remove it there first, or create another one; if you '
-            'rerun a '
-            'cell, create it in the cell that creates the learner')
+        raise ValueError(f'{cb.label} is in another learner: remove it there first, or create another one: if you '
+            'rerun a cell, in the cell that creates the learner')
     _check_events(self, cb)
     cb._enters(self)
     nm = cb.name

@@ -66,8 +66,7 @@ def _of_channels(learn, shape, takes, got):
 
 def _of_features(learn, got, takes):
     return (f'the linear layer takes {takes} features, but got {got}: use nn.Linear({got}, …), or reshape its input, '
-        'for '
-        'example with nn.Flatten()')
+        'for example with nn.Flatten()')
 
 def _of_items(learn, n, m):
     return (f'there are {n} predictions for {m} targets: a layer may mix items, such as x.view(-1, …) instead of '

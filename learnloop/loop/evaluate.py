@@ -107,8 +107,7 @@ def find_dl(self:Learner,
     "Return the loader by index or name, or check `dl`"
     if dl is None and not isinstance(ds_idx, int|str):
         raise TypeError(f'ds_idx is {describe(ds_idx)}: it must be the index or the name of a loader in learn.dls; '
-            'pass '
-            'any other loader as dl=…')
+            'pass any other loader as dl=…')
     dl = self._pick(ds_idx, dl)
     if dl is None: raise ValueError('the learner has no validation loader: pass DataLoaders(train, valid), or dl=…')
     return check_loader('dl', dl)

@@ -104,8 +104,7 @@ class _FirstLoss(Callback):
         n,took = learn.count.opt_steps-self._n,max(self._n_steps, self._n_told)
         if n>took and not learn.counts_steps:
             raise ValueError(f'a batch increased count.opt_steps by {n}, but took {took} optimizer steps, which the '
-                'loop '
-                'counts: leave the count to the loop')
+                'loop counts: leave the count to the loop')
     def cleanup_batch(self):
         watch,self._watch = self._watch,None
         if watch: watch.__exit__(None, None, None)

@@ -62,8 +62,7 @@ def check_momentum(
     "Raise an error for a new momentum of an optimizer with modes during training"
     modal = with_modes(learn._opt) if learn.inside('train') and {'mom','momentum','betas'} & {*hypers} else []
     if modal: raise ValueError(f'the momentum of {type(modal[0]).__name__} must not change during training, because '
-        'its '
-        'averages depend on it: set it before the fit, and schedule only lr')
+        'its averages depend on it: set it before the fit, and schedule only lr')
 
 # %% ../../nbs/loop/04_opt_mode.ipynb #a6e03590
 class OptModes(Callback):

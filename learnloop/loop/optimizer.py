@@ -146,7 +146,7 @@ def get_hyper(
     return [res.get(i, next(iter(res.values()))) for i in range(n_groups(opt))]
 
 # %% ../../nbs/loop/03_optimizer.ipynb #926b7e2f
-_below = dict(lr=math.inf, weight_decay=math.inf, eps=math.inf, betas=1, momentum=1, alpha=1, rho=1)   # 0 ≤ value < this
+_below = dict(lr=math.inf, weight_decay=math.inf, eps=math.inf, betas=1, momentum=1, alpha=1, rho=1)  # 0 ≤ value <
 
 def _checked_value(k, key, v, old=0.):
     "Check `v` as a new value of `k`, torch's `key`, that replaces `old`; return plain numbers"
@@ -292,8 +292,7 @@ def _build(opt_func, model, groups, lr, wd):
         note_on(e, f'learnloop: while opt_func created the optimizer{with_lr}; opt_func={opt_func!r}')
         if why := why_shapeless(model): note_on(e, f'learnloop: {why}')
         raise
-    if not is_opt(opt): raise TypeError(f"opt_func={opt_func!r} returned {opt!r}: it must return a torch optimizer or "
-        "a dict of them")
+    if not is_opt(opt): raise TypeError(f"opt_func={opt_func!r} returned {opt!r}, not a torch optimizer or a dict")
     gs,own = [g for _,g in hyper_groups(opt)],{}
     for g in gs:   # copy a tensor that a partial holds, or the next optimizer would start with the changed value
         if isinstance(v := g.get('lr'), Tensor): g['lr'] = own.setdefault(id(v), v.clone())

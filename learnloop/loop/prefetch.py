@@ -34,8 +34,7 @@ class Prefetch(Callback, Engine):
     ):
         self.n,self.draws = check_whole('n', n),draws
         if draws not in (None, False):
-            raise ValueError(f'draws={draws!r}: it must be False, if nothing is drawn, or None, to decide by the '
-                'loader')
+            raise ValueError(f'draws={draws!r}: it must be False, if nothing is drawn, or None, to ask the loader')
         self._told = set()
     def batches(self, learn, p, inner):
         "Return the batches of the pass `p`, prefetched if that doesn't change the pass"
@@ -52,8 +51,7 @@ class Prefetch(Callback, Engine):
 def _tell(self:Prefetch, dl, why):
     "Warn once, for each kind of loader, why nothing is prefetched"
     key = type(dl),why
-    if key not in self._told: warnings.warn(f'Prefetch fetches no batches of {type(dl).__name__} ahead: '
-        f'{why}', stacklevel=6)
+    if key not in self._told: warnings.warn(f'Prefetch skips {type(dl).__name__}: {why}', stacklevel=6)
     self._told.add(key)
 
 def _innermost(wrap, batches):

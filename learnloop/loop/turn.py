@@ -76,8 +76,7 @@ class Closure:
             raise ValueError(f'{type(asks[0]).__name__} evaluates the loss itself, so it needs its own turn: '
                 'override train_batch, and call learn.turn(loss, opt=…) for each optimizer')
         if isinstance(asks[0], torch.optim.LBFGS) and any(hasattr(p, 'full_tensor') for p in held_params(asks[0])):
-            raise ValueError('LBFGS needs all weights as one vector, but with to_fsdp each process has only a part of '
-                'them: '
+            raise ValueError('LBFGS needs all weights as one vector, but with to_fsdp each process has only a part: '
                 'use to_ddp')
         self.learn,self.turn,self.opt,self._first,self._autocast = learn,turn,asks[0],None,nullcontext
     def begin(self):
@@ -108,8 +107,7 @@ def evaluate(self:Closure)->Tensor: # The loss, a scalar without graph
     if first and all(map(torch.equal, first[1], held_params(self.opt))): return learn.team.mean(first[0])
     zero_grad(self.opt)
     with torch.enable_grad(), self._autocast(): learn.calc_loss()
-    if learn.loss_grad is None: raise ValueError(f'{type(self.opt).__name__} asked for the loss, but the loss function '
-        'returned None')
+    if learn.loss_grad is None: raise ValueError(f'{type(self.opt).__name__} needs a loss, but got None')
     with torch.enable_grad(): learn.backward()
     learn.refire_before('step')
     return learn.team.mean(learn.loss_grad.detach())  # all processes need the same loss, or their searches differ
@@ -132,8 +130,7 @@ def _check_args(name, **fs):
     for k,f in fs.items():
         if f is None or callable(f): continue
         raise TypeError(f'turn: {k} is {describe(f)}: pass the function itself, without calling it, because the turn '
-            'may call '
-            'it again; name an optimizer with opt=…')
+            'may call it again; name an optimizer with opt=…')
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000011
 class Turn:
@@ -208,8 +205,7 @@ def backward(self:Turn):
 def _refuse_loss(loss):
     if not loss.requires_grad:
         raise ValueError(f'the loss, {describe(loss)}, does not require gradients: it was detached, is not a '
-            'differentiable '
-            'function of pred, or all its parameters are frozen')
+            'differentiable function of pred, or all its parameters are frozen')
     raise ValueError(f'the loss has shape {tuple(loss.shape)}, but backward needs a scalar: reduce it in loss_func, '
         'or in after_loss with self.learn.loss_grad = self.loss_grad.mean()')
 

@@ -340,7 +340,7 @@ def test_case_58_workers(name, tmp_path):
     got = chain(make, fit, stops, tmp_path, every=2)
     check(state(got), state(run(make, fit)))
 
-@pytest.mark.parametrize('ds,kwargs,how', [(plain(), {}, 'skipping indices'), (SeededItems(Noisy()), {}, 'skipping indices'), (Noisy(), {}, 'going through 3 batches again'),
+@pytest.mark.parametrize('ds,kwargs,how', [(plain(), {}, 'skipping indices'), (SeededItems(Noisy()), {}, 'skipping indices'), (Noisy(), {}, 'making 3 batches again'),
     (plain(), dict(num_workers=2), 'skipping indices'), (SeededItems(Noisy()), dict(num_workers=2, persistent_workers=True), 'skipping indices')])
 def test_the_cheapest_way_to_a_batch_is_taken(ds, kwargs, how):
     "And it gives the batches that all of them would have been"
@@ -355,7 +355,7 @@ def test_a_loader_that_cannot_be_gone_on_with_is_named_before_training(tmp_path)
     def fit(dl, folder, match):
         cbs = [CheckpointCallback(tmp_path/folder), Callback(before_epoch=lambda cb: seen.append(1))]
         with pytest.warns(UserWarning, match=match): quiet(mk_learner(dl=dl, metrics=None), 1, cbs=cbs)
-    fit(iter(tensors()), 'a', match='list_iterator to train on: it can be gone through once')
+    fit(iter(tensors()), 'a', match='list_iterator to train on: it is an iterator')
     fit((b for b in tensors()), 'b', match='generator to train on')
     fit(DataLoader(Noisy(8), 4, num_workers=1, persistent_workers=True), 'c', match='Noisy or collate_fn may draw random numbers there.*SeededItems')
     assert len(seen)==3

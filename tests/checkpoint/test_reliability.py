@@ -220,7 +220,7 @@ def test_case_13_callbacks_come_and_go_within_an_event():
     learn.fit(1)
     assert heard==['a', 'b', 'd', 'new', 'b', 'd']  # who goes is not called, who stays is not passed over, who comes waits for the next event
 
-@pytest.mark.parametrize('cbs,said', [((cb := Callback(name='one'), cb), 'one'), ((Callback(name='one'), Callback(name='one')), "two callbacks named 'one': Callback"), ((Callback(name='model'),), "would be 'model', which the learner has for itself")])
+@pytest.mark.parametrize('cbs,said', [((cb := Callback(name='one'), cb), 'one'), ((Callback(name='one'), Callback(name='one')), "two callbacks named 'one': Callback"), ((Callback(name='model'),), "would be 'model', which is an attribute of the learner")])
 def test_case_14_names_that_are_taken_are_refused(cbs, said):
     learn = mk_learner()
     with pytest.raises(ValueError, match=said): learn.add_cbs(cbs)
@@ -234,7 +234,7 @@ def test_case_15_a_misspelt_event_is_refused_when_the_class_is_defined():
 def test_case_16_what_is_changed_on_the_way_counts_from_there():
     learn,trace = spied({('after_epoch', 1): lambda cb: setattr(cb.learn, 'n_epoch', 3), ('before_train', 2): lambda cb: setattr(cb.learn, 'dl', TRAIN[:1]),
         ('after_epoch', 2): lambda cb: setattr(cb.learn.dls, 'train', batches(5))})
-    with pytest.warns(UserWarning, match='length of 3 and gave 1'): learn.fit(2, cbs=Checks())
+    with pytest.warns(UserWarning, match='length of 3 but returned 1'): learn.fit(2, cbs=Checks())
     assert heard(trace, 'before_epoch')==3 and learn.count.opt_steps==3+1+5
 
 def test_case_17_who_was_added_before_a_set_up_that_fails_goes():

@@ -217,26 +217,26 @@ def test_no_validation_loader():
     assert DataLoaders() and len(DataLoaders())==0 and DataLoaders().train is None
 
 @pytest.mark.parametrize('k,err,match', [
-    (1, IndexError, r"no loader 1 \('valid'\): the loaders are 0 'train', 2 'test'"), (7, IndexError, 'no loader 7: the loaders are'),
+    (1, IndexError, r"no loader 1 \('valid'\): there are 0 'train', 2 'test'"), (7, IndexError, 'no loader 7: there are'),
     (-4, IndexError, 'no loader -4'),
     ('tset', KeyError, "did you mean 'test'"), ('valid', KeyError, "no loader 'valid'"),
-    ('zzz', KeyError, "no loader 'zzz': the loaders are 0 'train', 2 'test'\"")])
+    ('zzz', KeyError, "no loader 'zzz': there are 0 'train', 2 'test'\"")])
 def test_unknown_loader(k, err, match):
     with pytest.raises(err, match=match): DataLoaders([1], test=[2])[k]
 
 @pytest.mark.parametrize('o,fix', [
-    (ds(), r'train=TensorDataset is no loader.*wrap the dataset: DataLoader\(ds, batch_size=64\)'),
+    (ds(), r'train=TensorDataset is not a loader.*wrap the dataset: DataLoader\(ds, batch_size=64\)'),
     (3, 'train=int'), ('data', 'train=str'), (x(), r'train=float32 \(4, 2\)'),
-    (dict(train=[1]), r'DataLoaders\(\*\*loaders\)'), (list, 'is no loader')], ids=plainly)
+    (dict(train=[1]), r'DataLoaders\(\*\*loaders\)'), (list, 'is not a loader')], ids=plainly)
 def test_what_is_no_loader(o, fix):
     with pytest.raises(TypeError, match=fix): DataLoaders(o)
-    with pytest.raises(TypeError, match='is no loader'): mk_dls(o)
+    with pytest.raises(TypeError, match='is not a loader'): mk_dls(o)
 
 @pytest.mark.parametrize('args,kw,err,match', [
     (([1],), dict(train=[1]), TypeError, "'train' was passed twice"), (([1],[1],[1]), dict(dl2=[1]), TypeError, "'dl2' was passed twice"),
     (([1],), dict(loaders=[1]), ValueError, "'loaders' can't name a loader.*choose another"), (([1],), dict(to=[1]), ValueError, "'to'"),
     (([1],), dict(one_batch=[1]), ValueError, "'one_batch'"),
-    (([1],), dict(_names=[1]), ValueError, "'_names'"), (([1],), dict(test=None), TypeError, 'test=None is no loader')])
+    (([1],), dict(_names=[1]), ValueError, "'_names'"), (([1],), dict(test=None), TypeError, 'test=None is not a loader')])
 def test_bad_names(args, kw, err, match):
     with pytest.raises(err, match=match): DataLoaders(*args, **kw)
 
@@ -258,7 +258,7 @@ def test_mk_dls():
 
 @pytest.mark.parametrize('o,match', [
     ((x(),x()), r'\(float32 \(4, 2\), float32 \(4, 2\)\) is a batch.*such as \[\(xb, yb\)\]'), ((ds(),ds()), 'wrap the dataset'),
-    (SimpleNamespace(train=True), 'is no loader'), (torch.nn.Linear(1,1), 'is no loader')], ids=['batch','datasets','flag','method'])
+    (SimpleNamespace(train=True), 'is not a loader'), (torch.nn.Linear(1,1), 'is not a loader')], ids=['batch','datasets','flag','method'])
 def test_mk_dls_refuses(o, match):
     with pytest.raises(TypeError, match=match): mk_dls(o)
 
@@ -416,7 +416,7 @@ def test_in_order_keeps_collation():
 def test_in_order_leaves_as_is(dl): assert in_order(dl) is dl
 
 def test_in_order_needs_a_batch_size():
-    with pytest.raises(ValueError, match='list has no `batch_size`.*add the attribute'): in_order(DataLoader(ds(), batch_sampler=[[3,1],[2]]))
+    with pytest.raises(ValueError, match='list has no `batch_size`.*add it'): in_order(DataLoader(ds(), batch_sampler=[[3,1],[2]]))
 
 # Endless
 

@@ -289,7 +289,7 @@ def test_workers_go_with_the_fit():
 
 @pytest.mark.parametrize('f,exc,match', [
     (lambda: Zip(), ValueError, 'no loader'), (lambda: Zip([1], iter([2])), TypeError, "'1' of Zip is an iterator.*each batch once"),
-    (lambda: Zip(a=[1], b=3), TypeError, "'b' of Zip=int is no loader"),
+    (lambda: Zip(a=[1], b=3), TypeError, "'b' of Zip=int is not a loader"),
     (lambda: Zip([1], b=[2]), TypeError, 'not both'), (lambda: Alternate(a=[1], stop='b'), ValueError, "stop='b' of Alternate.*the name of a loader"),
     (lambda: Zip([1], stop=1), ValueError, 'an index below 1'),
     (lambda: Zip(labelled=[1], stop='labeled'), ValueError, "did you mean 'labelled'"),

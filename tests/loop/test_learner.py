@@ -809,7 +809,7 @@ def test_point_16_a_loss_that_compares_items_has_none_and_that_is_said():
 
 @pytest.mark.parametrize('how', ['get_preds', 'validate'])
 def test_point_16_a_dataset_is_no_loader(how):
-    with pytest.raises(TypeError, match=r'dl=TensorDataset is no loader.*DataLoader\(ds, batch_size=64\)'): getattr(told(F.cross_entropy), how)(dl=TensorDataset(*ITEMS))
+    with pytest.raises(TypeError, match=r'dl=TensorDataset is not a loader.*DataLoader\(ds, batch_size=64\)'): getattr(told(F.cross_entropy), how)(dl=TensorDataset(*ITEMS))
 
 # Dict batches
 

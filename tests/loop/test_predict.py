@@ -111,7 +111,7 @@ def test_a_batch_is_no_item(kind, loader):
     for batch in BATCHES[kind]:
         with pytest.raises(ValueError, match=r'takes one item: .* is [12]-dimensional, but [01]-dimensional in the training set; it looks like a batch: use learn.get_preds'):
             learn.predict(batch)
-    with pytest.raises(ValueError, match='is 0-dimensional, and 1-dimensional in .*; give an item like those'):
+    with pytest.raises(ValueError, match='is 0-dimensional, but 1-dimensional in .*; pass an item like those'):
         learn.predict(dict(x=X[0, 0]) if kind=='dicts' else ((dict(x=X[0, 0]), Y[0]) if kind=='of_dict' else ((X[0, 0], Z[0]), Y[0]) if kind=='inner' else X[0, 0]))
     assert learn.model.seen==[], 'refused before the model is called'
 

@@ -211,9 +211,9 @@ def test_no_more_batches_are_held_than_said():
 
 @pytest.mark.parametrize('mk,why', [(of(Noisy()), 'items of Noisy may draw.*num_workers=1'), (of(collate_fn=lambda b: torch.utils.data.default_collate(b)), 'its collate_fn'),
     (lambda: DataLoader(Stream(), 4), 'items of Stream'), (lambda: [xy()], ''), (lambda: iter([xy()]), 'not a DataLoader'),
-    (lambda: DataLoader(TensorDataset(*xy()), 4, sampler=RandomSampler(range(14), replacement=True, generator=gen())), 'as it goes'),
+    (lambda: DataLoader(TensorDataset(*xy()), 4, sampler=RandomSampler(range(14), replacement=True, generator=gen())), 'during the pass'),
     (lambda: DataLoader(TensorDataset(*xy()), batch_sampler=BatchSampler(RandomSampler(range(14)), 4, False)), ''),
-    (of(num_workers=1, shuffle=True, generator=gen()), 'as it goes'), (lambda: DataLoader(TensorDataset(*xy()), 4, sampler=Own()), 'its sampler may draw'),
+    (of(num_workers=1, shuffle=True, generator=gen()), 'during the pass'), (lambda: DataLoader(TensorDataset(*xy()), 4, sampler=Own()), 'its sampler may draw'),
     (lambda: Mine(TensorDataset(*xy()), 4), 'Mine.__iter__ may draw'), (lambda: Stated(TensorDataset(*xy()), 4), 'Stated has its own state'), (lambda: Endless(of()()), 'would lose prefetched batches'), (lambda: Until(of()(), bool), ''),
     (lambda: Zip(of()(), of()()), 'not a DataLoader')])
 def test_what_is_not_made_ahead(mk, why):
@@ -226,7 +226,7 @@ def test_a_loader_that_may_draw_is_said_once_and_left_alone():
     for with_it in (False, True):
         learn = mk_learner(of(Noisy(), shuffle=True)())
         if with_it:
-            with pytest.warns(UserWarning, match='fetches no batches of DataLoader ahead: items of Noisy') as ws: learn.fit(2, cbs=Prefetch())
+            with pytest.warns(UserWarning, match='skips DataLoader: items of Noisy') as ws: learn.fit(2, cbs=Prefetch())
             assert len(ws)==1
         else: learn.fit(2)
         res.append(end(learn))

@@ -173,4 +173,56 @@ def test_point_16_interpretation_of_yes_and_no(loss_func):
 
 @pytest.mark.parametrize('f', [Interpretation.from_learner, lambda learn, dl: learn.show_results(dl=dl), lambda learn, dl: learn.tta(dl=dl, aug=lambda x: x)])
 def test_point_16_a_dataset_is_no_loader(f):
+<<<<<<< HEAD
     with pytest.raises(TypeError, match='dl=TensorDataset is no loader.*wrap the dataset'): f(mk(), dl=TensorDataset(X, Y))
+||||||| constructed merge base
+    with pytest.raises(TypeError, match='dl=TensorDataset is no loader.*wrap the dataset'): f(mk(), dl=TensorDataset(X, Y))
+
+# The first items, and the batch at hand
+
+@pytest.mark.parametrize('n,want', [(1, 1), (5, 5), (7, 7), (99, N)])
+def test_the_first_items_are_those_of_all(n, want):
+    learn = mk()
+    some,whole = (Interpretation.from_learner(learn, dl=LOADERS['batches'](), n=o) for o in (n, None))
+    assert len(some)==want and len(whole)==N
+    for o in ('preds', 'decoded', 'targs', 'losses'): torch.testing.assert_close(getattr(some, o), getattr(whole, o)[:n])
+    assert all(torch.equal(some.inputs(i), whole.inputs(i)) for i in range(want))
+
+@pytest.mark.parametrize('n', [None, 2])
+def test_the_batch_at_hand_is_what_the_model_has_just_predicted(n):
+    seen = []
+    def look(cb): seen.append((Interpretation.from_batch(cb.learn, n), cb.learn.pred.detach().clone(), *cb.xb, *cb.yb))
+    learn = mk()
+    with learn.added_cbs(Callback(after_batch=look)): learn.fit(1)
+    for interp,pred,x,y in seen:
+        assert len(interp)==len(pred[:n]) and torch.equal(interp.targs, y[:n]) and not interp.preds.requires_grad
+        torch.testing.assert_close(interp.preds, pred[:n].softmax(-1))
+        assert torch.equal(interp.decoded, pred[:n].argmax(-1)) and torch.equal(interp.inputs(0), x[0])
+        assert interp.losses is None and interp.is_wrong(0)==(interp.decoded[0]!=y[0])
+        assert interp.caption(0)==(f'{int(y[0])}' if not interp.is_wrong(0) else f'{int(interp.decoded[0])} (is {int(y[0])})')
+=======
+    with pytest.raises(TypeError, match='dl=TensorDataset is not a loader.*wrap the dataset'): f(mk(), dl=TensorDataset(X, Y))
+
+# The first items, and the batch at hand
+
+@pytest.mark.parametrize('n,want', [(1, 1), (5, 5), (7, 7), (99, N)])
+def test_the_first_items_are_those_of_all(n, want):
+    learn = mk()
+    some,whole = (Interpretation.from_learner(learn, dl=LOADERS['batches'](), n=o) for o in (n, None))
+    assert len(some)==want and len(whole)==N
+    for o in ('preds', 'decoded', 'targs', 'losses'): torch.testing.assert_close(getattr(some, o), getattr(whole, o)[:n])
+    assert all(torch.equal(some.inputs(i), whole.inputs(i)) for i in range(want))
+
+@pytest.mark.parametrize('n', [None, 2])
+def test_the_batch_at_hand_is_what_the_model_has_just_predicted(n):
+    seen = []
+    def look(cb): seen.append((Interpretation.from_batch(cb.learn, n), cb.learn.pred.detach().clone(), *cb.xb, *cb.yb))
+    learn = mk()
+    with learn.added_cbs(Callback(after_batch=look)): learn.fit(1)
+    for interp,pred,x,y in seen:
+        assert len(interp)==len(pred[:n]) and torch.equal(interp.targs, y[:n]) and not interp.preds.requires_grad
+        torch.testing.assert_close(interp.preds, pred[:n].softmax(-1))
+        assert torch.equal(interp.decoded, pred[:n].argmax(-1)) and torch.equal(interp.inputs(0), x[0])
+        assert interp.losses is None and interp.is_wrong(0)==(interp.decoded[0]!=y[0])
+        assert interp.caption(0)==(f'{int(y[0])}' if not interp.is_wrong(0) else f'{int(interp.decoded[0])} (is {int(y[0])})')
+>>>>>>> new-words

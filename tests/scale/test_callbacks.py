@@ -46,7 +46,7 @@ def all_of_them(folder):
             break  # an error parts the processes
     return res
 
-@pytest.mark.filterwarnings('ignore:Prefetch makes nothing ahead')  # where processes share batches
+@pytest.mark.filterwarnings('ignore:Prefetch skips')  # where processes share batches
 def test_each_works_in_two_processes_as_in_one(tmp_path):
     ranks,one = together(all_of_them, tmp_path/'two'),all_of_them(tmp_path/'one')
     bad = {}
