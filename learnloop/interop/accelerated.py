@@ -21,29 +21,13 @@ from ..data.batch import batch_map
 from ..data.loaders import batch_len
 from ..data.checks import did_you_mean, replaced
 from ..loop.flow import CancelEvaluateException, CancelFitException, event as _events
-from .core import Adapter, Facade, Hook, attr, names_others
+from .core import Adapter, Facade, Hook, attr, names_others, replacements, with_hooks
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, has_base, init_args, plain, schedulers
 from .facts import local_rank, n_open, n_processes, process_rank, storable, storable_items, whole_batch
 
 # %% ../../nbs/interop/04_accelerated.ipynb #2cf03e5d
-class _TrainerHooks:
-    def on_init_end(self, trainer, **kwargs): pass
-    def on_training_run_start(self, trainer, **kwargs): pass
-    def on_train_epoch_start(self, trainer, **kwargs): pass
-    def on_train_step_start(self, trainer, **kwargs): pass
-    def on_train_step_end(self, trainer, batch, batch_output, **kwargs): pass
-    def on_train_epoch_end(self, trainer, **kwargs): pass
-    def on_eval_epoch_start(self, trainer, **kwargs): pass
-    def on_eval_step_start(self, trainer, **kwargs): pass
-    def on_eval_step_end(self, trainer, batch, batch_output, **kwargs): pass
-    def on_eval_epoch_end(self, trainer, **kwargs): pass
-    def on_training_run_epoch_end(self, trainer, **kwargs): pass
-    def on_training_run_end(self, trainer, **kwargs): pass
-    def on_evaluation_run_start(self, trainer, **kwargs): pass
-    def on_evaluation_run_end(self, trainer, **kwargs): pass
-    def on_stop_training_error(self, trainer, **kwargs): pass
-
-class TrainerCallback(_TrainerHooks):
+@with_hooks('pytorch-accelerated')
+class TrainerCallback:
     "Base of callbacks that are written from the documents of pytorch-accelerated: its hooks, with their arguments"
 
 # %% ../../nbs/interop/04_accelerated.ipynb #7064b176
@@ -244,15 +228,8 @@ def _unwrapped(model, keep_compiled=True):
         elif not keep_compiled and hasattr(model, '_orig_mod'): model = model._orig_mod
         else: return model
 
-_not_in_accelerator = {k:instead for instead,names in {  # chkstyle: ignore-node
-    'the loop does it, and events tell of it': 'backward prepare no_sync accumulate optimizer_step_was_skipped',
-    'use GradientClip': 'clip_grad_norm_ clip_grad_value_',
-    'use learn.save and learn.load': 'save_state load_state register_for_checkpointing',
-    'use MixedPrecision().autocast()': 'autocast'
-}.items() for k in names.split()}
-
 class _Accelerator(Facade):
-    system,refused = 'pytorch-accelerated',_not_in_accelerator
+    system,refused = 'pytorch-accelerated',replacements('pytorch-accelerated', 'no Accelerator')
     device = attr('learn.device')
     num_processes = property(lambda self: n_processes())
     process_index = property(lambda self: process_rank())
@@ -289,23 +266,6 @@ def _gathered(t):
     return torch.cat([o[:n] for o,n in zip(res, sizes, strict=True)])
 
 # %% ../../nbs/interop/04_accelerated.ipynb #d47e4c34
-_not_here = {k:instead for instead,names in {  # chkstyle: ignore-node
-    'use learn.fit(n)': '''train train_epoch_start train_epoch_end training_run_start training_run_end
-        training_run_epoch_end calculate_train_batch_loss''',
-    'use learn.validate()': '''evaluate eval_epoch_start eval_epoch_end evaluation_run_start evaluation_run_end
-        calculate_eval_batch_loss''',
-    'the loop does it; the events before_step and after_step are there': '''backward_step optimizer_step
-        optimizer_zero_grad scheduler_step''',
-    'use learn.count.opt_steps': 'num_updates',
-    'use learn.recorder': '_loss_tracker',
-    'use callback_handler': '_callbacks',
-    'loaders are those of learn.dls, as they were given': '''collate_fn create_train_dataloader create_eval_dataloader
-        get_default_train_dl_kwargs get_default_eval_dl_kwargs _train_dl_kwargs _eval_dl_kwargs
-        _pad_uneven_eval_batches''',
-    'use TorchScheduler': 'create_scheduler create_scheduler_fn',
-    'use learn.save and learn.load': 'save_training_state load_training_state'
-}.items() for k in names.split()}
-
 def _dataset(trainer, name, dl):
     if hasattr(dl, 'dataset'): return dl.dataset
     raise trainer._no_attribute(name, f': the loader, a {type(dl).__name__}, has no dataset')
@@ -318,7 +278,7 @@ def _modules(learn):
 # %% ../../nbs/interop/04_accelerated.ipynb #cd2d732a
 class Trainer(Facade):
     "What callbacks find where the package's `Trainer` would be"
-    system,refused = 'pytorch-accelerated',_not_here
+    system,refused = 'pytorch-accelerated',replacements('pytorch-accelerated', 'no Trainer')
     def __init__(self,
         learn # The learner that it stands for
     ):
@@ -575,16 +535,10 @@ _parts = {'pytorch_accelerated.trainer:Trainer':lambda o: o,
     'pytorch_accelerated.callbacks:CallbackHandler':attrgetter('callback_handler')}
 
 # %% ../../nbs/interop/04_accelerated.ipynb #c4516c9c
-_unfit = dict(  # chkstyle: ignore-node
-    LimitBatchesCallback='LimitBatches', LimitEvalStepsCallback='LimitBatches(valid=…)',
-    StepBasedEvaluationCallback='ValidateCallback', SaveTrainingStateCallback='learn.save',
-    WSDCheckpointCallback='learn.save')
-_unfit = {k:f'{k} changes the loop of its own trainer; {v} does its work' for k,v in _unfit.items()}
-
 class Accelerated(Adapter):
     "Runs a callback of pytorch-accelerated"
-    system,bases,prefix,Trainer,order = 'pytorch-accelerated',('TrainerCallback', '_TrainerHooks'),None,Trainer,52
-    hooks,unfit,parts,_waiting = _rows,_unfit,_parts,{}
+    system,bases,prefix,Trainer,order = 'pytorch-accelerated',('TrainerCallback',),None,Trainer,52
+    hooks,unfit,parts,_waiting = _rows,replacements('pytorch-accelerated', 'unfit'),_parts,{}
     foreign_name = own_name = property(lambda self: type(self.foreign).__name__)
     def translated(self, e): return _translated(self.trainer, e, self.label)
 

@@ -17,7 +17,7 @@ from weakref import ref
 from torch import Tensor
 from fastcore.basics import noop
 from ..loop.flow import CancelFitException, CancelTrainException
-from .core import Adapter, Facade, Hook, attr, names_others, not_failed, sharing
+from .core import Adapter, Facade, Hook, attr, names_others, not_failed, sharing, with_hooks
 from .facts import find_cb, plain, process_rank, schedulers, validated
 
 # %% ../../nbs/interop/02_engine.ipynb #2ea2ed0a
@@ -74,23 +74,9 @@ class Engine(Facade):
         learn = self.learn
         return (self._before if learn.inside('step') else learn.count.opt_steps) - self._steps
 
-# %% ../../nbs/interop/02_engine.ipynb #6b0b813a
-class _Hooks:
-    def on_train_start(self, logs=None): "Before the first epoch"
-    def on_epoch_start(self, epoch, logs=None): "Before an epoch"
-    def on_batch_start(self, epoch, batch_idx, logs=None): "Before a batch of training"
-    def on_optimizer_step(self, epoch, batch_idx, logs=None): "After a step that was taken, gradients still there"
-    def on_train_step_end(self, epoch, batch_idx, loss, metrics, logs=None): "After backward, and the step if any"
-    def on_batch_end(self, epoch, batch_idx, logs=None): "After a batch of training"
-    def on_validation_start(self, epoch, logs=None): "Before validation"
-    def on_validation_end(self, epoch, logs=None): "After validation"
-    def on_save_checkpoint(self, epoch, logs=None): "After weights were saved"
-    def on_epoch_end(self, epoch, logs=None): "After an epoch, its validation and its checkpoint"
-    def on_exception(self, exception, logs=None): "After an error in the fit"
-    def on_train_end(self, logs=None): "At the end of the fit, however it came about"
-
 # %% ../../nbs/interop/02_engine.ipynb #b3671c44
-class Callback(_Hooks):
+@with_hooks('TrainingEngine')
+class Callback:
     "Base class of callbacks for a TrainingEngine, whose hooks do nothing"
     _engine = None
     def __init__(self): self._engine = None
@@ -234,7 +220,7 @@ class _State:
 # %% ../../nbs/interop/02_engine.ipynb #f4a7e81b
 class TrainingEngine(_Told, _Run, _State, Adapter):
     "Runs callbacks of a TrainingEngine"
-    system,bases,Trainer,order,run_valid = 'TrainingEngine',('Callback','_Hooks'),Engine,65,False
+    system,bases,Trainer,order,run_valid = 'TrainingEngine',('Callback',),Engine,65,False
     by_flags = True
     hooks = [  # chkstyle: ignore-node
         Hook('on_train_start', 'before_fit'),

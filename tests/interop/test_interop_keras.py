@@ -7,7 +7,7 @@ from learnloop import (CancelBatchException, CancelEpochException, CancelFitExce
     EMA, FetchPredsCallback, GradientAccumulation, GradientClip, Learner, MixedPrecision, ParamScheduler, Recorder, SanityCheck, ValidateCallback,
     accuracy, mae)
 from learnloop.interop import as_cb
-from learnloop.interop.keras import Callback, Keras, Model, Optimizer, _array, _unfit
+from learnloop.interop.keras import Callback, Keras, Model, Optimizer, _array
 from torch import nn
 from torch.nn import functional as F
 
@@ -316,10 +316,10 @@ def test_a_hook_that_is_none_is_refused():
 def test_every_documented_hook_is_in_the_table():
     assert {h.name for h in Keras.hooks}=={*HOOKS, 'set_model', 'set_params'} and len(Keras.hooks)==len(HOOKS)+2 and not Keras.missing
 
-@pytest.mark.parametrize('name', [*_unfit])
+@pytest.mark.parametrize('name', [*Keras.unfit])
 def test_shipped_callbacks_that_need_more_are_refused_when_added(name):
     cls = type(name, (Callback,), dict(__module__=f'keras.src.callbacks.{name.lower()}'))
-    with pytest.raises(TypeError, match=f'{name} .Keras. can.t run here: {_unfit[name]}'): as_cb(cls(), system='keras')
+    with pytest.raises(TypeError, match=f'{name} .Keras. can.t run here: {Keras.unfit[name]}'): as_cb(cls(), system='keras')
     as_cb(type(name, (Callback,), {})())  # one's own may have that name
 
 @pytest.mark.parametrize('name,instead', [('layers', r'use learn.model.children\(\)'), ('save', 'use learn.save'), ('to_json', r'print\(learn.model\)'), ('fit', r'use learn.fit\(n\)'),
