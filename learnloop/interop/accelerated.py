@@ -21,13 +21,12 @@ from ..data.batch import batch_map
 from ..data.loaders import batch_len
 from ..data.checks import did_you_mean, replaced
 from ..loop.flow import CancelEvaluateException, CancelFitException, event as _events
-from .core import Adapter, Facade, Hook, attr, names_others, replacements, with_hooks
+from .core import Adapter, Facade, Hook, attr, hooks_base, names_others, replacements
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, has_base, init_args, plain, schedulers
 from .facts import local_rank, n_open, n_processes, process_rank, storable, storable_items, whole_batch
 
 # %% ../../nbs/interop/04_accelerated.ipynb #2cf03e5d
-@with_hooks('pytorch-accelerated')
-class TrainerCallback:
+class TrainerCallback(hooks_base('pytorch-accelerated', __name__)):
     "Base of callbacks that are written from the documents of pytorch-accelerated: its hooks, with their arguments"
 
 # %% ../../nbs/interop/04_accelerated.ipynb #7064b176
@@ -537,7 +536,7 @@ _parts = {'pytorch_accelerated.trainer:Trainer':lambda o: o,
 # %% ../../nbs/interop/04_accelerated.ipynb #c4516c9c
 class Accelerated(Adapter):
     "Runs a callback of pytorch-accelerated"
-    system,bases,prefix,Trainer,order = 'pytorch-accelerated',('TrainerCallback',),None,Trainer,52
+    system,bases,prefix,Trainer,order = 'pytorch-accelerated',('TrainerCallback','_Hooks'),None,Trainer,52
     hooks,unfit,parts,_waiting = _rows,replacements('pytorch-accelerated', 'unfit'),_parts,{}
     foreign_name = own_name = property(lambda self: type(self.foreign).__name__)
     def translated(self, e): return _translated(self.trainer, e, self.label)

@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/interop/core.html.md"""
 
 # %% auto #0
 __all__ = ['as_cb', 'Hook', 'done', 'not_failed', 'Facade', 'attr', 'Adapter', 'HookTable', 'name_rows', 'replacements',
-           'with_hooks', 'system_of', 'adapters', 'names_others', 'sharing', 'public_names', 'Coverage',
+           'hooks_base', 'system_of', 'adapters', 'names_others', 'sharing', 'public_names', 'Coverage',
            'compare_names', 'coverage']
 
 # %% ../../nbs/interop/00_core.ipynb #4a5e40f2
@@ -220,18 +220,17 @@ def replacements(
     return {k:why for names,why in name_rows()[system, kind] for k in names}
 
 # %% ../../nbs/interop/00_core.ipynb #1c0de005
-def with_hooks(
-    system:str # Name of the system
-): # Decorator of the system's base class of callbacks
-    "Add the hooks of `system` to a class, as methods that do nothing"
-    def _add(cls):
-        for names,params,*doc in name_rows()[system, 'hooks']:
-            for k in (k for k in names if k not in vars(cls)):
-                f = eval(f'lambda self, {params}: None')  # `params` is a text from our own file
-                f.__name__,f.__qualname__,f.__doc__ = k,f'{cls.__name__}.{k}',''.join(doc) or None
-                setattr(cls, k, f)
-        return cls
-    return _add
+def hooks_base(
+    system:str, # Name of the system
+    module:str # Of the class
+)->type: # A class named `_Hooks`
+    "Make a base class whose methods are the hooks of `system`, and do nothing"
+    own = dict(__module__=module)
+    for names,params,*doc in name_rows()[system, 'hooks']:
+        for k in names:
+            f = own[k] = eval(f'lambda self, {params}: None')  # `params` is a text from our own file
+            f.__name__,f.__qualname__,f.__doc__ = k,f'_Hooks.{k}',''.join(doc) or None
+    return type('_Hooks', (), own)
 
 # %% ../../nbs/interop/00_core.ipynb #ea9e2cc8
 _ADAPTERS = dict(  # chkstyle: ignore-node

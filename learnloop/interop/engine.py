@@ -17,7 +17,7 @@ from weakref import ref
 from torch import Tensor
 from fastcore.basics import noop
 from ..loop.flow import CancelFitException, CancelTrainException
-from .core import Adapter, Facade, Hook, attr, names_others, not_failed, sharing, with_hooks
+from .core import Adapter, Facade, Hook, attr, hooks_base, names_others, not_failed, sharing
 from .facts import find_cb, plain, process_rank, schedulers, validated
 
 # %% ../../nbs/interop/02_engine.ipynb #2ea2ed0a
@@ -75,8 +75,7 @@ class Engine(Facade):
         return (self._before if learn.inside('step') else learn.count.opt_steps) - self._steps
 
 # %% ../../nbs/interop/02_engine.ipynb #b3671c44
-@with_hooks('TrainingEngine')
-class Callback:
+class Callback(hooks_base('TrainingEngine', __name__)):
     "Base class of callbacks for a TrainingEngine, whose hooks do nothing"
     _engine = None
     def __init__(self): self._engine = None
@@ -220,7 +219,7 @@ class _State:
 # %% ../../nbs/interop/02_engine.ipynb #f4a7e81b
 class TrainingEngine(_Told, _Run, _State, Adapter):
     "Runs callbacks of a TrainingEngine"
-    system,bases,Trainer,order,run_valid = 'TrainingEngine',('Callback',),Engine,65,False
+    system,bases,Trainer,order,run_valid = 'TrainingEngine',('Callback','_Hooks'),Engine,65,False
     by_flags = True
     hooks = [  # chkstyle: ignore-node
         Hook('on_train_start', 'before_fit'),

@@ -525,7 +525,8 @@ def _check_wandb(label):
             'WandbCallback') from e
 
 class _Checked(Adapter):
-    system,bases,prefix,unfit,Trainer,parts = 'fastai',('Callback',),None,replacements('fastai', 'unfit'),_Learner,_parts
+    system,bases,prefix,Trainer,parts = 'fastai',('Callback',),None,_Learner,_parts
+    unfit = replacements('fastai', 'unfit')
     def _check_foreign(self):
         super()._check_foreign()
         classes = type(self.foreign).__mro__

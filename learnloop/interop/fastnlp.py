@@ -23,13 +23,12 @@ from ..data.checks import did_you_mean, check_whole
 from ..loop.flow import CancelFitException
 from ..loop.steps import StepLimit
 from ..loop.optimizer import opts
-from .core import Adapter, Facade, Hook, attr, done, names_others, replacements, sharing, with_hooks
+from .core import Adapter, Facade, Hook, attr, done, hooks_base, names_others, replacements, sharing
 from .facts import batches_per_step, evaluation_kind, find_cb, has_base, is_valid_dl, plain, whole_batch
 from .facts import local_rank, n_processes, process_rank
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #1afb73a2
-@with_hooks('fastNLP')
-class Callback:
+class Callback(hooks_base('fastNLP', __name__)):
     "Base class of callbacks for fastNLP's Trainer"
     @property
     def callback_name(self):
@@ -40,7 +39,7 @@ class Callback:
         "Must a resumed run go on at the batch where it ended? Here, this is no matter of the callbacks"
         return False
 
-_names = [k for k in vars(Callback) if k[:3]=='on_']
+_names = [k for k in vars(Callback.__base__) if k[:3]=='on_']
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #e38ad06a
 class EarlyStopException(BaseException):
@@ -573,7 +572,7 @@ _parts = {'fastNLP.core.controllers.trainer:Trainer':lambda o: o,
 
 class FastNLP(_Saves):
     "Runs callbacks and functions that were written for fastNLP's Trainer"
-    system,bases,Trainer,order,hooks,parts = 'fastNLP',('Callback',),Trainer,52,_hooks,_parts
+    system,bases,Trainer,order,hooks,parts = 'fastNLP',('Callback','_Hooks'),Trainer,52,_hooks,_parts
     def __init__(self,
         callback,   # A callback of fastNLP, or a function decorated by `on`
         order=None, # Its place among ours; None for 52, after the recorder

@@ -19,15 +19,14 @@ from ..loop.flow import CancelFitException, CancelTrainException
 from ..loop.steps import StepLimit
 from ..loop.optimizer import get_hypers, hyper_groups, opts
 from ..measure.hook import ModelSummary, uncompiled
-from .core import Adapter, Facade, Hook, attr, names_others, not_failed, replacements, system_of, with_hooks
+from .core import Adapter, Facade, Hook, attr, hooks_base, names_others, not_failed, replacements, system_of
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, n_open, plain
 
 # %% ../../nbs/interop/08_keras.ipynb #62a4d74b
 __getattr__ = names_others(__name__)
 
 # %% ../../nbs/interop/08_keras.ipynb #b448f6cc
-@with_hooks('Keras')
-class Callback:
+class Callback(hooks_base('Keras', __name__)):
     "Base class with the hooks of a Keras callback, for use without Keras"
     params = _model = None
     def on_train_batch_begin(self, batch, logs=None): self.on_batch_begin(batch, logs=logs)
@@ -536,7 +535,7 @@ _parts = {'keras:Model':lambda o: o, 'keras.optimizers:Optimizer':attrgetter('op
 # %% ../../nbs/interop/08_keras.ipynb #51384d7c
 class Keras(Adapter):
     "Runs a callback of Keras 3"
-    system,bases,Trainer,order,hooks,parts = 'Keras',('Callback',),Model,52,_rows,_parts
+    system,bases,Trainer,order,hooks,parts = 'Keras',('Callback','_Hooks'),Model,52,_rows,_parts
     unfit = replacements('Keras', 'unfit')
     by_flags,_taken,for_first = True,None,('CSVLogger','ModelCheckpoint','ProgbarLogger','RemoteMonitor')
     @property

@@ -22,14 +22,13 @@ from torch import nn
 from ..data.loaders import batch_len
 from ..data.checks import NoAttribute, did_you_mean
 from ..loop.flow import CancelEpochException, CancelFitException, CancelTrainException
-from .core import Adapter, Facade, Hook, attr, done, names_others, replacements, sharing, with_hooks
+from .core import Adapter, Facade, Hook, attr, done, hooks_base, names_others, replacements, sharing
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, has_base, is_valid_dl
 from .facts import local_rank, n_open, plain, schedulers, validated, whole_batch
 from ..loop.optimizer import opts
 
 # %% ../../nbs/interop/06_lightning.ipynb #c265a3b8
-@with_hooks('Lightning')
-class Callback:
+class Callback(hooks_base('Lightning', __name__)):
     "Stand-in for Lightning's base class: all of its hooks, which do nothing"
     @property
     def state_key(self):
@@ -742,7 +741,7 @@ _parts = {  # chkstyle: ignore-node
 # %% ../../nbs/interop/06_lightning.ipynb #556d1904
 class Lightning(Adapter):
     "Runs callbacks of Lightning"
-    system,bases,Trainer,parts = 'Lightning',('Callback',),Trainer,_parts
+    system,bases,Trainer,parts = 'Lightning',('Callback','_Hooks'),Trainer,_parts
     missing,unfit = replacements('Lightning', 'no hooks'),replacements('Lightning', 'unfit')
     by_flags = True
     hooks,order = _fit_hooks + _eval_hooks,61.5  # after schedules, whose learning rates callbacks look at

@@ -21,7 +21,7 @@ from fastcore.basics import patch
 from ..data.loaders import batch_len
 from ..data.checks import did_you_mean
 from ..loop.flow import CancelFitException, CancelTrainException, CancelValidException
-from .core import Adapter, Facade, Hook, done, names_others, replacements, with_hooks
+from .core import Adapter, Facade, Hook, done, hooks_base, names_others, replacements
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, local_rank
 from .facts import plain, process_rank, schedulers, validated
 
@@ -308,8 +308,8 @@ class TrainerControl(Facade, ExportableState):
     def __repr__(self): return f'TrainerControl({", ".join(k for k in _flags if getattr(self, k))})'
 
 # %% ../../nbs/interop/07_transformers.ipynb #ac2c00c7
-@with_hooks('transformers')
-class TrainerCallback: "Base of callbacks for transformers' Trainer: hooks that do nothing"
+class TrainerCallback(hooks_base('transformers', __name__)):
+    "Base of callbacks for transformers' Trainer: hooks that do nothing"
 
 # %% ../../nbs/interop/07_transformers.ipynb #3ab38634
 class _Trainer:
@@ -419,7 +419,7 @@ def _refuse_uploads(cb):
 # %% ../../nbs/interop/07_transformers.ipynb #4b86f275
 class Transformers(_State):
     "Runs callbacks of transformers' Trainer"
-    order,system,bases,Trainer,by_flags = 65,'transformers',('TrainerCallback',),_Trainer,True
+    order,system,bases,Trainer,by_flags = 65,'transformers',('TrainerCallback','_Hooks'),_Trainer,True
     missing = dict(on_push_begin='nothing is pushed to a hub')
     unfit = dict(JITCheckpointCallback='learn.fit(…, resume=folder) saves when a signal comes, and goes on there')
     parts = {'transformers:TrainingArguments': lambda o: TrainingArguments(o.learn),
