@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 
-HOOKS = [k for k in vars(accelerated.TrainerCallback) if k.startswith('on_')]
+HOOKS = [k for k in dir(accelerated.TrainerCallback) if k.startswith('on_')]
 STEP = ['on_train_step_start', 'on_train_step_end']
 EVAL = ['on_eval_epoch_start', *['on_eval_step_start', 'on_eval_step_end']*2, 'on_eval_epoch_end']
 EPOCH = ['on_train_epoch_start', *STEP*3, 'on_train_epoch_end', *EVAL, 'on_training_run_epoch_end']
