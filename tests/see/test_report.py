@@ -11,6 +11,7 @@ from learnloop import (
 from learnloop.app.cli import write_report
 from learnloop.see.page import Numbers, shown
 from learnloop.see.report import KeepWarnings, _brief, _columns, _grouped, _png, _results, report_from
+from learnloop.see.runs import results_of, series_of
 from torch import nn
 from torch.nn import functional as F
 
@@ -432,7 +433,7 @@ def test_one_damaged_file_is_no_reason_to_do_without_the_others(tmp_path):
     (tmp_path/'history.csv').unlink()
     assert read(report_from(tmp_path)).texts('h2')==['Not read', 'Settings', 'Versions']
     (tmp_path/'run.json').unlink()
-    with pytest.raises(FileNotFoundError, match='nothing to report: no run.json, no history.*; not read: .*a.csv: KeyError'): report_from(tmp_path)
+    with pytest.raises(FileNotFoundError, match='nothing to report; not read: .*a.csv: KeyError'): report_from(tmp_path)
 
 def test_a_history_that_a_spreadsheet_has_saved(tmp_path):
     (tmp_path/'history.csv').write_bytes(b'\xef\xbb\xbfepoch,step,valid_loss\r\n0,10,.5\r\n')
@@ -486,7 +487,7 @@ def test_groups_of_optimizers_can_be_told_apart(tmp_path):
     assert [o.split(':')[0] for o in page.texts('li') if o.startswith('group')]==['group 0', 'group 0']
 
 def test_nothing_to_report(tmp_path):
-    with pytest.raises(FileNotFoundError, match='has nothing to report: no run.json, no history'): report_from(tmp_path)
+    with pytest.raises(FileNotFoundError, match='has nothing of a run: no run.json, no history'): report_from(tmp_path)
     with pytest.raises(FileNotFoundError, match='no such folder'): report_from(tmp_path/'nowhere')
     (tmp_path/'f').write_text('')
     with pytest.raises(NotADirectoryError, match='is a file'): report_from(tmp_path/'f')
@@ -507,7 +508,9 @@ def test_which_way_a_part_of_a_loss_is_better_is_not_guessed(tmp_path):
     def loss(pred, y): return dict(mse=F.mse_loss(pred, y), spread=pred.std())
     learn = fit(Learner(DataLoaders(TRAIN, VALID), mk_model(), loss, torch.optim.SGD, lr=LR, denominator='batches'))
     assert learn.recorder.parts==['train_mse', 'valid_mse', 'train_spread', 'valid_spread']
-    best = {k:v for k,(_,v) in _results(_columns(learn.recorder), range(2), learn.recorder.directions).items()}
+    rec,ways = learn.recorder,learn.recorder.directions
+    rows = [dict(epoch=i, step=i, **{k:vs[i] for k,vs in _columns(rec).items()}) for i in range(2)]
+    best = {k:v for k,(_,v) in _results(results_of(series_of(rows), ways), ways, Numbers(_columns(rec))).items()}
     assert best['train_mse'] is None and best['valid_loss'].startswith('lowest') and best['train_spread'] is None
 
 # ---- what ended a run

@@ -291,7 +291,7 @@ def test_the_best_of_a_metric_is_not_guessed(tmp_path):
     leave(tmp_path/'a', 'epoch,step,abs_dev\n0,1,.5\n1,2,.4\n')
     found = runs(tmp_path, 'abs_dev')
     with pytest.raises(ValueError, match="better='less' or better='more'"): found[0].best('abs_dev')
-    assert found[0].row()[3:5]==('', '') and found[0].results['abs_dev']==dict(last=.4, best=None, epoch=None, step=None)
+    assert found[0].row()[3:5]==['', ''] and found[0].results['abs_dev']==dict(last=.4, best=None, epoch=None, step=None)
     for kw in (dict(by='abs_dev', better='min'), dict(better='less')):
         with pytest.raises(ValueError, match='better is'): runs(tmp_path, **kw)
 
