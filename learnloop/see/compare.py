@@ -13,7 +13,7 @@ from html import escape
 from fastcore.basics import patch
 from ..measure.metrics import need_better
 from .chart import line_sample
-from .page import SORT_SCRIPT, Cell, Grid, Numbers, Page, PageFile, el, page_html, shown, small_chart, write_page
+from .page import Cell, Grid, Numbers, Page, PageFile, el, page_html, shown, small_chart, sort_script, write_page
 from .runs import duration, is_metric, runs
 
 # %% ../../nbs/see/12_compare.ipynb #8f5a000a
@@ -221,4 +221,4 @@ def page(self:Comparison)->Page:
     notes = [f'{o.name}: {w}' for o in self.runs for w in o.unread]
     if notes: sections['Not read'] = [notes]
     return Page(self.title, 'What was different, and what came of it. A click on the head of a table sorts it.', facts,
-        sections, SORT_SCRIPT)
+        sections, sort_script())

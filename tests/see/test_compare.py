@@ -9,7 +9,7 @@ from learnloop import Callback, CheckpointCallback, CSVLogger, EMA, GradientClip
 from learnloop.app.cli import main
 from learnloop.see.compare import Comparison, _differing, compare
 from learnloop.see.chart import line_sample
-from learnloop.see.page import SORT_SCRIPT
+from learnloop.see.page import sort_script
 from torch import nn
 
 @pytest.fixture(autouse=True)
@@ -55,9 +55,9 @@ def texts(rows): return [[t.strip() for t,_ in r] for r in rows]
 def test_the_page_loads_nothing_and_runs_its_own_script_alone(tmp_path):
     for lr in (.1, .2): run_in(tmp_path/f'{lr}', lr=lr)
     src,page = page_of(compare(tmp_path), tmp_path)
-    assert src.startswith('<!doctype html>') and page.scripts==[SORT_SCRIPT]
+    assert src.startswith('<!doctype html>') and page.scripts==[sort_script()]
     csp = re.search('Content-Security-Policy" content="([^"]*)"', src) or re.search('content="(default-src[^"]*)"', src)
-    sha = base64.b64encode(hashlib.sha256(SORT_SCRIPT.encode()).digest()).decode()
+    sha = base64.b64encode(hashlib.sha256(sort_script().encode()).digest()).decode()
     assert f"script-src 'sha256-{sha}'" in unescape(csp[1]) and "default-src 'none'" in unescape(csp[1])
     assert not [o for o in page.tags if o[0] in ('link','iframe','img','object','form')]
     assert all(a['href'][0]=='#' for t,a in page.tags if t=='a') and not [k for _,a in page.tags for k in a if k.startswith('on')]
@@ -171,7 +171,7 @@ def test_text_that_is_markup_is_text(tmp_path):
     leave(tmp_path/'y', valid_loss=[2])
     (tmp_path/'y'/'run.json').write_text(json.dumps(dict(version=1, state='done', facts={'a':{bad:1}})))
     src,page = page_of(compare(tmp_path), tmp_path)
-    assert page.scripts==[SORT_SCRIPT] and '<b>' not in src and src.count('<script')==1
+    assert page.scripts==[sort_script()] and '<b>' not in src and src.count('<script')==1
     assert 'srcdoc' in compare(tmp_path)._repr_html_() and '<script' not in compare(tmp_path)._repr_html_()
 
 def test_cost_of_callbacks(tmp_path):
