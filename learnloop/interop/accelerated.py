@@ -12,7 +12,6 @@ __all__ = ['InMemoryRunHistory', 'TrainerCallback', 'StopTrainingError', 'RunHis
 import difflib, math, os, torch, warnings
 from contextlib import ExitStack
 from dataclasses import dataclass
-from operator import attrgetter
 from types import MethodType
 from fastcore.basics import noop, patch
 from torch import distributed as dist, nn
@@ -507,37 +506,30 @@ def _inner(o): return dict(is_intermediate=o.trainer._evaluation=='intermediate_
 
 # %% ../../nbs/interop/04_accelerated.ipynb #fbfb1523
 _rows = [  # chkstyle: ignore-node
-    Hook('on_init_end', 'after_create', _arg, note='when it is added to a learner'),
+    Hook('on_init_end', 'after_create', _arg),
     Hook('on_training_run_start', 'before_fit', _arg),
     Hook('on_train_epoch_start', 'before_train', _arg),
-    Hook('on_train_step_start', 'before_batch', _arg, when=_trains, note='in training'),
+    Hook('on_train_step_start', 'before_batch', _arg, when=_trains),
     Hook('on_train_step_end', 'after_batch', _arg, lambda o: o.trainer._step_end(),
-        lambda o: _trains(o) and o.learn.loss_grad is not None,
-        note='in training; `step` is the number of the batch, from 0'),
-    Hook('on_train_epoch_end', 'after_train', _arg, note='`train_loss_epoch` is there'),
+        lambda o: _trains(o) and o.learn.loss_grad is not None),
+    Hook('on_train_epoch_end', 'after_train', _arg),
     Hook('on_eval_epoch_start', 'before_validate', _arg, _inner, _evaluates, True,
         '`is_intermediate` for `learn.validate` within a fit'),
     Hook('on_eval_step_start', 'before_batch', _arg, None, _evaluates, True, 'in validation'),
     Hook('on_eval_step_end', 'after_batch', _arg, lambda o: o.trainer._step_end(), _evaluated, True, 'in validation'),
     Hook('on_eval_epoch_end', 'after_validate', _arg, _inner, _ends, True, '`eval_loss_epoch` is there'),
-    Hook('on_training_run_epoch_end', 'after_epoch', _arg, when=lambda o: o.trainer._stop is None,
-        note='after training and validation'),
-    Hook('on_stop_training_error', 'after_cancel_fit', _arg, note='whoever stopped the fit'),
-    Hook('on_training_run_end', 'cleanup_fit', _arg, note='after errors, too'),
+    Hook('on_training_run_epoch_end', 'after_epoch', _arg, when=lambda o: o.trainer._stop is None),
+    Hook('on_stop_training_error', 'after_cancel_fit', _arg),
+    Hook('on_training_run_end', 'cleanup_fit', _arg),
     Hook('on_evaluation_run_start', 'before_evaluate', _arg, None, _alone, True, 'outside of fits'),
     Hook('on_stop_training_error', 'after_cancel_evaluate', _arg, None, _alone, True, 'outside of fits'),
     Hook('on_evaluation_run_end', 'cleanup_evaluate', _arg, None, _alone, True, 'outside of fits')]
-
-_parts = {'pytorch_accelerated.trainer:Trainer':lambda o: o,
-    'pytorch_accelerated.tracking:RunHistory':attrgetter('run_history'),
-    'pytorch_accelerated.run_config:TrainerRunConfig':lambda o: _run_config(o.learn),
-    'pytorch_accelerated.callbacks:CallbackHandler':attrgetter('callback_handler')}
 
 # %% ../../nbs/interop/04_accelerated.ipynb #c4516c9c
 class Accelerated(Adapter):
     "Runs a callback of pytorch-accelerated"
     system,bases,prefix,Trainer,order = 'pytorch-accelerated',('TrainerCallback','_Hooks'),None,Trainer,52
-    hooks,unfit,parts,_waiting = _rows,replacements('pytorch-accelerated', 'unfit'),_parts,{}
+    hooks,unfit,_waiting = _rows,replacements('pytorch-accelerated', 'unfit'),{}
     foreign_name = own_name = property(lambda self: type(self.foreign).__name__)
     def translated(self, e): return _translated(self.trainer, e, self.label)
 

@@ -16,7 +16,7 @@ from functools import lru_cache, partial, wraps
 from numbers import Real
 from operator import attrgetter
 from types import FunctionType, MethodType, SimpleNamespace
-from fastcore.basics import camel2snake, listify, noop
+from fastcore.basics import camel2snake, listify
 from fastcore.foundation import L
 from fastcore.meta import use_kwargs
 from ..loop.callback import Callback as _Callback
@@ -502,20 +502,6 @@ _Learner.cbs     = property(lambda self: L(map(_theirs_of, self.learn.cbs)))
 _Learner.metrics = property(_get_metrics, _set('metrics'))
 _Learner.loss    = property(_get_loss, _set('loss'))
 
-# %% ../../nbs/interop/05_fastai.ipynb #31e53936
-def _made_opt(o):
-    o.learn.create_opt()
-    return o.opt
-
-_parts = {  # chkstyle: ignore-node
-    'fastai.learner:Learner': noop,
-    'fastai.learner:Recorder': attrgetter('recorder'),
-    'fastai.callback.progress:ProgressCallback': attrgetter('progress'),
-    'fastai.optimizer:Optimizer': _made_opt,
-    'fastai.optimizer:OptimWrapper': _made_opt,
-    'fastai.data.core:DataLoaders': attrgetter('dls'),
-    'fastai.data.core:TfmdDL': attrgetter('dls.train')}
-
 # %% ../../nbs/interop/05_fastai.ipynb #31e53937
 def _check_wandb(label):
     "Refuse fastai's WandbCallback where it fails in fastai, too: its `init_args` may take no numbers"
@@ -525,7 +511,7 @@ def _check_wandb(label):
             'WandbCallback') from e
 
 class _Checked(Adapter):
-    system,bases,prefix,Trainer,parts = 'fastai',('Callback',),None,_Learner,_parts
+    system,bases,prefix,Trainer = 'fastai',('Callback',),None,_Learner
     unfit = replacements('fastai', 'unfit')
     def _check_foreign(self):
         super()._check_foreign()

@@ -370,12 +370,12 @@ _hooks = [Hook('on_after_trainer_initialized', 'after_create', lambda o: (o.trai
     Hook('on_sanity_check_begin', 'before_sanity', _t),
     Hook('on_sanity_check_end', 'after_sanity', lambda o: (o.trainer, o.trainer._at.results or {})),
     # the adapter's own method calls it, for all callbacks at once
-    Hook('on_train_begin', 'before_train', _t, when=lambda o: False, note='the first in a fit'),
+    Hook('on_train_begin', 'before_train', _t, when=lambda o: False),
     Hook('on_train_epoch_begin', 'before_train', _t),
     Hook('on_fetch_data_begin', 'before_fetch', _t, when=_training),
     Hook('on_fetch_data_end', 'after_fetch', _t, when=_training),
     Hook('on_train_batch_begin', 'before_batch', _batch, when=_training),
-    Hook('on_before_backward', 'after_loss', _outputs, when=_training, note='before the loss is scaled'),
+    Hook('on_before_backward', 'after_loss', _outputs, when=_training),
     Hook('on_after_backward', 'after_backward', _t, when=done('backward')),
     Hook('on_before_optimizers_step', 'before_step', _optimizers),
     Hook('on_after_optimizers_step', 'after_opt_step', _optimizers),
@@ -383,18 +383,18 @@ _hooks = [Hook('on_after_trainer_initialized', 'after_create', lambda o: (o.trai
     Hook('on_after_zero_grad', 'after_zero_grad', _optimizers, when=done('zero_grad')),
     Hook('on_train_batch_end', 'after_batch', _t, when=attrgetter(_at+'batching')),
     Hook('on_train_epoch_end', 'after_train', _t, when=attrgetter(_at+'training')),
-    Hook('on_evaluate_begin', 'before_fetch', _t, when=_begins, evaluate=True, note='the first in a validation'),
+    Hook('on_evaluate_begin', 'before_fetch', _t, when=_begins, evaluate=True),
     Hook('on_evaluate_end', 'after_validate', _evaluated, when=_ends, evaluate=True),
     Hook('on_exception', 'after_exception', lambda o: (o.trainer, o.learn.exception), when=_in_fit, evaluate=True),
     Hook('on_exception', 'after_cancel_fit', lambda o: (o.trainer, o.trainer._at.stopped),
-        when=attrgetter(_at+'stopped'), note='for an EarlyStopException'),
-    Hook('on_train_end', 'cleanup_fit', _t, when=attrgetter(_at+'running'), note='if there was an on_train_begin'),
+        when=attrgetter(_at+'stopped')),
+    Hook('on_train_end', 'cleanup_fit', _t, when=attrgetter(_at+'running')),
     Hook('on_save_model', 'before_save', _t, when=lambda o: not o.trainer._at.checkpoint and _weights_alone(o),
         evaluate=True),
     Hook('on_load_model', 'before_load', _t, when=lambda o: 'fastNLP' not in o.learn.saved and _weights_alone(o),
         evaluate=True),
-    Hook('on_save_checkpoint', 'state_dict', note='what it returns is saved'),
-    Hook('on_load_checkpoint', 'load_state_dict', note='when model, optimizer and counters are restored')]
+    Hook('on_save_checkpoint', 'state_dict'),
+    Hook('on_load_checkpoint', 'load_state_dict')]
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #ba1646d4
 def _count(at): at.batches,at.batch_idx,at.batch = at.batches+1,at.batch_idx+1,None
@@ -566,13 +566,9 @@ def _their_events(f):
     return [e for fs in noted.values() for e,g in fs if g is f]
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #47ebcc51
-_parts = {'fastNLP.core.controllers.trainer:Trainer':lambda o: o,
-    'fastNLP.core.drivers.torch_driver:TorchSingleDriver':attrgetter('driver'),
-    'fastNLP.core.controllers.evaluator:Evaluator':attrgetter('_evaluator')}
-
 class FastNLP(_Saves):
     "Runs callbacks and functions that were written for fastNLP's Trainer"
-    system,bases,Trainer,order,hooks,parts = 'fastNLP',('Callback','_Hooks'),Trainer,52,_hooks,_parts
+    system,bases,Trainer,order,hooks = 'fastNLP',('Callback','_Hooks'),Trainer,52,_hooks
     def __init__(self,
         callback,   # A callback of fastNLP, or a function decorated by `on`
         order=None, # Its place among ours; None for 52, after the recorder

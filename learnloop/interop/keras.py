@@ -10,7 +10,6 @@ __all__ = ['Callback', 'LearningRate', 'Optimizer', 'KerasModel', 'Model', 'Kera
 # %% ../../nbs/interop/08_keras.ipynb #00d059a4
 import math, operator, sys, torch
 from functools import lru_cache
-from operator import attrgetter
 from fastcore.basics import camel2snake, noop, patch
 from torch import Tensor, nn
 from ..data.batch import to_detach, to_device
@@ -504,8 +503,8 @@ def _phase(name, event, what, note='', **kwargs):
 def _ends(stage): return lambda o: o.trainer._run.stage==stage and not_failed('validate')(o)
 
 _rows = [  # chkstyle: ignore-node
-    Hook('set_model', 'before_fit', when=lambda o: False, note='a `Model`; to all first; in evaluations, too'),
-    Hook('set_params', 'before_fit', when=lambda o: False, note='`verbose`, `epochs` and `steps`; likewise'),
+    Hook('set_model', 'before_fit', when=lambda o: False),
+    Hook('set_params', 'before_fit', when=lambda o: False),
     _phase('on_train_begin', 'before_fit', '', 'in all hooks of beginnings, `logs` is `{}`'),
     _phase('on_epoch_begin', 'before_epoch', ''),
     _batch('on_train_batch_begin', 'train', 'in training'),
@@ -528,14 +527,10 @@ _rows = [  # chkstyle: ignore-node
     _phase('on_predict_end', 'cleanup_validate', 'predict', 'not after an error', when=_ends('predict'), evaluate=True)]
 _alias = dict(on_train_batch_begin='on_batch_begin', on_train_batch_end='on_batch_end')
 
-# %% ../../nbs/interop/08_keras.ipynb #6382005f
-_parts = {'keras:Model':lambda o: o, 'keras.optimizers:Optimizer':attrgetter('optimizer'),
-    'keras:Variable':attrgetter('optimizer.learning_rate')}
-
 # %% ../../nbs/interop/08_keras.ipynb #51384d7c
 class Keras(Adapter):
     "Runs a callback of Keras 3"
-    system,bases,Trainer,order,hooks,parts = 'Keras',('Callback','_Hooks'),Model,52,_rows,_parts
+    system,bases,Trainer,order,hooks = 'Keras',('Callback','_Hooks'),Model,52,_rows
     unfit = replacements('Keras', 'unfit')
     by_flags,_taken,for_first = True,None,('CSVLogger','ModelCheckpoint','ProgbarLogger','RemoteMonitor')
     @property

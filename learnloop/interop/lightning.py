@@ -17,7 +17,7 @@ from numbers import Integral, Real
 from operator import attrgetter, is_
 from types import SimpleNamespace
 import torch
-from fastcore.basics import camel2snake, listify, noop, patch
+from fastcore.basics import camel2snake, listify, patch
 from torch import nn
 from ..data.loaders import batch_len
 from ..data.checks import NoAttribute, did_you_mean
@@ -668,30 +668,26 @@ def _batch_args(o): return *_two(o),_batch(o),o.learn.iter
 _outputs = "`outputs` is `{'loss': …}`, `{}` for a batch that was cancelled before it had one"
 _resumed = 'of `learn.load` outside of a fit, and when a run is resumed'
 _fit_hooks = (  # chkstyle: ignore-node
-    Hook('setup', 'before_fit', _two, _fn, note="with `stage='fit'`; before evaluations, too"),
+    Hook('setup', 'before_fit', _two, _fn),
     Hook('on_fit_start', 'before_fit', _two),
-    Hook('on_sanity_check_start', 'before_sanity', _two, note='with a `SanityCheck`'),
+    Hook('on_sanity_check_start', 'before_sanity', _two),
     Hook('on_sanity_check_end', 'cleanup_sanity', _two, when=_ok),
-    Hook('on_train_start', 'before_epoch', _two, when=lambda o: not o.trainer._begun,
-        note='in the first epoch, after the sanity check'),
+    Hook('on_train_start', 'before_epoch', _two, when=lambda o: not o.trainer._begun),
     Hook('on_train_epoch_start', 'before_epoch', _two, when=lambda o: o._epoch_starts()),
     Hook('on_train_batch_start', 'before_batch', _batch_args, when=_training),
-    Hook('on_before_zero_grad', 'before_backward', _opt, when=lambda o: o._is_fresh(),
-        note='where Lightning drops gradients; here they are gone by then'),
+    Hook('on_before_zero_grad', 'before_backward', _opt, when=lambda o: o._is_fresh()),
     Hook('on_before_backward', 'before_backward', lambda o: (*_two(o), o.learn.loss_grad)),
     Hook('on_after_backward', 'after_backward', _two, when=done('backward')),
-    Hook('on_before_optimizer_step', 'before_step', _opt, note='not for batches that only accumulate'),
+    Hook('on_before_optimizer_step', 'before_step', _opt),
     Hook('on_train_batch_end', 'cleanup_batch', lambda o: (*_two(o), _loss(o), _batch(o), o.learn.iter),
         when=lambda o: o.learn.training and _ok(o), note=_outputs),
-    Hook('on_train_epoch_end', 'cleanup_epoch', _two, when=lambda o: o.trainer._epoch_begun and _ok(o),
-        note='after validation'),
+    Hook('on_train_epoch_end', 'cleanup_epoch', _two, when=lambda o: o.trainer._epoch_begun and _ok(o)),
     Hook('on_train_end', 'cleanup_fit', _two, when=lambda o: o.trainer._begun and _ok(o)),
     Hook('on_fit_end', 'cleanup_fit', _two, when=_ok),
     Hook('teardown', 'cleanup_fit', _two, _fn, when=_ok),
-    Hook('on_exception', 'after_exception', lambda o: (*_two(o), o.learn.exception), evaluate=True,
-        note='`KeyboardInterrupt`, too'),
+    Hook('on_exception', 'after_exception', lambda o: (*_two(o), o.learn.exception), evaluate=True),
     Hook('on_save_checkpoint', 'before_save', _file, when=lambda o: 'callbacks' in (o.trainer._checkpoint or ()),
-        evaluate=True, note='with what is written'),
+        evaluate=True),
     Hook('on_load_checkpoint', 'after_load', _file, when=lambda o: o.trainer._checkpoint is not None,
         evaluate=True, note=_resumed))
 
@@ -716,32 +712,15 @@ def _evaluation(name, *stages):
         Hook(f'on_{name}_end', 'cleanup_validate', _two, when=ends, evaluate=True))
 
 _eval_hooks = (  # chkstyle: ignore-node
-    Hook('setup', 'before_validate', _two, _fn, when=lambda o: o.trainer._stage and not _in_fit(o), evaluate=True,
-        note="with `stage` 'validate', 'test' or 'predict'"),
+    Hook('setup', 'before_validate', _two, _fn, when=lambda o: o.trainer._stage and not _in_fit(o), evaluate=True),
     *_evaluation('validation', 'validate', 'sanity_check'),
     *_evaluation('test', 'test'), *_evaluation('predict', 'predict'),
     Hook('teardown', 'cleanup_evaluate', _two, _fn, when=lambda o: o._outermost() and _ok(o), evaluate=True))
 
-# %% ../../nbs/interop/06_lightning.ipynb #71a0c017
-_loops = 'lightning.pytorch.loops.'
-_connectors = 'lightning.pytorch.trainer.connectors.'
-_parts = {  # chkstyle: ignore-node
-    'lightning.pytorch:Trainer': noop,
-    'lightning.pytorch:LightningModule': attrgetter('lightning_module'),
-    'lightning.pytorch.strategies:SingleDeviceStrategy': attrgetter('strategy'),
-    'lightning.pytorch.trainer.states:TrainerState': attrgetter('state'),
-    f'{_loops}fit_loop:_FitLoop': attrgetter('fit_loop'),
-    f'{_loops}training_epoch_loop:_TrainingEpochLoop': attrgetter('fit_loop.epoch_loop'),
-    f'{_loops}evaluation_loop:_EvaluationLoop': attrgetter('validate_loop'),
-    f'{_loops}prediction_loop:_PredictionLoop': attrgetter('predict_loop'),
-    f'{_loops}progress:_BatchProgress': attrgetter('fit_loop.epoch_loop.batch_progress'),
-    f'{_connectors}logger_connector.logger_connector:_LoggerConnector': attrgetter('_logger_connector'),
-    f'{_connectors}accelerator_connector:_AcceleratorConnector': attrgetter('_accelerator_connector')}
-
 # %% ../../nbs/interop/06_lightning.ipynb #556d1904
 class Lightning(Adapter):
     "Runs callbacks of Lightning"
-    system,bases,Trainer,parts = 'Lightning',('Callback','_Hooks'),Trainer,_parts
+    system,bases,Trainer = 'Lightning',('Callback','_Hooks'),Trainer
     missing,unfit = replacements('Lightning', 'no hooks'),replacements('Lightning', 'unfit')
     by_flags = True
     hooks,order = _fit_hooks + _eval_hooks,61.5  # after schedules, whose learning rates callbacks look at

@@ -306,7 +306,7 @@ def _row(name, event, f, note='', when=None): return Hook(name, event, lambda o:
 
 # %% ../../nbs/interop/11_skorch.ipynb #1c523604
 _rows = [  # chkstyle: ignore-node
-    Hook('initialize', 'before_fit', when=lambda o: False, note='without arguments; of all, first'),
+    Hook('initialize', 'before_fit', when=lambda o: False),
     _row('on_train_begin', 'before_fit', _xy, '`X` and `y`: tensors, or a dataset and `None`'),
     _row('on_epoch_begin', 'before_epoch', _datasets, '`dataset_train` and `dataset_valid`'),
     _row('on_batch_begin', 'before_batch', _batch, 'in training and validation', _in_batch),
@@ -323,7 +323,7 @@ _writers = '''TrainEndCheckpoint TensorBoard WandbLogger MlflowLogger NeptuneLog
 class Skorch(Adapter):
     "Runs a callback of skorch"
     system,bases,hooks,unfit,for_first,order,_taken = 'skorch',('Callback',),_rows,_unfit,_writers,66,None
-    Trainer,parts,by_flags = staticmethod(_mk_net),{'skorch:NeuralNet': noop},True
+    Trainer,by_flags = staticmethod(_mk_net),True
 
     def before_fit(self):
         net,learn = self.trainer,self.learn

@@ -367,32 +367,24 @@ class _State(Adapter):
 
 # %% ../../nbs/interop/07_transformers.ipynb #52ef675e
 _hooks = [  # chkstyle: ignore-node
-    _row('on_init_end', 'after_create', note='when it is added to a learner; then there may be no optimizer yet'),
+    _row('on_init_end', 'after_create'),
     _row('on_train_begin', 'before_fit'),
     _row('on_epoch_begin', 'before_epoch'),
-    _row('on_step_begin', 'before_batch', lambda o: o.trainer.begins and o.learn.training,
-        note='of the first batch of a step'),
-    _row('on_pre_optimizer_step', 'before_step',
-        note='after clipping; not called where accumulation cancels the step'),
+    _row('on_step_begin', 'before_batch', lambda o: o.trainer.begins and o.learn.training),
+    _row('on_pre_optimizer_step', 'before_step'),
     _row('on_optimizer_step', 'after_opt_step'),
-    _row('on_substep_end', 'after_batch', lambda o: o._no_step(),
-        note='if gradients were computed, and no step was taken'),
-    _row('on_step_end', 'after_batch', lambda o: o.trainer.stepped,
-        note='if a step was really taken; before on_epoch_end, if that was after the last batch'),
+    _row('on_substep_end', 'after_batch', lambda o: o._no_step()),
+    _row('on_step_end', 'after_batch', lambda o: o.trainer.stepped),
     _row('on_epoch_end', 'after_train', lambda o: o.trainer.epoch_open),
-    _row('on_epoch_end', 'cleanup_epoch', lambda o: o.trainer.ending, note='if more than training was cancelled'),
-    _row('on_prediction_step', 'after_batch', lambda o: not o.learn.training and o._kind(), evaluate=True,
-        note='of validation'),
-    _row('on_log', 'control.should_log',
-        note='after on_step_end or on_epoch_end; for each evaluation; and in after_fit'),
+    _row('on_epoch_end', 'cleanup_epoch', lambda o: o.trainer.ending),
+    _row('on_prediction_step', 'after_batch', lambda o: not o.learn.training and o._kind(), evaluate=True),
+    _row('on_log', 'control.should_log'),
     _row('on_evaluate', 'after_validate', lambda o: o.trainer.metrics is not None,
-        lambda o: _kwargs(o, metrics=o.trainer.metrics), evaluate=True,
-        note='also of learn.validate outside of a fit'),
+        lambda o: _kwargs(o, metrics=o.trainer.metrics), evaluate=True),
     _row('on_predict', 'after_validate', lambda o: o.trainer.predicted is not None,
-        lambda o: _kwargs(o, metrics=o.trainer.predicted), evaluate=True,
-        note='of learn.get_preds and learn.predict, outside of a fit'),
-    _row('on_save', 'after_save', lambda o: o._is_saved(), note='of any learn.save within a fit'),
-    _row('on_train_end', 'cleanup_fit', lambda o: o.trainer.begun, note='also after an error')]
+        lambda o: _kwargs(o, metrics=o.trainer.predicted), evaluate=True),
+    _row('on_save', 'after_save', lambda o: o._is_saved()),
+    _row('on_train_end', 'cleanup_fit', lambda o: o.trainer.begun)]
 
 # %% ../../nbs/interop/07_transformers.ipynb #4b86f276
 def _is_asked(v): return str(v).upper() in ('1','ON','TRUE','YES')
