@@ -143,7 +143,7 @@ class Adapter(Callback):
     unfit   = {}      # Classes of the system that can't run here, by name, and what to do instead
     bases   = ()      # Names of the system's base classes, whose own methods do nothing
     prefix  = 'on_'   # What the names of all hooks begin with; None if any method may be one
-    Trainer,parts = Facade,{}  # The stand-in for the trainer; of a `module:Class`, where its stand-in is, for `coverage`
+    Trainer,parts = Facade,{}  # The stand-in for the trainer; `module:Class` -> where its stand-in is, for `coverage`
     by_flags = False  # Do its callbacks stop the loop by what they set, never by an exception?
     for_first = ()    # Classes of the system that write files, and know nothing of other processes
     remove_on_fetch = safe_in_evaluate = writes = True  # predictions are none of its business, and it may write files

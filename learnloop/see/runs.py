@@ -105,8 +105,8 @@ class Run:
         self.name,self.unread = self.folder.resolve().name,[]
         self.files,self.saved = walk_run(self.folder)
         if self.saved or any(map(_is_left, self.files)): return
-        raise FileNotFoundError(f'{folder} has nothing of a run: no run.json, no history of CSVLogger or JSONLogger, '
-            'no checkpoints, no event files of TensorBoard, no trace')
+        raise FileNotFoundError(f'folder {folder} has nothing of a run: no run.json, no history of CSVLogger or '
+            'JSONLogger, no checkpoints, no event files of TensorBoard, no trace')
     def __repr__(self): return f'Run({str(self.folder)!r}, {self.state})'
 
     @cached_property
