@@ -12,7 +12,6 @@ __all__ = ['InMemoryRunHistory', 'TrainerCallback', 'StopTrainingError', 'RunHis
 import difflib, math, os, torch, warnings
 from contextlib import ExitStack
 from dataclasses import dataclass
-from operator import attrgetter
 from types import MethodType
 from fastcore.basics import noop, patch
 from torch import distributed as dist, nn
@@ -21,29 +20,12 @@ from ..data.batch import batch_map
 from ..data.loaders import batch_len
 from ..data.checks import did_you_mean, replaced
 from ..loop.flow import CancelEvaluateException, CancelFitException, event as _events
-from .core import Adapter, Facade, Hook, attr, names_others
+from .core import Adapter, Facade, Hook, attr, hooks_base, names_others, replacements
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, has_base, init_args, plain, schedulers
 from .facts import local_rank, n_open, n_processes, process_rank, storable, storable_items, whole_batch
 
 # %% ../../nbs/interop/04_accelerated.ipynb #2cf03e5d
-class _TrainerHooks:
-    def on_init_end(self, trainer, **kwargs): pass
-    def on_training_run_start(self, trainer, **kwargs): pass
-    def on_train_epoch_start(self, trainer, **kwargs): pass
-    def on_train_step_start(self, trainer, **kwargs): pass
-    def on_train_step_end(self, trainer, batch, batch_output, **kwargs): pass
-    def on_train_epoch_end(self, trainer, **kwargs): pass
-    def on_eval_epoch_start(self, trainer, **kwargs): pass
-    def on_eval_step_start(self, trainer, **kwargs): pass
-    def on_eval_step_end(self, trainer, batch, batch_output, **kwargs): pass
-    def on_eval_epoch_end(self, trainer, **kwargs): pass
-    def on_training_run_epoch_end(self, trainer, **kwargs): pass
-    def on_training_run_end(self, trainer, **kwargs): pass
-    def on_evaluation_run_start(self, trainer, **kwargs): pass
-    def on_evaluation_run_end(self, trainer, **kwargs): pass
-    def on_stop_training_error(self, trainer, **kwargs): pass
-
-class TrainerCallback(_TrainerHooks):
+class TrainerCallback(hooks_base('pytorch-accelerated', __name__)):
     "Base of callbacks that are written from the documents of pytorch-accelerated: its hooks, with their arguments"
 
 # %% ../../nbs/interop/04_accelerated.ipynb #7064b176
@@ -244,15 +226,8 @@ def _unwrapped(model, keep_compiled=True):
         elif not keep_compiled and hasattr(model, '_orig_mod'): model = model._orig_mod
         else: return model
 
-_not_in_accelerator = {k:instead for instead,names in {  # chkstyle: ignore-node
-    'the loop does it, and events tell of it': 'backward prepare no_sync accumulate optimizer_step_was_skipped',
-    'use GradientClip': 'clip_grad_norm_ clip_grad_value_',
-    'use learn.save and learn.load': 'save_state load_state register_for_checkpointing',
-    'use MixedPrecision().autocast()': 'autocast'
-}.items() for k in names.split()}
-
 class _Accelerator(Facade):
-    system,refused = 'pytorch-accelerated',_not_in_accelerator
+    system,refused = 'pytorch-accelerated',replacements('pytorch-accelerated', 'no Accelerator')
     device = attr('learn.device')
     num_processes = property(lambda self: n_processes())
     process_index = property(lambda self: process_rank())
@@ -289,23 +264,6 @@ def _gathered(t):
     return torch.cat([o[:n] for o,n in zip(res, sizes, strict=True)])
 
 # %% ../../nbs/interop/04_accelerated.ipynb #d47e4c34
-_not_here = {k:instead for instead,names in {  # chkstyle: ignore-node
-    'use learn.fit(n)': '''train train_epoch_start train_epoch_end training_run_start training_run_end
-        training_run_epoch_end calculate_train_batch_loss''',
-    'use learn.validate()': '''evaluate eval_epoch_start eval_epoch_end evaluation_run_start evaluation_run_end
-        calculate_eval_batch_loss''',
-    'the loop does it; the events before_step and after_step are there': '''backward_step optimizer_step
-        optimizer_zero_grad scheduler_step''',
-    'use learn.count.opt_steps': 'num_updates',
-    'use learn.recorder': '_loss_tracker',
-    'use callback_handler': '_callbacks',
-    'loaders are those of learn.dls, as they were given': '''collate_fn create_train_dataloader create_eval_dataloader
-        get_default_train_dl_kwargs get_default_eval_dl_kwargs _train_dl_kwargs _eval_dl_kwargs
-        _pad_uneven_eval_batches''',
-    'use TorchScheduler': 'create_scheduler create_scheduler_fn',
-    'use learn.save and learn.load': 'save_training_state load_training_state'
-}.items() for k in names.split()}
-
 def _dataset(trainer, name, dl):
     if hasattr(dl, 'dataset'): return dl.dataset
     raise trainer._no_attribute(name, f': the loader, a {type(dl).__name__}, has no dataset')
@@ -318,7 +276,7 @@ def _modules(learn):
 # %% ../../nbs/interop/04_accelerated.ipynb #cd2d732a
 class Trainer(Facade):
     "What callbacks find where the package's `Trainer` would be"
-    system,refused = 'pytorch-accelerated',_not_here
+    system,refused = 'pytorch-accelerated',replacements('pytorch-accelerated', 'no Trainer')
     def __init__(self,
         learn # The learner that it stands for
     ):
@@ -548,43 +506,30 @@ def _inner(o): return dict(is_intermediate=o.trainer._evaluation=='intermediate_
 
 # %% ../../nbs/interop/04_accelerated.ipynb #fbfb1523
 _rows = [  # chkstyle: ignore-node
-    Hook('on_init_end', 'after_create', _arg, note='when it is added to a learner'),
+    Hook('on_init_end', 'after_create', _arg),
     Hook('on_training_run_start', 'before_fit', _arg),
     Hook('on_train_epoch_start', 'before_train', _arg),
-    Hook('on_train_step_start', 'before_batch', _arg, when=_trains, note='in training'),
+    Hook('on_train_step_start', 'before_batch', _arg, when=_trains),
     Hook('on_train_step_end', 'after_batch', _arg, lambda o: o.trainer._step_end(),
-        lambda o: _trains(o) and o.learn.loss_grad is not None,
-        note='in training; `step` is the number of the batch, from 0'),
-    Hook('on_train_epoch_end', 'after_train', _arg, note='`train_loss_epoch` is there'),
+        lambda o: _trains(o) and o.learn.loss_grad is not None),
+    Hook('on_train_epoch_end', 'after_train', _arg),
     Hook('on_eval_epoch_start', 'before_validate', _arg, _inner, _evaluates, True,
         '`is_intermediate` for `learn.validate` within a fit'),
     Hook('on_eval_step_start', 'before_batch', _arg, None, _evaluates, True, 'in validation'),
     Hook('on_eval_step_end', 'after_batch', _arg, lambda o: o.trainer._step_end(), _evaluated, True, 'in validation'),
     Hook('on_eval_epoch_end', 'after_validate', _arg, _inner, _ends, True, '`eval_loss_epoch` is there'),
-    Hook('on_training_run_epoch_end', 'after_epoch', _arg, when=lambda o: o.trainer._stop is None,
-        note='after training and validation'),
-    Hook('on_stop_training_error', 'after_cancel_fit', _arg, note='whoever stopped the fit'),
-    Hook('on_training_run_end', 'cleanup_fit', _arg, note='after errors, too'),
+    Hook('on_training_run_epoch_end', 'after_epoch', _arg, when=lambda o: o.trainer._stop is None),
+    Hook('on_stop_training_error', 'after_cancel_fit', _arg),
+    Hook('on_training_run_end', 'cleanup_fit', _arg),
     Hook('on_evaluation_run_start', 'before_evaluate', _arg, None, _alone, True, 'outside of fits'),
     Hook('on_stop_training_error', 'after_cancel_evaluate', _arg, None, _alone, True, 'outside of fits'),
     Hook('on_evaluation_run_end', 'cleanup_evaluate', _arg, None, _alone, True, 'outside of fits')]
 
-_parts = {'pytorch_accelerated.trainer:Trainer':lambda o: o,
-    'pytorch_accelerated.tracking:RunHistory':attrgetter('run_history'),
-    'pytorch_accelerated.run_config:TrainerRunConfig':lambda o: _run_config(o.learn),
-    'pytorch_accelerated.callbacks:CallbackHandler':attrgetter('callback_handler')}
-
 # %% ../../nbs/interop/04_accelerated.ipynb #c4516c9c
-_unfit = dict(  # chkstyle: ignore-node
-    LimitBatchesCallback='LimitBatches', LimitEvalStepsCallback='LimitBatches(valid=…)',
-    StepBasedEvaluationCallback='ValidateCallback', SaveTrainingStateCallback='learn.save',
-    WSDCheckpointCallback='learn.save')
-_unfit = {k:f'{k} changes the loop of its own trainer; {v} does its work' for k,v in _unfit.items()}
-
 class Accelerated(Adapter):
     "Runs a callback of pytorch-accelerated"
-    system,bases,prefix,Trainer,order = 'pytorch-accelerated',('TrainerCallback', '_TrainerHooks'),None,Trainer,52
-    hooks,unfit,parts,_waiting = _rows,_unfit,_parts,{}
+    system,bases,prefix,Trainer,order = 'pytorch-accelerated',('TrainerCallback','_Hooks'),None,Trainer,52
+    hooks,unfit,_waiting = _rows,replacements('pytorch-accelerated', 'unfit'),{}
     foreign_name = own_name = property(lambda self: type(self.foreign).__name__)
     def translated(self, e): return _translated(self.trainer, e, self.label)
 

@@ -17,7 +17,7 @@ from weakref import ref
 from torch import Tensor
 from fastcore.basics import noop
 from ..loop.flow import CancelFitException, CancelTrainException
-from .core import Adapter, Facade, Hook, attr, names_others, not_failed, sharing
+from .core import Adapter, Facade, Hook, attr, hooks_base, names_others, not_failed, sharing
 from .facts import find_cb, plain, process_rank, schedulers, validated
 
 # %% ../../nbs/interop/02_engine.ipynb #2ea2ed0a
@@ -74,23 +74,8 @@ class Engine(Facade):
         learn = self.learn
         return (self._before if learn.inside('step') else learn.count.opt_steps) - self._steps
 
-# %% ../../nbs/interop/02_engine.ipynb #6b0b813a
-class _Hooks:
-    def on_train_start(self, logs=None): "Before the first epoch"
-    def on_epoch_start(self, epoch, logs=None): "Before an epoch"
-    def on_batch_start(self, epoch, batch_idx, logs=None): "Before a batch of training"
-    def on_optimizer_step(self, epoch, batch_idx, logs=None): "After a step that was taken, gradients still there"
-    def on_train_step_end(self, epoch, batch_idx, loss, metrics, logs=None): "After backward, and the step if any"
-    def on_batch_end(self, epoch, batch_idx, logs=None): "After a batch of training"
-    def on_validation_start(self, epoch, logs=None): "Before validation"
-    def on_validation_end(self, epoch, logs=None): "After validation"
-    def on_save_checkpoint(self, epoch, logs=None): "After weights were saved"
-    def on_epoch_end(self, epoch, logs=None): "After an epoch, its validation and its checkpoint"
-    def on_exception(self, exception, logs=None): "After an error in the fit"
-    def on_train_end(self, logs=None): "At the end of the fit, however it came about"
-
 # %% ../../nbs/interop/02_engine.ipynb #b3671c44
-class Callback(_Hooks):
+class Callback(hooks_base('TrainingEngine', __name__)):
     "Base class of callbacks for a TrainingEngine, whose hooks do nothing"
     _engine = None
     def __init__(self): self._engine = None
@@ -239,24 +224,18 @@ class TrainingEngine(_Told, _Run, _State, Adapter):
     hooks = [  # chkstyle: ignore-node
         Hook('on_train_start', 'before_fit'),
         Hook('on_epoch_start', 'before_epoch', kwargs=_Told._epoch),
-        Hook('on_batch_start', 'before_batch', kwargs=_Told._batch, note='in training'),
+        Hook('on_batch_start', 'before_batch', kwargs=_Told._batch),
         Hook('on_optimizer_step', 'after_opt_step', kwargs=_Told._batch),
-        Hook('on_train_step_end', 'before_zero_grad', kwargs=_Told._step, when=_Told._unreported,
-            note='gradients are still there'),
-        Hook('on_train_step_end', 'after_zero_grad', kwargs=_Told._step, when=_Told._unreported,
-            note='instead, if gradients are kept, as when they are accumulated'),
-        Hook('on_batch_end', 'cleanup_batch', kwargs=_Told._batch, when=not_failed('batch'),
-            note='in training; not after an error'),
-        Hook('on_validation_start', 'before_validate', kwargs=_Told._epoch, when=_Told._in_epoch,
-            note='if there is a validation loader'),
-        Hook('on_validation_end', 'cleanup_validate', kwargs=_Told._valid, when=_Told._validated,
-            note='likewise; not after an error'),
-        Hook('on_save_checkpoint', 'after_save', kwargs=_Told._epoch, when=_Told._saved,
-            note='if it was really saved, in a fit, on rank 0'),
-        Hook('on_epoch_end', 'cleanup_epoch', kwargs=_Told._end, when=not_failed('epoch'), note='not after an error'),
+        Hook('on_train_step_end', 'before_zero_grad', kwargs=_Told._step, when=_Told._unreported),
+        Hook('on_train_step_end', 'after_zero_grad', kwargs=_Told._step, when=_Told._unreported),
+        Hook('on_batch_end', 'cleanup_batch', kwargs=_Told._batch, when=not_failed('batch')),
+        Hook('on_validation_start', 'before_validate', kwargs=_Told._epoch, when=_Told._in_epoch),
+        Hook('on_validation_end', 'cleanup_validate', kwargs=_Told._valid, when=_Told._validated),
+        Hook('on_save_checkpoint', 'after_save', kwargs=_Told._epoch, when=_Told._saved),
+        Hook('on_epoch_end', 'cleanup_epoch', kwargs=_Told._end, when=not_failed('epoch')),
         Hook('on_exception', 'after_exception', kwargs=lambda o: dict(exception=o.learn.exception),
-            when=lambda o: o.trainer._running, evaluate=True, note='any error in the fit, Ctrl-C included'),
-        Hook('on_train_end', 'cleanup_fit', note='always')]
+            when=lambda o: o.trainer._running, evaluate=True),
+        Hook('on_train_end', 'cleanup_fit')]
 
 # %% ../../nbs/interop/02_engine.ipynb #26bb21c0
 __getattr__ = names_others(__name__)

@@ -16,7 +16,7 @@ from functools import lru_cache, partial, wraps
 from numbers import Real
 from operator import attrgetter
 from types import FunctionType, MethodType, SimpleNamespace
-from fastcore.basics import camel2snake, listify, noop
+from fastcore.basics import camel2snake, listify
 from fastcore.foundation import L
 from fastcore.meta import use_kwargs
 from ..loop.callback import Callback as _Callback
@@ -25,7 +25,7 @@ from ..data.checks import did_you_mean
 from ..data.loaders import DataLoaders, batch_len
 from ..loop.flow import PHASES, CancelEvaluateException, CancelException, Events, UncaughtCancelError, near_miss
 from ..loop.flow import event as _events
-from .core import Adapter, Facade, Hook, attr, names_others, system_of
+from .core import Adapter, Facade, Hook, attr, names_others, replacements, system_of
 from .facts import batch_size, init_args, plain, storable, storable_items
 from ..loop.optimizer import hyper_groups, get_hypers, opts, set_hypers, step, zero_grad
 
@@ -128,11 +128,8 @@ def _values(v):
     return v[0] if len(v)==1 else v
 
 # %% ../../nbs/interop/05_fastai.ipynb #b363cbfe
-_not_of_opts = dict.fromkeys(('fwd_map','bwd_map'), "hypers have fastai's names, whatever torch calls them")
-_not_of_opts['cbs'] = "torch's optimizers have no step callbacks"
-
 class _Opt(_View):
-    _called,refused = 'Optimizer',_not_of_opts
+    _called,refused = 'Optimizer',replacements('fastai', 'no Optimizer')
     def __init__(self, learn, opt): super().__init__(learn, opt=opt)
     _several     = property(lambda self: isinstance(self.opt, dict))
     hypers       = property(lambda self: [_Hypers(self, i) for i in range(len(get_hypers(self.opt)))])
@@ -225,15 +222,9 @@ class _Recorder(_Part):
 _have(_Recorder, 'learn.recorder', 'iters lrs hps add_time train_metrics valid_metrics')
 
 # %% ../../nbs/interop/05_fastai.ipynb #d735ce50
-_data = "only fastai's own loaders have that; learnloop.Learner takes those, too"
-_of_loaders = dict.fromkeys('''after_batch after_item after_iter before_batch before_iter chunkify create_batch
-    create_batches create_item decode decode_batch do_batch do_item fake_l get_idxs it new offs randomize retain rng
-    sample show_batch show_results shuffle_fn wif'''.split(), _data)
-
 class _Loader(_View):
     "A loader that isn't fastai's own"
-    _called = 'DataLoader'
-    refused = _of_loaders | dict(o='iterate over it', to='a learner moves batches to its device, which is dls.device')
+    _called,refused = 'DataLoader',replacements('fastai', 'no DataLoader')
     def __init__(self, learn, own): super().__init__(learn, own=own)
     __class__ = property(lambda self: type(self.own))  # so that isinstance tells what it is
     def __eq__(self, o): return self.own is _bare(o)
@@ -267,8 +258,7 @@ def _bare(o): return o.own if type(o) is _Loader else o
 
 # %% ../../nbs/interop/05_fastai.ipynb #733b91f4
 class _Dls(_View):
-    _called = 'DataLoaders'
-    refused = dict.fromkeys('add_tfms from_dblock from_dsets new_empty test_dl'.split(), _data)
+    _called,refused = 'DataLoaders',replacements('fastai', 'no DataLoaders')
     def __init__(self, whole): super().__init__(whole.learn, _seen=[])
     def _view(self, dl):
         "What stands for `dl`, the same whenever it is asked for"
@@ -417,16 +407,6 @@ def _patched(k):
     f = None if theirs is None else vars(theirs).get(k)
     return f if isinstance(f, FunctionType|property) else None
 
-_ddp = 'learn.to_ddp() of learnloop trains in several processes'
-_not_of_learners = dict(  # chkstyle: ignore-node
-    predict='a batch of items can be predicted by learn.get_preds(dl=[batch])',
-    show_results='learnloop.Interpretation shows items and predictions', tta=_data,
-    export="learn.save writes the weights, and learnloop's own export does as safetensors: nothing pickles a learner",
-    validation_context='an evaluation is a phase, which no block can be: learn.validate, learn.get_preds',
-    to_non_native_fp16='there is learn.to_fp16()', to_non_native_fp32='there is learn.to_fp32()',
-    to_parallel=_ddp, detach_parallel=_ddp, parallel_ctx=_ddp, to_distributed=_ddp, detach_distributed=_ddp,
-    distrib_ctx=_ddp)
-
 # %% ../../nbs/interop/05_fastai.ipynb #248e6950
 def _gather_args(self):
     f = _patched('gather_args')
@@ -442,7 +422,7 @@ _arguments = 'loss_func opt_func lr splitter metrics path model_dir wd wd_bn_bia
 _hidden = {'batch','bs','count','created','events','exception','open','outcome','phases'}
 
 class _Learner(_Methods):
-    refused,gather_args = _not_of_learners,property(_gather_args)
+    refused,gather_args = replacements('fastai', 'no Learner'),property(_gather_args)
     def __init__(self, learn):
         super().__init__(learn, _extra={}, _saved=set(), _version=None, _cbs={}, _opt=None, lock=threading.RLock(),
             create_mbar=True)
@@ -522,29 +502,6 @@ _Learner.cbs     = property(lambda self: L(map(_theirs_of, self.learn.cbs)))
 _Learner.metrics = property(_get_metrics, _set('metrics'))
 _Learner.loss    = property(_get_loss, _set('loss'))
 
-# %% ../../nbs/interop/05_fastai.ipynb #a0c33f5e
-_unfit = dict(  # chkstyle: ignore-node
-    TrainEvalCallback = 'learnloop counts iterations and sets the mode itself',
-    Recorder = 'learnloop has a recorder, which is what callbacks find as self.recorder',
-    ProgressCallback = 'learnloop shows progress itself; learn.no_bar() does without',
-    CastToTensor = 'learnloop leaves batches as the loader gives them; change them in before_batch',
-    DistributedTrainer = "it wraps fastai's own loaders, and takes the backward pass over; give loaders with a "
-        'DistributedSampler, and set learn.forward_model to DistributedDataParallel(learn.model)')
-
-# %% ../../nbs/interop/05_fastai.ipynb #31e53936
-def _made_opt(o):
-    o.learn.create_opt()
-    return o.opt
-
-_parts = {  # chkstyle: ignore-node
-    'fastai.learner:Learner': noop,
-    'fastai.learner:Recorder': attrgetter('recorder'),
-    'fastai.callback.progress:ProgressCallback': attrgetter('progress'),
-    'fastai.optimizer:Optimizer': _made_opt,
-    'fastai.optimizer:OptimWrapper': _made_opt,
-    'fastai.data.core:DataLoaders': attrgetter('dls'),
-    'fastai.data.core:TfmdDL': attrgetter('dls.train')}
-
 # %% ../../nbs/interop/05_fastai.ipynb #31e53937
 def _check_wandb(label):
     "Refuse fastai's WandbCallback where it fails in fastai, too: its `init_args` may take no numbers"
@@ -554,7 +511,8 @@ def _check_wandb(label):
             'WandbCallback') from e
 
 class _Checked(Adapter):
-    system,bases,prefix,unfit,Trainer,parts = 'fastai',('Callback',),None,_unfit,_Learner,_parts
+    system,bases,prefix,Trainer = 'fastai',('Callback',),None,_Learner
+    unfit = replacements('fastai', 'unfit')
     def _check_foreign(self):
         super()._check_foreign()
         classes = type(self.foreign).__mro__

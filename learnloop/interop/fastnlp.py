@@ -23,41 +23,12 @@ from ..data.checks import did_you_mean, check_whole
 from ..loop.flow import CancelFitException
 from ..loop.steps import StepLimit
 from ..loop.optimizer import opts
-from .core import Adapter, Facade, Hook, attr, done, names_others, sharing
+from .core import Adapter, Facade, Hook, attr, done, hooks_base, names_others, replacements, sharing
 from .facts import batches_per_step, evaluation_kind, find_cb, has_base, is_valid_dl, plain, whole_batch
 from .facts import local_rank, n_processes, process_rank
 
-# %% ../../nbs/interop/03_fastnlp.ipynb #93f16e99
-class _Hooks:
-    def on_after_trainer_initialized(self, trainer, driver): "When it is added to a learner"
-    def on_sanity_check_begin(self, trainer): "Before the sanity check, if there is one"
-    def on_sanity_check_end(self, trainer, sanity_check_res): "After it, with what came out"
-    def on_train_begin(self, trainer): "Before the first epoch"
-    def on_train_end(self, trainer): "At the end of the fit, however it came about"
-    def on_train_epoch_begin(self, trainer): "Before an epoch of training"
-    def on_train_epoch_end(self, trainer): "After it, and before validation; `cur_epoch_idx` is that of the next"
-    def on_fetch_data_begin(self, trainer): "Before the next batch is taken"
-    def on_fetch_data_end(self, trainer): "After that, also if there was none"
-    def on_train_batch_begin(self, trainer, batch, indices): "Before a batch, which may be changed in place"
-    def on_train_batch_end(self, trainer): "After a batch, which is counted"
-    def on_exception(self, trainer, exception): "After an error in the fit, or an EarlyStopException"
-    def on_save_model(self, trainer): "Before weights are saved"
-    def on_load_model(self, trainer): "Before weights are loaded"
-    def on_save_checkpoint(self, trainer): "Return what must be saved to go on later"
-    def on_load_checkpoint(self, trainer, states): "Take that up"
-    def on_before_backward(self, trainer, outputs): "Before backward, with what the model returned and the loss"
-    def on_after_backward(self, trainer): "After backward"
-    def on_before_optimizers_step(self, trainer, optimizers): "Before a step that will be taken"
-    def on_after_optimizers_step(self, trainer, optimizers): "After a step that was taken"
-    def on_before_zero_grad(self, trainer, optimizers): "Before gradients are dropped"
-    def on_after_zero_grad(self, trainer, optimizers): "After gradients were dropped"
-    def on_evaluate_begin(self, trainer): "Before a validation in the fit"
-    def on_evaluate_end(self, trainer, results): "After it, with loss and metrics by name"
-
-_names = [k for k in vars(_Hooks) if k[0]!='_']
-
 # %% ../../nbs/interop/03_fastnlp.ipynb #1afb73a2
-class Callback(_Hooks):
+class Callback(hooks_base('fastNLP', __name__)):
     "Base class of callbacks for fastNLP's Trainer"
     @property
     def callback_name(self):
@@ -67,6 +38,8 @@ class Callback(_Hooks):
     def need_reproducible_sampler(self):
         "Must a resumed run go on at the batch where it ended? Here, this is no matter of the callbacks"
         return False
+
+_names = [k for k in vars(Callback.__base__) if k[:3]=='on_']
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #e38ad06a
 class EarlyStopException(BaseException):
@@ -152,7 +125,7 @@ def on(
         if type(event).__name__!='Event':
             raise TypeError(f'@on({event!r}): it takes an event, such as Event.on_train_begin()')
         event = Event(event.value, event.every, event.once, event.filter_fn)
-    params = list(signature(getattr(_Hooks, event.value)).parameters)[1:]
+    params = list(signature(getattr(Callback, event.value)).parameters)[1:]
     def _mark(f):
         try: signature(f).bind(*params)
         except TypeError as e:
@@ -197,25 +170,10 @@ class _Devices(Facade):
         if self.is_distributed(): distributed.broadcast_object_list(objs, src, group)
         return objs[0]
 
-# %% ../../nbs/interop/03_fastnlp.ipynb #5a10e002
-_not_in_driver = {k:instead for instead,names in {  # chkstyle: ignore-node
-    'use trainer.save_model, save_checkpoint, load_model and load_checkpoint': '''save_model save_checkpoint load_model
-        load_checkpoint get_optimizer_state load_optimizer_state get_sampler_state load_sampler_state''',
-    'the loop does it, and hooks hear of it': '''backward step zero_grad set_grad_to_none setup on_exception
-        get_model_no_sync_context get_evaluate_context''',
-    'use learn.model': 'model_call get_model_call_fn wo_auto_param_call',
-    'use DataLoaders(…, device=…)': 'move_model_to_device non_blocking',
-    'use MixedPrecision().autocast()': 'auto_cast',
-    'use learn.team.gather': 'all_gather',
-    'use Learner(opt_func=…)': 'set_optimizers',
-    'loaders are those of learn.dls, as they were given': '''check_dataloader_legality get_dataloader_args
-        set_deterministic_dataloader set_dist_repro_dataloader set_sampler_epoch worker_init_function'''
-}.items() for k in names.split()}
-
 # %% ../../nbs/interop/03_fastnlp.ipynb #a8f1e664
 class Driver(_Devices):
     "What callbacks find as `trainer.driver`"
-    refused = _not_in_driver
+    refused = replacements('fastNLP', 'no Driver')
     def __init__(self,
         learn # The learner
     ):
@@ -244,18 +202,9 @@ def _results(learn, vals=None):
     vals = [m.value for m in r.valid_mets] if vals is None else vals
     return {k:v for k,v in zip(r.valid_names, vals, strict=True) if v is not None}
 
-_not_in_evaluator = {k:instead for instead,names in {  # chkstyle: ignore-node
-    'use learn.dls.valid': 'dataloaders cur_dataloader_name',
-    'use learn.metrics, and learn.recorder': 'metrics metrics_wrapper get_metric update reset separator',
-    'use learn.validate()': 'evaluate_batch_loop evaluate_batch_step_fn evaluate_fn evaluate_step load_model',
-    'use learn.no_bar()': '''progress_bar start_progress_bar update_progress_bar remove_progress_bar
-        finally_progress_bar verbose''',
-    'change batches in before_batch, predictions in after_pred': 'input_mapping output_mapping'
-}.items() for k in names.split()}
-
 class Evaluator(Facade):
     "What callbacks find as `trainer.evaluator`; without a loader for validation, there is none"
-    system,_busy,refused = 'fastNLP',False,_not_in_evaluator
+    system,_busy,refused = 'fastNLP',False,replacements('fastNLP', 'no Evaluator')
     model,device = attr('learn.model'),attr('learn.device')
     driver = property(lambda self: Driver(self.learn))
     model_use_eval_mode = property(lambda self: True)
@@ -343,31 +292,10 @@ class _Files(_Counters):
         finally: self._at.checkpoint = False
     def load_checkpoint(self, folder): self.learn.load(_file(folder, 'fastnlp_checkpoint.pkl.tar'))
 
-# %% ../../nbs/interop/03_fastnlp.ipynb #513cdadb
-_not_here = {k:instead for instead,names in {  # chkstyle: ignore-node
-    'use learn.fit(n)': '''run step train_step train_batch_loop train_fn batch_step_fn check_batch_step_fn
-        has_checked_train_batch_loop _train_batch_loop''',
-    'use learn.validate()': '''epoch_evaluate step_evaluate run_evaluate evaluate_fn evaluate_batch_step_fn
-        _evaluate_dataloaders''',
-    'use ValidateEvery, or ValidateCallback': 'evaluate_every',
-    'the loop does it, and hooks hear of it': 'backward zero_grad get_no_sync_context',
-    'the loop calls the hooks; use learn.add_cb for more of them': f'callback_manager {" ".join(_names)}',
-    'use trainer.driver': '_driver driver_name', 'use trainer.train_dataloader': '_train_dataloader',
-    'use cur_epoch_idx, global_forward_batches, batch_idx_in_epoch and n_epochs': 'trainer_state',
-    'set attributes of the trainer itself': 'state',
-    'use learn.n_done': 'start_batch_idx_in_epoch',
-    'use learn.metrics, and learn.recorder': 'metrics',
-    'use LimitBatches': 'overfit_batches',
-    'use learn.no_bar()': 'progress_bar',
-    'give a function to the fits that it is for': 'marker',
-    'settings are attributes of trainer.learn, and of its callbacks': 'kwargs',
-    'change batches in before_batch, predictions in after_pred': 'input_mapping output_mapping'
-}.items() for k in names.split()}
-
 # %% ../../nbs/interop/03_fastnlp.ipynb #5a10e001
 class Trainer(_Files):
     "What callbacks find as their `trainer`"
-    system,on,refused = 'fastNLP',staticmethod(on),_not_here
+    system,on,refused = 'fastNLP',staticmethod(on),replacements('fastNLP', 'no Trainer')
     def __init__(self,
         learn # The learner that it stands for
     ):
@@ -442,12 +370,12 @@ _hooks = [Hook('on_after_trainer_initialized', 'after_create', lambda o: (o.trai
     Hook('on_sanity_check_begin', 'before_sanity', _t),
     Hook('on_sanity_check_end', 'after_sanity', lambda o: (o.trainer, o.trainer._at.results or {})),
     # the adapter's own method calls it, for all callbacks at once
-    Hook('on_train_begin', 'before_train', _t, when=lambda o: False, note='the first in a fit'),
+    Hook('on_train_begin', 'before_train', _t, when=lambda o: False),
     Hook('on_train_epoch_begin', 'before_train', _t),
     Hook('on_fetch_data_begin', 'before_fetch', _t, when=_training),
     Hook('on_fetch_data_end', 'after_fetch', _t, when=_training),
     Hook('on_train_batch_begin', 'before_batch', _batch, when=_training),
-    Hook('on_before_backward', 'after_loss', _outputs, when=_training, note='before the loss is scaled'),
+    Hook('on_before_backward', 'after_loss', _outputs, when=_training),
     Hook('on_after_backward', 'after_backward', _t, when=done('backward')),
     Hook('on_before_optimizers_step', 'before_step', _optimizers),
     Hook('on_after_optimizers_step', 'after_opt_step', _optimizers),
@@ -455,18 +383,18 @@ _hooks = [Hook('on_after_trainer_initialized', 'after_create', lambda o: (o.trai
     Hook('on_after_zero_grad', 'after_zero_grad', _optimizers, when=done('zero_grad')),
     Hook('on_train_batch_end', 'after_batch', _t, when=attrgetter(_at+'batching')),
     Hook('on_train_epoch_end', 'after_train', _t, when=attrgetter(_at+'training')),
-    Hook('on_evaluate_begin', 'before_fetch', _t, when=_begins, evaluate=True, note='the first in a validation'),
+    Hook('on_evaluate_begin', 'before_fetch', _t, when=_begins, evaluate=True),
     Hook('on_evaluate_end', 'after_validate', _evaluated, when=_ends, evaluate=True),
     Hook('on_exception', 'after_exception', lambda o: (o.trainer, o.learn.exception), when=_in_fit, evaluate=True),
     Hook('on_exception', 'after_cancel_fit', lambda o: (o.trainer, o.trainer._at.stopped),
-        when=attrgetter(_at+'stopped'), note='for an EarlyStopException'),
-    Hook('on_train_end', 'cleanup_fit', _t, when=attrgetter(_at+'running'), note='if there was an on_train_begin'),
+        when=attrgetter(_at+'stopped')),
+    Hook('on_train_end', 'cleanup_fit', _t, when=attrgetter(_at+'running')),
     Hook('on_save_model', 'before_save', _t, when=lambda o: not o.trainer._at.checkpoint and _weights_alone(o),
         evaluate=True),
     Hook('on_load_model', 'before_load', _t, when=lambda o: 'fastNLP' not in o.learn.saved and _weights_alone(o),
         evaluate=True),
-    Hook('on_save_checkpoint', 'state_dict', note='what it returns is saved'),
-    Hook('on_load_checkpoint', 'load_state_dict', note='when model, optimizer and counters are restored')]
+    Hook('on_save_checkpoint', 'state_dict'),
+    Hook('on_load_checkpoint', 'load_state_dict')]
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #ba1646d4
 def _count(at): at.batches,at.batch_idx,at.batch = at.batches+1,at.batch_idx+1,None
@@ -638,13 +566,9 @@ def _their_events(f):
     return [e for fs in noted.values() for e,g in fs if g is f]
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #47ebcc51
-_parts = {'fastNLP.core.controllers.trainer:Trainer':lambda o: o,
-    'fastNLP.core.drivers.torch_driver:TorchSingleDriver':attrgetter('driver'),
-    'fastNLP.core.controllers.evaluator:Evaluator':attrgetter('_evaluator')}
-
 class FastNLP(_Saves):
     "Runs callbacks and functions that were written for fastNLP's Trainer"
-    system,bases,Trainer,order,hooks,parts = 'fastNLP',('Callback','_Hooks'),Trainer,52,_hooks,_parts
+    system,bases,Trainer,order,hooks = 'fastNLP',('Callback','_Hooks'),Trainer,52,_hooks
     def __init__(self,
         callback,   # A callback of fastNLP, or a function decorated by `on`
         order=None, # Its place among ours; None for 52, after the recorder

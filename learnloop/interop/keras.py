@@ -10,7 +10,6 @@ __all__ = ['Callback', 'LearningRate', 'Optimizer', 'KerasModel', 'Model', 'Kera
 # %% ../../nbs/interop/08_keras.ipynb #00d059a4
 import math, operator, sys, torch
 from functools import lru_cache
-from operator import attrgetter
 from fastcore.basics import camel2snake, noop, patch
 from torch import Tensor, nn
 from ..data.batch import to_detach, to_device
@@ -19,35 +18,18 @@ from ..loop.flow import CancelFitException, CancelTrainException
 from ..loop.steps import StepLimit
 from ..loop.optimizer import get_hypers, hyper_groups, opts
 from ..measure.hook import ModelSummary, uncompiled
-from .core import Adapter, Facade, Hook, attr, names_others, not_failed, system_of
+from .core import Adapter, Facade, Hook, attr, hooks_base, names_others, not_failed, replacements, system_of
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, n_open, plain
 
 # %% ../../nbs/interop/08_keras.ipynb #62a4d74b
 __getattr__ = names_others(__name__)
 
-# %% ../../nbs/interop/08_keras.ipynb #6219b2af
-class _Hooks:
-    def on_train_begin(self, logs=None): "Called before the first epoch"
-    def on_train_end(self, logs=None): "Called after the last epoch, with the values of that epoch"
-    def on_epoch_begin(self, epoch, logs=None): "Called before an epoch"
-    def on_epoch_end(self, epoch, logs=None): "Called after an epoch, with its values"
-    def on_train_batch_begin(self, batch, logs=None): self.on_batch_begin(batch, logs=logs)
-    def on_train_batch_end(self, batch, logs=None): self.on_batch_end(batch, logs=logs)
-    def on_batch_begin(self, batch, logs=None): "Called before a training batch"
-    def on_batch_end(self, batch, logs=None): "Called after a training batch, with the values so far"
-    def on_test_begin(self, logs=None): "Called before a validation"
-    def on_test_end(self, logs=None): "Called after a validation, with its values"
-    def on_test_batch_begin(self, batch, logs=None): "Called before a batch of validation"
-    def on_test_batch_end(self, batch, logs=None): "Called after a batch of validation, with the values so far"
-    def on_predict_begin(self, logs=None): "Called before predictions"
-    def on_predict_end(self, logs=None): "Called after predictions"
-    def on_predict_batch_begin(self, batch, logs=None): "Called before a batch to predict"
-    def on_predict_batch_end(self, batch, logs=None): "Called after a batch to predict, with the outputs"
-
 # %% ../../nbs/interop/08_keras.ipynb #b448f6cc
-class Callback(_Hooks):
+class Callback(hooks_base('Keras', __name__)):
     "Base class with the hooks of a Keras callback, for use without Keras"
     params = _model = None
+    def on_train_batch_begin(self, batch, logs=None): self.on_batch_begin(batch, logs=logs)
+    def on_train_batch_end(self, batch, logs=None): self.on_batch_end(batch, logs=logs)
     def set_params(self,
         params # `verbose`, `epochs` (None if only `max_steps` says when to stop) and `steps` (None if nobody knows)
     ):
@@ -150,17 +132,9 @@ def _number(v): return v.item() if isinstance(v, Tensor) and v.numel()==1 else v
 @lru_cache(None)
 def _class_named(name): return type(name, (Optimizer,), dict(__module__=__name__))
 
-_steps = 'the loop steps, see before_step and after_step'
-def _each(what, names): return dict.fromkeys(names.split(), what)
-_opt_refused = _each(_steps, 'apply apply_gradients stateless_apply update_step assign assign_add assign_sub')
-_opt_refused |= _each('use learn.opt.state_dict()', '''variables add_variable add_variable_from_reference set_weights
-    add_optimizer_variables build load_own_variables save_own_variables finalize_variable_values''')
-_opt_refused |= dict(scale_loss='use MixedPrecision', from_config='use Learner(opt_func=…)',
-    exclude_from_weight_decay='use Learner(splitter=…), and weight_decay by group', lr='use learning_rate')
-
 # %% ../../nbs/interop/08_keras.ipynb #5a10c0d7
 class _Settings(Facade):
-    system,_called,refused,built = 'Keras','Optimizer',_opt_refused,_always(True)
+    system,_called,refused,built = 'Keras','Optimizer',replacements('Keras', 'no Optimizer'),_always(True)
     clipnorm = ema_overwrite_frequency = _always(None)  # no callback of ours does what they say
     def takes(self, k): return False
     def _of(self, name, attribute): return getattr(find_cb(self.learn, name), attribute, None)
@@ -246,31 +220,8 @@ def _keras_of(model, name):
     raise model._no_attribute(name, ' unless Keras is imported, with the backend torch')
 
 # %% ../../nbs/interop/08_keras.ipynb #87228df4
-_torch  = 'the model is one of torch, learn.model'
-_shapes = 'a torch module takes any shape; learn.summary() shows those of a batch'
 # What Keras' networks have: there, if the learner's model is one of them
-_of_networks = _each('use learn.save', 'save save_weights save_own_variables')
-_of_networks |= _each('use learn.load', 'load_weights load_own_variables') | dict(export='use learn.export')
-_of_networks |= _each(_shapes, '''input inputs input_dtype input_shape input_spec output outputs output_shape
-    compute_output_shape compute_output_spec symbolic_call call_signature_parameters''')
-_of_networks |= _each('print(learn.model), or learn.summary()', 'to_json get_config get_build_config from_config')
-_of_networks |= _each('use learn.model.children()', 'layers get_layer get_quantization_layer_structure')
-_of_networks |= _each(_torch, '''activation activity_regularizer autocast build build_from_config compute_mask
-    dtype_policy losses path quantization_mode quantize quantized_build quantized_call rematerialized_call supports_jit
-    supports_masking stateless_call''')
-_not_here = _of_networks | _each('use learn.fit(n)', '''fit train_step train_on_batch train_function
-    make_train_function''')
-_not_here |= _each('use learn.validate(dl=…)', 'test_step test_function make_test_function')
-_not_here |= _each('use learn.get_preds(dl=…)', 'predict_step predict_function make_predict_function')
-_not_here |= _each('loss, optimizer and metrics are arguments of Learner', '''compile compile_from_config
-    compile_metrics get_compile_config compute_loss stateless_compute_loss add_loss optimizers''')
-_not_here |= _each('use learn.metrics, and learn.recorder', '''add_metric compute_metrics reset_metrics
-    get_metrics_result metrics_variables''')
-_not_here |= _each('raise CancelEvaluateException of learnloop', 'stop_evaluating stop_predicting')
-_not_here |= _each('use learn.model.register_parameter', 'add_weight add_variable')
-_not_here |= _each('use learn.model.state_dict()', 'get_state_tree set_state_tree')
-_not_here |= _each('learn.model tells whether it is compiled', 'jit_compile run_eagerly')
-_not_here |= _each('use learn.team', 'distribute_strategy distribute_reduction_method')
+_of_networks = replacements('Keras', 'no Network')
 
 # %% ../../nbs/interop/08_keras.ipynb #5a10d011
 class KerasModel(nn.Module):
@@ -313,7 +264,7 @@ class _Network(Facade):
 # %% ../../nbs/interop/08_keras.ipynb #3268576a
 class Model(_Network):
     "What Keras' callbacks find as `model`"
-    stop_training,refused = False,_not_here
+    stop_training,refused = False,_of_networks | replacements('Keras', 'no Model')
     compiled,steps_per_execution = map(_always, (True, 1))
     def __init__(self,
         learn # The learner that it stands for
@@ -552,8 +503,8 @@ def _phase(name, event, what, note='', **kwargs):
 def _ends(stage): return lambda o: o.trainer._run.stage==stage and not_failed('validate')(o)
 
 _rows = [  # chkstyle: ignore-node
-    Hook('set_model', 'before_fit', when=lambda o: False, note='a `Model`; to all first; in evaluations, too'),
-    Hook('set_params', 'before_fit', when=lambda o: False, note='`verbose`, `epochs` and `steps`; likewise'),
+    Hook('set_model', 'before_fit', when=lambda o: False),
+    Hook('set_params', 'before_fit', when=lambda o: False),
     _phase('on_train_begin', 'before_fit', '', 'in all hooks of beginnings, `logs` is `{}`'),
     _phase('on_epoch_begin', 'before_epoch', ''),
     _batch('on_train_batch_begin', 'train', 'in training'),
@@ -576,19 +527,11 @@ _rows = [  # chkstyle: ignore-node
     _phase('on_predict_end', 'cleanup_validate', 'predict', 'not after an error', when=_ends('predict'), evaluate=True)]
 _alias = dict(on_train_batch_begin='on_batch_begin', on_train_batch_end='on_batch_end')
 
-# %% ../../nbs/interop/08_keras.ipynb #6382005f
-_needs = 'it needs more of a Keras model than there is here; use {}'
-_unfit = dict(  # chkstyle: ignore-node
-    OrbaxCheckpoint='SaveModelCallback', BackupAndRestore='SaveModelCallback', TensorBoard='TensorBoardCallback',
-    SwapEMAWeights='EMA')
-_parts = {'keras:Model':lambda o: o, 'keras.optimizers:Optimizer':attrgetter('optimizer'),
-    'keras:Variable':attrgetter('optimizer.learning_rate')}
-_unfit = {k:_needs.format(o) for k,o in _unfit.items()}
-
 # %% ../../nbs/interop/08_keras.ipynb #51384d7c
 class Keras(Adapter):
     "Runs a callback of Keras 3"
-    system,bases,Trainer,order,hooks,unfit,parts = 'Keras',('Callback','_Hooks'),Model,52,_rows,_unfit,_parts
+    system,bases,Trainer,order,hooks = 'Keras',('Callback','_Hooks'),Model,52,_rows
+    unfit = replacements('Keras', 'unfit')
     by_flags,_taken,for_first = True,None,('CSVLogger','ModelCheckpoint','ProgbarLogger','RemoteMonitor')
     @property
     def remove_on_fetch(self):

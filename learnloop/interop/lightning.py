@@ -17,62 +17,19 @@ from numbers import Integral, Real
 from operator import attrgetter, is_
 from types import SimpleNamespace
 import torch
-from fastcore.basics import camel2snake, listify, noop, patch
+from fastcore.basics import camel2snake, listify, patch
 from torch import nn
 from ..data.loaders import batch_len
 from ..data.checks import NoAttribute, did_you_mean
 from ..loop.flow import CancelEpochException, CancelFitException, CancelTrainException
-from .core import Adapter, Facade, Hook, attr, done, names_others, sharing
+from .core import Adapter, Facade, Hook, attr, done, hooks_base, names_others, replacements, sharing
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, has_base, is_valid_dl
 from .facts import local_rank, n_open, plain, schedulers, validated, whole_batch
 from ..loop.optimizer import opts
 
-# %% ../../nbs/interop/06_lightning.ipynb #d515d395
-class _FitHooks:
-    def setup(self, trainer, pl_module, stage): pass
-    def teardown(self, trainer, pl_module, stage): pass
-    def on_fit_start(self, trainer, pl_module): pass
-    def on_fit_end(self, trainer, pl_module): pass
-    def on_sanity_check_start(self, trainer, pl_module): pass
-    def on_sanity_check_end(self, trainer, pl_module): pass
-    def on_train_start(self, trainer, pl_module): pass
-    def on_train_end(self, trainer, pl_module): pass
-    def on_train_epoch_start(self, trainer, pl_module): pass
-    def on_train_epoch_end(self, trainer, pl_module): pass
-    def on_train_batch_start(self, trainer, pl_module, batch, batch_idx): pass
-    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx): pass
-    def on_before_zero_grad(self, trainer, pl_module, optimizer): pass
-    def on_before_backward(self, trainer, pl_module, loss): pass
-    def on_after_backward(self, trainer, pl_module): pass
-    def on_before_optimizer_step(self, trainer, pl_module, optimizer): pass
-    def on_exception(self, trainer, pl_module, exception): pass
-    def on_save_checkpoint(self, trainer, pl_module, checkpoint): pass
-    def on_load_checkpoint(self, trainer, pl_module, checkpoint): pass
-
-# %% ../../nbs/interop/06_lightning.ipynb #5bfe0804
-class _EvalHooks:
-    def on_validation_start(self, trainer, pl_module): pass
-    def on_validation_end(self, trainer, pl_module): pass
-    def on_validation_epoch_start(self, trainer, pl_module): pass
-    def on_validation_epoch_end(self, trainer, pl_module): pass
-    def on_validation_batch_start(self, trainer, pl_module, batch, batch_idx, dataloader_idx=0): pass
-    def on_validation_batch_end(self, trainer, pl_module, outputs, batch, batch_idx, dataloader_idx=0): pass
-    def on_test_start(self, trainer, pl_module): pass
-    def on_test_end(self, trainer, pl_module): pass
-    def on_test_epoch_start(self, trainer, pl_module): pass
-    def on_test_epoch_end(self, trainer, pl_module): pass
-    def on_test_batch_start(self, trainer, pl_module, batch, batch_idx, dataloader_idx=0): pass
-    def on_test_batch_end(self, trainer, pl_module, outputs, batch, batch_idx, dataloader_idx=0): pass
-    def on_predict_start(self, trainer, pl_module): pass
-    def on_predict_end(self, trainer, pl_module): pass
-    def on_predict_epoch_start(self, trainer, pl_module): pass
-    def on_predict_epoch_end(self, trainer, pl_module): pass
-    def on_predict_batch_start(self, trainer, pl_module, batch, batch_idx, dataloader_idx=0): pass
-    def on_predict_batch_end(self, trainer, pl_module, outputs, batch, batch_idx, dataloader_idx=0): pass
-
 # %% ../../nbs/interop/06_lightning.ipynb #c265a3b8
-class Callback(_FitHooks, _EvalHooks):
-    "Stand-in for Lightning's base class: all of its hooks, doing nothing"
+class Callback(hooks_base('Lightning', __name__)):
+    "Stand-in for Lightning's base class: all of its hooks, which do nothing"
     @property
     def state_key(self):
         "Name of its state in checkpoints"
@@ -110,11 +67,6 @@ class MetricLog:
     ): "Do nothing"
 
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c002
-def _instead(text):
-    "Of names, what to use instead, from lines `names | instead`"
-    rows = [o.split(' | ') for o in text.strip().splitlines()]
-    return {k:why.strip() for names,why in rows for k in names.split()}
-
 def _theirs(mod, name):
     "What `name` is in Lightning's module `mod`; None if Lightning isn't imported"
     found = [sys.modules[o] for o in (f'lightning.pytorch{mod}', f'pytorch_lightning{mod}') if o in sys.modules]
@@ -148,24 +100,9 @@ class _Machine(_Part):
         if p=='64-true': return _make('DoublePrecision')
         return _make('Precision') if p=='32-true' else _make('HalfPrecision', p)
 
-# %% ../../nbs/interop/06_lightning.ipynb #90609b27
-_theirs_to_do = 'learn runs the loops, as learn.show_training_loop() shows: write a callback of learnloop'
-_not_strategy = _instead(f'''
-backward optimizer_step post_backward post_training_step pre_backward predict_step | {_theirs_to_do}
-test_step training_step validation_step | {_theirs_to_do}
-on_exception on_predict_end on_predict_start on_test_end on_test_start on_train_batch_start | {_theirs_to_do}
-on_train_end on_train_start on_validation_end on_validation_start | {_theirs_to_do}
-batch_to_device connect launcher model_sharded_context model_to_device | learn has set up model, loaders and processes
-process_dataloader register_strategies setup setup_environment | learn has set up model, loaders and processes
-setup_optimizers setup_precision_plugin teardown tensor_init_context | learn has set up model, loaders and processes
-handles_gradient_accumulation strategy_name | trainer.world_size and learn.team.world tell how it is trained
-checkpoint_io lightning_module_state_dict optimizer_state save_checkpoint | use trainer.save_checkpoint
-lightning_restore_optimizer load_checkpoint load_model_state_dict | use learn.load
-load_optimizer_state_dict restore_checkpoint_after_setup | use learn.load''')
-
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c005
 class _Strategy(_Machine):
-    refused,root_device = _not_strategy,attr('learn.device')
+    refused,root_device = replacements('Lightning', 'no Strategy'),attr('learn.device')
     world_size,global_rank,local_rank,is_global_zero,model,lightning_module,optimizers,lr_scheduler_configs = (
         attr(f'_trainer.{o}') for o in ('world_size','global_rank','local_rank','is_global_zero','model',
             'lightning_module','optimizers','lr_scheduler_configs'))
@@ -189,10 +126,7 @@ class _Strategy(_Machine):
         with suppress(FileNotFoundError): os.remove(filepath)
 
 class _AcceleratorConnector(_Machine):
-    refused = _instead('''
-cluster_environment | trainer.world_size, trainer.global_rank and trainer.local_rank tell it
-checkpoint_io | use trainer.save_checkpoint
-use_distributed_sampler | learn.team.share shares loaders out''')
+    refused = replacements('Lightning', 'no AcceleratorConnector')
     strategy = attr('_trainer.strategy')
     is_distributed = property(lambda self: self.learn.team.world>1)
 
@@ -221,13 +155,11 @@ class _State(_Part):
 
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c007
 class _Tracker(_Part):
-    refused = _instead('started processed | ready counts a batch from its start, completed from its end')
+    refused = replacements('Lightning', 'no Tracker')
     def __init__(self, trainer, ready, running): self.__dict__.update(ready=ready, completed=ready-running)
 
 class _Progress(_Part):
-    refused = _instead(f'''
-from_defaults from_state_dict increment_by increment_completed increment_processed | {_theirs_to_do}
-increment_ready increment_started load_state_dict reset reset_on_restart reset_on_run state_dict | {_theirs_to_do}''')
+    refused = replacements('Lightning', 'no Progress')
     def __init__(self, trainer, kind='train'):
         super().__init__(trainer)
         self.__dict__['_kind'] = kind
@@ -245,17 +177,7 @@ increment_ready increment_started load_state_dict reset reset_on_restart reset_o
     current = property(lambda self: _Tracker(self._trainer, *self._ready('current')))
 
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c008
-_not_loop = _instead(f'''
-advance done is_resuming load_state_dict on_advance_end on_advance_start on_iteration_done | {_theirs_to_do}
-on_load_checkpoint on_run_end on_run_start on_save_checkpoint reset reset_restart_stage | {_theirs_to_do}
-restarted_mid_epoch restarted_on_epoch_end restarted_on_epoch_start restarting resumed_on_epoch_end | {_theirs_to_do}
-restarted_on_last restarted_on_train_batch_end restarted_mid_evaluation run setup_data skip | {_theirs_to_do}
-state_dict teardown update_restart_stage automatic_optimization manual_optimization | {_theirs_to_do}
-scheduler_progress update_lr_schedulers inference_mode verbose | {_theirs_to_do}
-increment_progress_to_evaluation_end | {_theirs_to_do}
-current_batch_indices epoch_batch_indices predictions return_predictions | use learn.get_preds()''')
-
-class _Loop(_Part): refused = _not_loop
+class _Loop(_Part): refused = replacements('Lightning', 'no Loop')
 
 class _EvalLoop(_Loop):
     num_dataloaders = 1
@@ -300,11 +222,7 @@ class _FitLoop(_Loop):
 
 # %% ../../nbs/interop/06_lightning.ipynb #f6fa8ca6
 class _LoggerConnector(_Part):
-    refused = _instead(f'''
-configure_logger | give it to the adapter: Lightning(callback, logger=…)
-epoch_end_reached metrics on_batch_end on_batch_start on_epoch_end on_trainer_init | {_theirs_to_do}
-reset_metrics reset_results should_reset_tensors teardown | {_theirs_to_do}
-update_eval_epoch_metrics update_eval_step_metrics | pl_module.log''')
+    refused = replacements('Lightning', 'no LoggerConnector')
     callback_metrics,logged_metrics,progress_bar_metrics = (
         attr(f'_trainer.{o}') for o in ('callback_metrics','logged_metrics','progress_bar_metrics'))
     @property
@@ -335,39 +253,12 @@ update_eval_epoch_metrics update_eval_step_metrics | pl_module.log''')
         row = metrics | self._trainer._take_row('eval')
         if self._trainer._logging: self._trainer._log(row)
 
-# %% ../../nbs/interop/06_lightning.ipynb #71a0c009
-_not_module = _instead(f'''
-backward clip_gradients configure_gradient_clipping lr_scheduler_step manual_backward | {_theirs_to_do}
-optimizer_step optimizer_zero_grad predict_step test_step training_step validation_step | {_theirs_to_do}
-toggle_optimizer toggled_optimizer untoggle_optimizer on_after_batch_transfer | {_theirs_to_do}
-on_before_batch_transfer transfer_batch_to_device prepare_data prepare_data_per_node setup teardown | {_theirs_to_do}
-configure_callbacks configure_model configure_optimizers configure_sharded_model | learn has all of these
-on_after_backward on_before_backward on_before_optimizer_step on_before_zero_grad | {_theirs_to_do}
-on_fit_end on_fit_start on_load_checkpoint on_save_checkpoint on_predict_batch_end | {_theirs_to_do}
-on_predict_batch_start on_predict_end on_predict_epoch_end on_predict_epoch_start | {_theirs_to_do}
-on_predict_model_eval on_predict_start on_test_batch_end on_test_batch_start on_test_end | {_theirs_to_do}
-on_test_epoch_end on_test_epoch_start on_test_model_eval on_test_model_train on_test_start | {_theirs_to_do}
-on_train_batch_end on_train_batch_start on_train_end on_train_epoch_end on_train_epoch_start | {_theirs_to_do}
-on_train_start on_validation_batch_end on_validation_batch_start on_validation_end | {_theirs_to_do}
-on_validation_epoch_end on_validation_epoch_start on_validation_model_eval | {_theirs_to_do}
-on_validation_model_train on_validation_model_zero_grad on_validation_start | {_theirs_to_do}
-train_dataloader | use trainer.train_dataloader
-val_dataloader | use trainer.val_dataloaders
-test_dataloader | use trainer.test_dataloaders
-predict_dataloader | use trainer.predict_dataloaders
-allow_zero_length_dataloader_with_multiple_devices strict_loading | use learn.load
-load_from_checkpoint | use learn.load
-save_hyperparameters remove_ignored_hparams | hparams are the model's
-CHECKPOINT_HYPER_PARAMS_KEY CHECKPOINT_HYPER_PARAMS_NAME CHECKPOINT_HYPER_PARAMS_TYPE | hparams are the model's
-device_mesh fabric | learn.team tells of the processes
-to_onnx to_tensorrt to_torchscript | export learn.model''')
-
 # %% ../../nbs/interop/06_lightning.ipynb #8bf334e9
 def _from_trainer(names): return (attr(f'_trainer.{o}') for o in names.split())
 
 class _OfModule(_Part):
     "What a module of Lightning's tells and does besides"
-    refused,automatic_optimization = _not_module,True
+    refused,automatic_optimization = replacements('Lightning', 'no Module'),True
     device,on_gpu = attr('learn.device'),property(lambda self: self.device.type=='cuda')
     current_epoch,global_step,global_rank,local_rank = _from_trainer('current_epoch global_step global_rank local_rank')
     logger,loggers,print = _from_trainer('logger loggers print')
@@ -415,7 +306,7 @@ def _module_class():
         def _refuse(k):
             def _get(self): raise self._no_attribute(k)
             return property(_get)
-        own = {k:_refuse(k) for k in _not_module if hasattr(base, k)}
+        own = {k:_refuse(k) for k in Module.refused if hasattr(base, k)}
         of_module = [k for k in dir(nn.Module) if k[0]!='_' and k not in own and not hasattr(Module, k)]
         own |= {k:attr(f'learn.model.{k}') for k in of_module}
         _module_classes[base] = type('Module', (Module, base), dict(__module__=__name__, **own))
@@ -608,11 +499,7 @@ class _Place(_Surroundings):
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c019
 class Trainer(_Place):
     "What callbacks find where Lightning's `Trainer` would be"
-    system,refused = 'Lightning',_instead('''
-fit | use learn.fit(n)
-validate test | use learn.validate(dl=…)
-predict | use learn.get_preds(dl=…)
-init_module | the model is there, as learn.model''')
+    system,refused = 'Lightning',replacements('Lightning', 'no Trainer')
     print = attr('_print')
     should_stop,log_every_n_steps,ckpt_path = False,50,None
     def __init__(self,
@@ -781,30 +668,26 @@ def _batch_args(o): return *_two(o),_batch(o),o.learn.iter
 _outputs = "`outputs` is `{'loss': …}`, `{}` for a batch that was cancelled before it had one"
 _resumed = 'of `learn.load` outside of a fit, and when a run is resumed'
 _fit_hooks = (  # chkstyle: ignore-node
-    Hook('setup', 'before_fit', _two, _fn, note="with `stage='fit'`; before evaluations, too"),
+    Hook('setup', 'before_fit', _two, _fn),
     Hook('on_fit_start', 'before_fit', _two),
-    Hook('on_sanity_check_start', 'before_sanity', _two, note='with a `SanityCheck`'),
+    Hook('on_sanity_check_start', 'before_sanity', _two),
     Hook('on_sanity_check_end', 'cleanup_sanity', _two, when=_ok),
-    Hook('on_train_start', 'before_epoch', _two, when=lambda o: not o.trainer._begun,
-        note='in the first epoch, after the sanity check'),
+    Hook('on_train_start', 'before_epoch', _two, when=lambda o: not o.trainer._begun),
     Hook('on_train_epoch_start', 'before_epoch', _two, when=lambda o: o._epoch_starts()),
     Hook('on_train_batch_start', 'before_batch', _batch_args, when=_training),
-    Hook('on_before_zero_grad', 'before_backward', _opt, when=lambda o: o._is_fresh(),
-        note='where Lightning drops gradients; here they are gone by then'),
+    Hook('on_before_zero_grad', 'before_backward', _opt, when=lambda o: o._is_fresh()),
     Hook('on_before_backward', 'before_backward', lambda o: (*_two(o), o.learn.loss_grad)),
     Hook('on_after_backward', 'after_backward', _two, when=done('backward')),
-    Hook('on_before_optimizer_step', 'before_step', _opt, note='not for batches that only accumulate'),
+    Hook('on_before_optimizer_step', 'before_step', _opt),
     Hook('on_train_batch_end', 'cleanup_batch', lambda o: (*_two(o), _loss(o), _batch(o), o.learn.iter),
         when=lambda o: o.learn.training and _ok(o), note=_outputs),
-    Hook('on_train_epoch_end', 'cleanup_epoch', _two, when=lambda o: o.trainer._epoch_begun and _ok(o),
-        note='after validation'),
+    Hook('on_train_epoch_end', 'cleanup_epoch', _two, when=lambda o: o.trainer._epoch_begun and _ok(o)),
     Hook('on_train_end', 'cleanup_fit', _two, when=lambda o: o.trainer._begun and _ok(o)),
     Hook('on_fit_end', 'cleanup_fit', _two, when=_ok),
     Hook('teardown', 'cleanup_fit', _two, _fn, when=_ok),
-    Hook('on_exception', 'after_exception', lambda o: (*_two(o), o.learn.exception), evaluate=True,
-        note='`KeyboardInterrupt`, too'),
+    Hook('on_exception', 'after_exception', lambda o: (*_two(o), o.learn.exception), evaluate=True),
     Hook('on_save_checkpoint', 'before_save', _file, when=lambda o: 'callbacks' in (o.trainer._checkpoint or ()),
-        evaluate=True, note='with what is written'),
+        evaluate=True),
     Hook('on_load_checkpoint', 'after_load', _file, when=lambda o: o.trainer._checkpoint is not None,
         evaluate=True, note=_resumed))
 
@@ -829,51 +712,16 @@ def _evaluation(name, *stages):
         Hook(f'on_{name}_end', 'cleanup_validate', _two, when=ends, evaluate=True))
 
 _eval_hooks = (  # chkstyle: ignore-node
-    Hook('setup', 'before_validate', _two, _fn, when=lambda o: o.trainer._stage and not _in_fit(o), evaluate=True,
-        note="with `stage` 'validate', 'test' or 'predict'"),
+    Hook('setup', 'before_validate', _two, _fn, when=lambda o: o.trainer._stage and not _in_fit(o), evaluate=True),
     *_evaluation('validation', 'validate', 'sanity_check'),
     *_evaluation('test', 'test'), *_evaluation('predict', 'predict'),
     Hook('teardown', 'cleanup_evaluate', _two, _fn, when=lambda o: o._outermost() and _ok(o), evaluate=True))
 
-# %% ../../nbs/interop/06_lightning.ipynb #36528a31
-_gone = dict(  # chkstyle: ignore-node
-    on_configure_sharded_model='setup', on_before_accelerator_backend_setup='setup',
-    on_pretrain_routine_start='on_fit_start', on_pretrain_routine_end='on_fit_start',
-    on_epoch_start='on_train_epoch_start', on_epoch_end='on_train_epoch_end', on_batch_start='on_train_batch_start',
-    on_batch_end='on_train_batch_end', on_keyboard_interrupt='on_exception')
-_gone = dict.fromkeys(('on_init_start', 'on_init_end'), 'the learner is there already') | {
-    k:f'use {v}' for k,v in _gone.items()}
-_gone = {k:f'Lightning 2 has it no more either; {v}' for k,v in _gone.items()}
-
-# %% ../../nbs/interop/06_lightning.ipynb #71a0c017
-_unfit = dict(  # chkstyle: ignore-node
-    StochasticWeightAveraging='use SWA, which also brings statistics of batch norms up to date',
-    LearningRateFinder='call learn.lr_find() before the fit',
-    BatchSizeFinder='call learn.find_batch_size() before the fit',
-    GradientAccumulationScheduler='use GradientAccumulation, whose n_batches may be a function of the epoch',
-    BaseFinetuning='the optimizer has all parameters from the start: use GradualUnfreezing, or learn.freeze_to(-1)',
-    BasePredictionWriter='learn.get_preds() returns what it would write: save that, or use GatherPredsCallback')
-
-_loops = 'lightning.pytorch.loops.'
-_connectors = 'lightning.pytorch.trainer.connectors.'
-_parts = {  # chkstyle: ignore-node
-    'lightning.pytorch:Trainer': noop,
-    'lightning.pytorch:LightningModule': attrgetter('lightning_module'),
-    'lightning.pytorch.strategies:SingleDeviceStrategy': attrgetter('strategy'),
-    'lightning.pytorch.trainer.states:TrainerState': attrgetter('state'),
-    f'{_loops}fit_loop:_FitLoop': attrgetter('fit_loop'),
-    f'{_loops}training_epoch_loop:_TrainingEpochLoop': attrgetter('fit_loop.epoch_loop'),
-    f'{_loops}evaluation_loop:_EvaluationLoop': attrgetter('validate_loop'),
-    f'{_loops}prediction_loop:_PredictionLoop': attrgetter('predict_loop'),
-    f'{_loops}progress:_BatchProgress': attrgetter('fit_loop.epoch_loop.batch_progress'),
-    f'{_connectors}logger_connector.logger_connector:_LoggerConnector': attrgetter('_logger_connector'),
-    f'{_connectors}accelerator_connector:_AcceleratorConnector': attrgetter('_accelerator_connector')}
-
 # %% ../../nbs/interop/06_lightning.ipynb #556d1904
 class Lightning(Adapter):
     "Runs callbacks of Lightning"
-    system,bases,Trainer,missing = 'Lightning',('Callback','_FitHooks','_EvalHooks'),Trainer,_gone
-    unfit,parts = _unfit,_parts
+    system,bases,Trainer = 'Lightning',('Callback','_Hooks'),Trainer
+    missing,unfit = replacements('Lightning', 'no hooks'),replacements('Lightning', 'unfit')
     by_flags = True
     hooks,order = _fit_hooks + _eval_hooks,61.5  # after schedules, whose learning rates callbacks look at
     def __init__(self,

@@ -20,7 +20,7 @@ from ..data.checks import NoAttribute
 from ..loop.flow import CancelFitException
 from ..loop.loss import innermost
 from ..loop.optimizer import opts
-from .core import Adapter, Hook, done, names_others
+from .core import Adapter, Hook, done, names_others, replacements
 from .facts import batch_size, evaluation_kind, has_base, n_open, storable, storable_items
 
 # %% ../../nbs/interop/11_skorch.ipynb #9b0bde6e
@@ -49,21 +49,7 @@ def _as_module(f):
     return next((m() for k,m in _modules if k is f), None) or _Criterion(f)
 
 # %% ../../nbs/interop/11_skorch.ipynb #26be5506
-_refused = {
-    'use learn.fit(n)': 'fit partial_fit fit_loop',
-    "batches are run by the learner's loop: override train_batch or valid_batch of a Learner": '''run_single_epoch
-        train_step train_step_single validation_step get_train_step_accumulator''',
-    'hooks are called in the events of learn.fit': '''notify on_train_begin on_train_end on_epoch_begin on_epoch_end
-        on_batch_begin on_batch_end on_grad_computed''',
-    'model, loss, optimizer and callbacks are those of the learner: give them to Learner(…)': '''initialize
-        initialize_callbacks initialize_criterion initialize_history initialize_module initialize_optimizer
-        initialize_virtual_params initialized_instance''',
-    'compile the model that you give the learner': 'torch_compile',
-    'read net.optimizer_.param_groups': 'get_params_for_optimizer',
-    'keep learn.model alone': 'trim_for_prediction',
-    'metadata is routed by net.fit, which is not called here': '''get_metadata_routing set_fit_request
-        set_partial_fit_request'''}
-_refused = {nm:instead for instead,names in _refused.items() for nm in names.split()}
+_refused = replacements('skorch', 'no NeuralNet')
 
 def _no(net, k, why='', instead=None):
     who = f"learnloop's stand-in for skorch's {type(net).__name__} has no attribute {k!r}{why}"
@@ -320,7 +306,7 @@ def _row(name, event, f, note='', when=None): return Hook(name, event, lambda o:
 
 # %% ../../nbs/interop/11_skorch.ipynb #1c523604
 _rows = [  # chkstyle: ignore-node
-    Hook('initialize', 'before_fit', when=lambda o: False, note='without arguments; of all, first'),
+    Hook('initialize', 'before_fit', when=lambda o: False),
     _row('on_train_begin', 'before_fit', _xy, '`X` and `y`: tensors, or a dataset and `None`'),
     _row('on_epoch_begin', 'before_epoch', _datasets, '`dataset_train` and `dataset_valid`'),
     _row('on_batch_begin', 'before_batch', _batch, 'in training and validation', _in_batch),
@@ -337,7 +323,7 @@ _writers = '''TrainEndCheckpoint TensorBoard WandbLogger MlflowLogger NeptuneLog
 class Skorch(Adapter):
     "Runs a callback of skorch"
     system,bases,hooks,unfit,for_first,order,_taken = 'skorch',('Callback',),_rows,_unfit,_writers,66,None
-    Trainer,parts,by_flags = staticmethod(_mk_net),{'skorch:NeuralNet': noop},True
+    Trainer,by_flags = staticmethod(_mk_net),True
 
     def before_fit(self):
         net,learn = self.trainer,self.learn

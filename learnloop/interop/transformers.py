@@ -21,7 +21,7 @@ from fastcore.basics import patch
 from ..data.loaders import batch_len
 from ..data.checks import did_you_mean
 from ..loop.flow import CancelFitException, CancelTrainException, CancelValidException
-from .core import Adapter, Facade, Hook, done, names_others
+from .core import Adapter, Facade, Hook, done, hooks_base, names_others, replacements
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, local_rank
 from .facts import plain, process_rank, schedulers, validated
 
@@ -188,32 +188,7 @@ _off |= dict(debug=[], report_to=[])
 for _k,_v in _off.items(): setattr(TrainingArguments, _k, property(lambda self, v=_v: copy(v)))
 
 # %% ../../nbs/interop/07_transformers.ipynb #5d4728e4
-_instead = {  # chkstyle: ignore-node
-    'hooks are given the `optimizer`': '''optim optim_args optim_target_modules default_optim set_optimizer
-        is_torch_greater_or_equal_than_2_8''',
-    'rates are in args.learning_rate and `lr_scheduler`': '''lr_scheduler_type lr_scheduler_kwargs warmup_steps
-        get_warmup_steps set_lr_scheduler''',
-    'the loss is learn.loss_func': 'label_smoothing_factor',
-    'the script calls set_seed, or adds Deterministic()': 'seed data_seed full_determinism',
-    'that is learn.to_fsdp()': 'fsdp fsdp_config fsdp_plugin_args parallelism_config xla_fsdp_config',
-    'that is learn.to_ddp()': '''average_tokens_across_devices ddp_backend ddp_broadcast_buffers ddp_bucket_cap_mb
-        ddp_find_unused_parameters ddp_static_graph ddp_timeout ddp_timeout_delta''',
-    'args.world_size tells how many processes there are': 'distributed_state main_process_first parallel_mode',
-    'that is torch.compile(model), or learn.fuse()': 'torch_compile torch_compile_backend torch_compile_mode',
-    'that is GradientCheckpointing()': 'activation_checkpointing_kwargs gradient_checkpointing_kwargs',
-    'evaluations run as args.mixed_precision says': 'bf16_full_eval fp16_full_eval',
-    'neither accelerate nor a hub is at work': '''accelerator_config hf_deepspeed_config hub_strategy
-        place_model_on_device set_push_to_hub''',
-    'hooks are given the loaders': '''dataloader_in_order dataloader_multiprocessing_context
-        dataloader_prefetch_factor ignore_data_skip label_names length_column_name set_dataloader
-        train_sampling_strategy''',
-    'metrics are learn.metrics': '''batch_eval_metrics eval_accumulation_steps eval_do_concat_batches
-        eval_use_gather_object include_for_metrics prediction_loss_only set_evaluate set_testing''',
-    'the model and its config are given to hooks': 'use_cache',
-    'what the script does is what it calls, as learn.fit': 'do_predict do_train resume_from_checkpoint set_training',
-    "logging is the script's affair": 'get_process_log_level log_level log_level_replica',
-    'give it to the callback, as in Transformers(callback, save_steps=3)': 'set_logging set_save'}
-TrainingArguments.refused = {k:why for why,ks in _instead.items() for k in ks.split()}
+TrainingArguments.refused = replacements('transformers', 'no TrainingArguments')
 
 # %% ../../nbs/interop/07_transformers.ipynb #5d4728e7
 @patch
@@ -255,13 +230,7 @@ def __repr__(self:TrainingArguments):
 # %% ../../nbs/interop/07_transformers.ipynb #04bc066b
 class TrainerState(Facade):
     "How far training is"
-    system = 'transformers'
-    refused = dict(  # chkstyle: ignore-node
-        num_input_tokens_seen    = 'nobody counts tokens',
-        total_flos               = 'nobody counts operations',
-        compute_steps            = 'state.max_steps is known when training begins',
-        init_training_references = 'state.max_steps is known when training begins',
-        load_from_json           = 'what learn.fit(resume=…) goes on from has the state, too')
+    system,refused = 'transformers',replacements('transformers', 'no TrainerState')
     def __init__(self,
         learn=None # The learner
     ):
@@ -339,34 +308,8 @@ class TrainerControl(Facade, ExportableState):
     def __repr__(self): return f'TrainerControl({", ".join(k for k in _flags if getattr(self, k))})'
 
 # %% ../../nbs/interop/07_transformers.ipynb #ac2c00c7
-def _hook(name, doc):
-    def on(self,
-        args,    # `TrainingArguments`
-        state,   # `TrainerState`
-        control, # `TrainerControl`; return it if it was changed
-        **kwargs # `model`, `optimizer`, `lr_scheduler`, the loaders, `processing_class`; `logs` or `metrics`
-    ): pass
-    on.__name__,on.__qualname__,on.__doc__ = name,f'TrainerCallback.{name}',doc
-    return on
-
-class TrainerCallback:
+class TrainerCallback(hooks_base('transformers', __name__)):
     "Base of callbacks for transformers' Trainer: hooks that do nothing"
-    def on_predict(self,
-        args,    # `TrainingArguments`
-        state,   # `TrainerState`
-        control, # `TrainerControl`
-        metrics, # Loss, if there are targets, and times
-        **kwargs # As for the others
-    ): "Called after predictions outside of a fit"
-
-_docs = dict(  # chkstyle: ignore-node
-    on_init_end='the callback was added', on_train_begin='a fit begins', on_train_end='a fit is done',
-    on_epoch_begin='an epoch begins', on_epoch_end='training of an epoch is done',
-    on_step_begin='a step begins', on_pre_optimizer_step='gradients were clipped',
-    on_optimizer_step='the optimizer stepped', on_substep_end='a batch made no step', on_step_end='a step is done',
-    on_evaluate='an evaluation is done', on_save='the model was saved', on_log='`logs` are there',
-    on_prediction_step='a batch was evaluated', on_push_begin='a model is pushed to a hub')
-for _k,_doc in _docs.items(): setattr(TrainerCallback, _k, _hook(_k, f'Called when {_doc}'))
 
 # %% ../../nbs/interop/07_transformers.ipynb #3ab38634
 class _Trainer:
@@ -424,32 +367,24 @@ class _State(Adapter):
 
 # %% ../../nbs/interop/07_transformers.ipynb #52ef675e
 _hooks = [  # chkstyle: ignore-node
-    _row('on_init_end', 'after_create', note='when it is added to a learner; then there may be no optimizer yet'),
+    _row('on_init_end', 'after_create'),
     _row('on_train_begin', 'before_fit'),
     _row('on_epoch_begin', 'before_epoch'),
-    _row('on_step_begin', 'before_batch', lambda o: o.trainer.begins and o.learn.training,
-        note='of the first batch of a step'),
-    _row('on_pre_optimizer_step', 'before_step',
-        note='after clipping; not called where accumulation cancels the step'),
+    _row('on_step_begin', 'before_batch', lambda o: o.trainer.begins and o.learn.training),
+    _row('on_pre_optimizer_step', 'before_step'),
     _row('on_optimizer_step', 'after_opt_step'),
-    _row('on_substep_end', 'after_batch', lambda o: o._no_step(),
-        note='if gradients were computed, and no step was taken'),
-    _row('on_step_end', 'after_batch', lambda o: o.trainer.stepped,
-        note='if a step was really taken; before on_epoch_end, if that was after the last batch'),
+    _row('on_substep_end', 'after_batch', lambda o: o._no_step()),
+    _row('on_step_end', 'after_batch', lambda o: o.trainer.stepped),
     _row('on_epoch_end', 'after_train', lambda o: o.trainer.epoch_open),
-    _row('on_epoch_end', 'cleanup_epoch', lambda o: o.trainer.ending, note='if more than training was cancelled'),
-    _row('on_prediction_step', 'after_batch', lambda o: not o.learn.training and o._kind(), evaluate=True,
-        note='of validation'),
-    _row('on_log', 'control.should_log',
-        note='after on_step_end or on_epoch_end; for each evaluation; and in after_fit'),
+    _row('on_epoch_end', 'cleanup_epoch', lambda o: o.trainer.ending),
+    _row('on_prediction_step', 'after_batch', lambda o: not o.learn.training and o._kind(), evaluate=True),
+    _row('on_log', 'control.should_log'),
     _row('on_evaluate', 'after_validate', lambda o: o.trainer.metrics is not None,
-        lambda o: _kwargs(o, metrics=o.trainer.metrics), evaluate=True,
-        note='also of learn.validate outside of a fit'),
+        lambda o: _kwargs(o, metrics=o.trainer.metrics), evaluate=True),
     _row('on_predict', 'after_validate', lambda o: o.trainer.predicted is not None,
-        lambda o: _kwargs(o, metrics=o.trainer.predicted), evaluate=True,
-        note='of learn.get_preds and learn.predict, outside of a fit'),
-    _row('on_save', 'after_save', lambda o: o._is_saved(), note='of any learn.save within a fit'),
-    _row('on_train_end', 'cleanup_fit', lambda o: o.trainer.begun, note='also after an error')]
+        lambda o: _kwargs(o, metrics=o.trainer.predicted), evaluate=True),
+    _row('on_save', 'after_save', lambda o: o._is_saved()),
+    _row('on_train_end', 'cleanup_fit', lambda o: o.trainer.begun)]
 
 # %% ../../nbs/interop/07_transformers.ipynb #4b86f276
 def _is_asked(v): return str(v).upper() in ('1','ON','TRUE','YES')
@@ -476,7 +411,7 @@ def _refuse_uploads(cb):
 # %% ../../nbs/interop/07_transformers.ipynb #4b86f275
 class Transformers(_State):
     "Runs callbacks of transformers' Trainer"
-    order,system,bases,Trainer,by_flags = 65,'transformers',('TrainerCallback',),_Trainer,True
+    order,system,bases,Trainer,by_flags = 65,'transformers',('TrainerCallback','_Hooks'),_Trainer,True
     missing = dict(on_push_begin='nothing is pushed to a hub')
     unfit = dict(JITCheckpointCallback='learn.fit(…, resume=folder) saves when a signal comes, and goes on there')
     parts = {'transformers:TrainingArguments': lambda o: TrainingArguments(o.learn),

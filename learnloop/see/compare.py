@@ -11,11 +11,10 @@ __all__ = ['compare', 'Comparison']
 import math, time
 from html import escape
 from fastcore.basics import patch
-from ..measure.display import human_time
 from ..measure.metrics import need_better
 from .chart import line_sample
-from .page import SORT_SCRIPT, Cell, Grid, Numbers, Page, PageFile, el, page_html, shown, small_chart, write_page
-from .runs import age_of, is_metric, runs
+from .page import Cell, Grid, Numbers, Page, PageFile, el, page_html, shown, small_chart, sort_script, write_page
+from .runs import duration, is_metric, runs
 
 # %% ../../nbs/see/12_compare.ipynb #8f5a000a
 def compare(
@@ -125,16 +124,12 @@ def _names(self:Comparison): return [Cell(o.name, mark=line_sample(i)) for i,o i
 def _overview(self:Comparison):
     now,num,rows = time.time(),self._numbers(),[]
     for nm,o in zip(self._names(), self.runs, strict=True):
-        secs,n,done = o.seconds,o.epochs,'?' if o.epochs is None else o.epochs
-        _,best,when = o._best(self.by)
-        rows.append([nm, o.state, Cell(f'{done}/{o.n_epoch}' if o.n_epoch else f'{done}', o.epochs),
-            num.cell(self.by, best), when, _time(secs), _time(secs/n if secs and n else None), o.samples_per_sec,
-            Cell(age_of(now-o.updated), now-o.updated), o.goes_on, o.error])
-    head = ['run', 'state', 'epochs', f'best {self.by}', 'at', 'took', 'an epoch', 'samples/s', 'age', 'resumes',
-        'error']
-    return [Grid('Runs', head, rows, 1000, True)]
+        cells = o.cells(self.by, now) | dict(run=nm, best=num.cell(self.by, o._best(self.by)[1]))
+        rows.append([cells[k] for k in _COLUMNS])
+    return [Grid('Runs', [v or f'best {self.by}' for v in _COLUMNS.values()], rows, 1000, True)]
 
-def _time(secs): return None if secs is None else Cell(human_time(secs), secs)
+_COLUMNS = dict(run='run', state='state', epochs='epochs', best='', at='at', took='took', epoch_took='an epoch',
+    samples_per_sec='samples/s', age='age', resumes='resumes', error='error')
 
 # %% ../../nbs/see/12_compare.ipynb #1a3f0151
 @patch
@@ -207,7 +202,7 @@ def _costs(self:Comparison):
     of = [o.costs for o in self.runs]
     names = sorted({k for o in of for k in o}, key=lambda k: -max(o.get(k, 0) for o in of))
     if not names: return ['What callbacks cost is known of fits with a Tracer().']
-    rows = [[nm, _share(o, run.seconds), *(_time(o.get(k)) for k in names)]
+    rows = [[nm, _share(o, run.seconds), *(duration(o.get(k)) for k in names)]
         for nm,run,o in zip(self._names(), self.runs, of, strict=True) if o]
     return [Grid('Time that callbacks took', ['run', '% of all', *names], rows, 1000, True)]
 
@@ -226,4 +221,4 @@ def page(self:Comparison)->Page:
     notes = [f'{o.name}: {w}' for o in self.runs for w in o.unread]
     if notes: sections['Not read'] = [notes]
     return Page(self.title, 'What was different, and what came of it. A click on the head of a table sorts it.', facts,
-        sections, SORT_SCRIPT)
+        sections, sort_script())

@@ -8,14 +8,13 @@ Docs: https://learnloop.github.io/learnloop/see/report.html.md"""
 __all__ = ['report_from', 'KeepWarnings']
 
 # %% ../../nbs/see/06_report.ipynb #55da07d6
-import base64, gzip, math, platform, re, sys, torch, warnings
+import base64, gzip, math, platform, re, warnings
 from io import BytesIO
 from pathlib import Path
 from fastcore.basics import patch
 from ..checkpoint.checkpoint import CheckpointCallback
-from ..checkpoint.storage import DamagedCheckpoint, list_checkpoints, newest_checkpoint
+from ..checkpoint.storage import list_checkpoints
 from ..loop.callback import Callback, as_list
-from ..data.loaders import batch_len
 from ..loop.learner import Learner
 from ..data.checks import check_place, check_whole, safely
 from ..measure.display import human_time
@@ -23,13 +22,11 @@ from ..measure.hook import ModelSummary, summarize, uncompiled
 from ..measure.image import is_image, to_pil
 from ..measure.interpret import Interpretation, find_vocab
 from ..measure.metrics import LOSSES
-from ..measure.recorder import Recorder
-from ..measure.about import flat_facts, run_facts
+from ..measure.about import flat_facts
 from .chart import timeline_chart
 from .page import Grid, Numbers, Page, by_metric, el, folded, grids, shown, small_chart, to_number, write_page
-from .runfile import read_run, run_labels
-from .runs import DAMAGED, Run, check_one_run, parsed, read_history, walk_run
-from .tensorboard import read_scalars
+from .runfile import describe_run
+from .runs import Run, check_one_run, is_metric, results_of, series_of
 from .trace import Tracer
 from .timeline import load_trace
 from ..train.tracker import SaveModelCallback
@@ -121,17 +118,13 @@ def _epochs(rec, num):
     return res + grids('Validations within epochs', ['of', 'epoch', 'step', *names], rows)
 
 # %% ../../nbs/see/06_report.ipynb #cf62f6bd
-def _results(cols, epochs, directions=LOSSES, num=None):
-    "Last value of each column and, where `directions` say which value is better, the best and its epoch"
-    res,num = {},num or Numbers(cols)
-    for k,vs in cols.items():
-        vs = [(v, i) for v,i in zip(map(to_number, vs), epochs, strict=True) if v is not None]
-        if not vs: continue
-        which,best = ('highest',max) if directions.get(k)=='more' else ('lowest',min)
-        v,i = best([o for o in vs if o[0]==o[0]], key=lambda o: o[0], default=(None, None))
-        is_known = v is not None and k in directions
-        res[k] = num.cell(k, vs[-1][0]),f'{which} {num.cell(k, v).text} in epoch {i}' if is_known else None
-    return res
+def _results(results, directions, num):
+    "Last value of each metric and, where `directions` say which value is better, the best and when that was"
+    def _best(k, o):
+        if o['best'] is None or o['best']!=o['best']: return None
+        when = f'step {o["step"]:,}' if o['epoch'] is None else f'epoch {o["epoch"]}'
+        return f'{dict(more="highest").get(directions[k], "lowest")} {num.cell(k, o["best"]).text} in {when}'
+    return {k:(num.cell(k, o['last']), _best(k, o)) for k,o in results.items()}
 
 # %% ../../nbs/see/06_report.ipynb #602e2297
 def _grouped(rows, most=60):
@@ -159,26 +152,26 @@ def _model(learn, shapes):
     return [facts, *grids('Layers', head, rows), {'Loss':seen.loss}, *opts]
 
 # %% ../../nbs/see/06_report.ipynb #da3be8fe
-def _data(learn):
-    def _size(o):
-        n = batch_len(o)
-        return 'unknown' if n is None else n
-    dls,rows,vocab = {k:getattr(learn.dls, k, None) for k in getattr(learn.dls, 'names', ('train','valid'))},[],None
-    for nm,dl in dls.items():
-        if dl is None: continue
-        ds,known = getattr(dl, 'dataset', None),find_vocab(learn, dl)
-        rows.append([nm, type(dl).__name__, _size(dl), getattr(dl, 'batch_size', None)])
-        rows[-1] += ['', None] if ds is None else [type(ds).__name__, _size(ds)]
+def _data(learn, facts):
+    "A table of the loaders in `facts`, as `run_facts` has them, and the names of the classes"
+    def _size(n): return 'unknown' if n is None else n
+    rows,vocab = [],None
+    for nm,o in facts.items():
+        ds,known = getattr(getattr(learn.dls, nm), 'dataset', None),find_vocab(learn, getattr(learn.dls, nm))
+        rows.append([nm, o['class'], _size(o.get('batches')), o.get('batch_size')])
+        rows[-1] += ['', None] if ds is None else [type(ds).__name__, _size(o.get('items'))]
         if known is not None: vocab = [str(o) for o in known]
     res = grids('Loaders', ['loader', 'type', 'batches', 'batch size', 'dataset', 'items'], rows)
     if vocab is None: return res
     return [*res, {f'{len(vocab)} classes':', '.join(vocab if len(vocab)<=30 else [*vocab[:30], '…'])}]
 
-def _versions(learn):
-    device = str(learn.device)
-    if learn.device.type=='cuda': device += f' ({torch.cuda.get_device_name(learn.device)})'
-    return [dict(learnloop=sys.modules['learnloop'].__version__, torch=torch.__version__,
-        Python=platform.python_version(), System=f'{platform.system()} {platform.machine()}', Device=device)]
+def _versions(facts):
+    there = dict(facts.get('versions', {}))
+    machine = facts.get('machine', {})
+    if machine: there |= dict(system=f'{machine["system"]} {platform.machine()}', device=_device(machine))
+    return [{k:there[k] for k in ('learnloop','torch','python','system','device') if there.get(k)}]
+
+def _device(machine): return machine['device'] + (f' ({machine["name"]})' if machine['device']=='cuda' else '')
 
 # %% ../../nbs/see/06_report.ipynb #4acf4c83
 def _checkpoints(folder, num, monitor='valid_loss', better='less'):
@@ -266,12 +259,9 @@ _TOPICS = dict(hparams='Your hyper-parameters', settings='Fit', numerics='Number
     optimizer='Optimizer', data='Data', callbacks='Callbacks')
 _MACHINE = dict(versions='All versions', machine='Machine')
 
-def _facts_of(learn):
-    try: return run_labels(learn) | run_facts(learn)
-    except Exception as e: return dict(settings=dict(not_told=f'{type(e).__name__}: {e}'))  # of an odd object's `repr`
-
 def _folds(facts, topics=_TOPICS):
     "The `topics` of `facts`, as `run_facts` has them, each folded"
+    if 'not_told' in facts: facts = facts | dict(settings=dict(not_told=facts['not_told']))
     there = {title:facts[k] for k,title in topics.items() if isinstance(facts.get(k), dict) and facts[k]}
     return [folded(title, {k:str(v) for k,v in flat_facts(o).items()}) for title,o in there.items()]
 
@@ -355,82 +345,54 @@ def _of_learner(learn, cbs, shapes, n_preds, title):
         cols = _columns(rec)
         num.see(cols)
         run.top = _ended(learn, rec.error, tracer, cbs)
-        run.facts |= _results(cols, range(len(rec.values)), directions, num)
+        series = {k:[(i, None, to_number(v)) for i,v in enumerate(vs)] for k,vs in cols.items()}
+        run.facts |= _results(results_of(series, directions), directions, num)
         s |= _recorded(rec, num)
     s['Predictions'] = []  # a place on the page; they come last, or the tracer would have that evaluation, too
     if kept is not None:
         head = ['kind', 'message', 'place', 'times']
         s['Warnings'] = grids('Warnings that were shown', head, kept.rows) or ['There were none.']
     if tracer is not None: s |= _traced(tracer)
-    s['Checkpoints'],s['Model'],s['Data'] = _saved(cbs, num, directions),_model(learn, shapes),_data(learn)
+    facts = describe_run(learn)
+    s['Checkpoints'],s['Model'] = _saved(cbs, num, directions),_model(learn, shapes)
+    s['Data'] = _data(learn, facts.get('data', {}))
     names = [o.name for o in sorted(learn.cbs, key=lambda o: o.order)]
     s['Callbacks'] = [f'{", ".join(names)}.'] if names else []
-    facts = _facts_of(learn)
-    s['Settings'],s['Versions'] = _folds(facts),[*_versions(learn), *_folds(facts, _MACHINE)]
+    s['Settings'],s['Versions'] = _folds(facts),[*_versions(facts), *_folds(facts, _MACHINE)]
     if n_preds: s['Predictions'] = _predictions(learn, n_preds)
     missing = [o for k,o in _HINTS.items() if not s.get(k) and not (k=='Curves' and rec)]
     if missing: s['Not in this report'] = [missing]
     return run
 
 # %% ../../nbs/see/06_report.ipynb #ee869afa
-def _of_history(file, num):
-    "Charts and table of a history, and its results"
-    rows = [{k:parsed(v) for k,v in o.items()} for o in read_history(file)]
-    names = list(dict.fromkeys(k for o in rows for k in o if k not in ('epoch','step')))
-    pts = {k:[(o['step'], to_number(o[k])) for o in rows if k in o] for k in names}
-    lines = {k:tuple(zip(*o, strict=True)) for k,o in pts.items()}
-    res = [small_chart({k:lines[k] for k in ks}, nm, 'step') for nm,ks in by_metric(names).items()]
-    own = [k for k in names if k!='loss' and k.split('/')[0]!='lr']
+def _of_rows(rows, num, directions):
+    "Charts and a table of logged `rows`, and their results"
+    series = series_of(rows)
+    lines = {k:tuple(zip(*((step, v) for _,step,v in o), strict=True)) for k,o in series.items()}
+    res = [small_chart({k:lines[k] for k in ks}, nm, 'step') for nm,ks in by_metric(lines).items()]
+    own = [k for k in dict.fromkeys(k for o in rows for k in o) if is_metric(k)]
     table = [o for o in rows if any(k in o for k in own)]
-    head = ['epoch','step',*own]
-    cols = {k:[o.get(k) for o in table] for k in own}
-    num.see(cols)
-    rows = [[o.get('epoch'), o.get('step'), *(num.cell(k, o.get(k)) for k in own)] for o in table]
-    res += grids('Loss and metrics by epoch', head, rows)
-    return res,_results(cols, [o.get('epoch') for o in table], Run(file.parent).directions, num)
-
-# %% ../../nbs/see/06_report.ipynb #5570b0ec
-def _roots(folders):
-    "Outermost folder -> those in it, itself included"
-    res = {}
-    for p in sorted(folders): res.setdefault(next((o for o in res if o in p.parents), p), []).append(p)
-    return res
-
-def _of_events(root, folders, most=8):
-    "Charts of the scalars in TensorBoard's event files"
-    charts,parts = {},[]
-    for p in folders:
-        run = '' if p==root else str(p.relative_to(root))
-        for k,pts in read_scalars(p).items():
-            title,_,nm = k.rpartition('/') if k.count('/')>1 else (k, '', '')
-            label = ' '.join(filter(None, (nm, run))) or 'train'
-            charts.setdefault(title, {})[label] = tuple(zip(*pts, strict=True)) or ((), ())
-    for title,o in charts.items():
-        if list(o)==['train']: o = {title:o['train']}
-        parts.append(small_chart(dict(list(o.items())[:most]), title, 'step'))
-        if len(o)>most: parts.append(f'{title}: {", ".join(list(o)[most:])} are not drawn.')
-    return parts
+    num.see({k:[o.get(k) for o in table] for k in own})
+    cells = [[o.get('epoch'), o.get('step'), *(num.cell(k, o.get(k)) for k in own)] for o in table]
+    res += grids('Loss and metrics by epoch', ['epoch', 'step', *own], cells)
+    return res,_results(results_of(series, directions), directions, num)
 
 # %% ../../nbs/see/06_report.ipynb #2ab07cbe
-def _of_checkpoint(folder, num):
-    "Sections from the recorder that the newest sound checkpoint in `folder` holds"
-    try: o = newest_checkpoint(folder)
-    except DamagedCheckpoint: return {}  # the table of checkpoints says so
-    if o is None: return {}
-    rec = Recorder()
-    rec.load_state_dict(o.plain()['callbacks'].get('recorder', {}))
+def _of_checkpoint(run, num):
+    "Sections from the recorder that the newest sound checkpoint of `run` holds"
+    rec = run.recorder
+    if rec is None: return {}
     num.see(_columns(rec))
     return _recorded(rec, num)
 
 def _of_trace(file):
     "Sections from the trace in `file`; none if it is none"
-    if not file.name.endswith(('.json', '.json.gz')): return {}
     with (gzip.open if file.suffix=='.gz' else open)(file, 'rb') as f: head = f.read(4096)
     if b'traceEvents' not in head: return {}
     try: return _traced(load_trace(file))
     except ValueError:
         if b'phases and callbacks' in head: raise
-        return {}  # that of another program, such as torch's profiler
+        return {}  # another program's, such as torch's profiler
 
 # %% ../../nbs/see/06_report.ipynb #1a3f0141
 _STATES = dict(done='came to its end', failed='ended with an error', interrupted='was interrupted', killed='was killed',
@@ -456,35 +418,28 @@ def _tell_run(page, run):
 
 # %% ../../nbs/see/06_report.ipynb #5bde6631
 def _of_folder(folder, title=None):
-    (files,saved),s,results,unread,num = walk_run(folder),{},[],[],Numbers()
-    check_one_run(folder, files)
-    def _add(f, what, p, *args):
-        "Add what `f` makes of `p`: a section, or several by title"
-        try: got = f(p, *args)
-        except DAMAGED as e: return unread.append(f'{p}: {type(e).__name__}: {e}')
-        if isinstance(got, tuple):
-            got,res = got
-            if res: results.append(res)
+    run,s,results,num = Run(folder),{},[],Numbers()
+    check_one_run(folder, run.files)
+    def _add(what, p, f, *args):
+        "Add what `f` makes of `args`: a section with its results, or several sections by title"
+        got = run.attempt(p, f, *args)
+        if isinstance(got, tuple): results.append(got[1])
         where = '' if p==folder else f': {p.relative_to(folder)}'
-        s.update({k+where:v for k,v in (got if isinstance(got, dict) else {what:got}).items()})
-    for p in files:
-        if p.suffix in ('.csv','.jsonl'): _add(_of_history, 'History', p, num)
-    logs = _roots({o.parent for o in files if 'tfevents' in o.name})
-    for p,runs in logs.items(): _add(_of_events, 'TensorBoard', p, runs)
-    if not any(s.values()):
-        for p in saved: _add(_of_checkpoint, '', p, num)
-    for p in saved: _add(_checkpoints, 'Checkpoints', p, num)
-    for p in files: _add(_of_trace, '', p)
-    is_told = any(o.name=='run.json' and read_run(o.parent) for o in files)
-    if not any(s.values()) and not is_told:
-        what = f'folder {folder} has nothing to report: no run.json, no history of CSVLogger or JSONLogger, ' \
-            'no event files of TensorBoard, no checkpoints, no trace'
-        raise FileNotFoundError('; not read: '.join([what, *unread]))
-    made_by = [o.manifest for p in saved for o in list_checkpoints(p, verify=False) if o.manifest][-1:]
-    if unread: s['Not read'] = [unread]
+        sections = got if isinstance(got, dict) else {what:got[0] if isinstance(got, tuple) else got}
+        s.update({k+where:v for k,v in sections.items() if v is not None})
+    for what,logs in (('History', run.histories()), ('TensorBoard', run.event_logs())):
+        for p,rows in logs: _add(what, p, _of_rows, rows, num, run.directions)
+    if not any(s.values()) and run.sound: _add('', run.sound[-1].path.parent, _of_checkpoint, run, num)
+    for p in run.saved: _add('Checkpoints', p, _checkpoints, p, num)
+    for p in run.files:
+        if p.name.endswith(('.json', '.json.gz')): _add('', p, _of_trace, p)
+    if not any(s.values()) and not run.about:
+        raise FileNotFoundError('; not read: '.join([f'folder {folder} has nothing to report', *run.unread]))
+    made_by = [o.manifest for o in run.checkpoints if o.manifest][-1:]
+    if run.unread: s['Not read'] = [run.unread]
     s['Settings'] = []  # its place
     s['Versions'] = [{k:o[k] for k in ('learnloop','torch','python') if k in o} for o in made_by]
     page = Page(title or f'The run in {folder.resolve().name}', f'What was left in {folder}.', sections=s)
-    if is_told or len(saved)==1: _tell_run(page, Run(folder))
-    page.facts |= results[0] if len(results)==1 else {}
+    if run.about or len(run.saved)==1: _tell_run(page, run)
+    if len(results)==1: page.facts |= results[0]
     return page

@@ -113,7 +113,7 @@ def returned(name):
     return lambda control: TrainerControl(**{name:True})
 
 def test_stand_ins_have_the_signatures_of_the_real_ones():
-    assert {k for k in vars(ours.TrainerCallback) if k.startswith('on_')}==set(HOOKS)
+    assert {k for k in dir(ours.TrainerCallback) if k.startswith('on_')}==set(HOOKS)
     for k in HOOKS: assert list(signature(getattr(ours.TrainerCallback, k)).parameters)==list(signature(getattr(TrainerCallback, k)).parameters), k
     assert list(signature(ours.TrainerControl).parameters)==list(signature(TrainerControl).parameters)
     known = set(signature(transformers.TrainerState).parameters)

@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 
-HOOKS = [k for k in vars(accelerated._TrainerHooks) if k.startswith('on_')]
+HOOKS = [k for k in dir(accelerated.TrainerCallback) if k.startswith('on_')]
 STEP = ['on_train_step_start', 'on_train_step_end']
 EVAL = ['on_eval_epoch_start', *['on_eval_step_start', 'on_eval_step_end']*2, 'on_eval_epoch_end']
 EPOCH = ['on_train_epoch_start', *STEP*3, 'on_train_epoch_end', *EVAL, 'on_training_run_epoch_end']
@@ -527,11 +527,11 @@ def test_parts_of_a_checkpoint(tmp_path):
     with pytest.raises(ValueError, match='has the state of a scheduler'): tr.load_checkpoint(tmp_path/'b.pt')
     tr.load_checkpoint(tmp_path/'b.pt', load_scheduler=False)
 
-@pytest.mark.parametrize('name', [*accelerated._unfit])
+@pytest.mark.parametrize('name', [*accelerated.Accelerated.unfit])
 def test_callbacks_that_change_the_loop_are_refused(name):
     cls = type(name, (TrainerCallback,), dict(__module__='pytorch_accelerated.callbacks'))
     for o in (cls, type('Mine', (cls,), {})):
-        with pytest.raises(TypeError, match=re.escape(accelerated._unfit[name])): as_cb(o)
+        with pytest.raises(TypeError, match=re.escape(accelerated.Accelerated.unfit[name])): as_cb(o)
 
 # State
 class Counts(TrainerCallback):

@@ -9,7 +9,7 @@ from learnloop.interop.core import as_cb
 from learnloop.interop.transformers import ExportableState, TrainerCallback, TrainerControl, Transformers
 from torch.nn import functional as F
 
-HOOKS = [k for k in vars(TrainerCallback) if k.startswith('on_') and k!='on_push_begin']
+HOOKS = [k for k in dir(TrainerCallback) if k.startswith('on_') and k!='on_push_begin']
 SHORT = dict(on_step_begin='(', on_pre_optimizer_step='p', on_optimizer_step='o', on_substep_end='-', on_step_end=')', on_epoch_begin='E', on_epoch_end='e', on_train_begin='T',
     on_train_end='t', on_prediction_step='v', on_log='l', on_evaluate='m', on_predict='M', on_save='s', on_init_end='i')
 

@@ -1,14 +1,15 @@
 "A comparison's page: whole and by itself, right in its numbers, and an answer for whatever runs there are"
-import json, re
+import base64, hashlib, json, math, re
+from html import unescape
 from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 import pytest, torch
 from helpers import mk_learner
-from learnloop import Callback, CheckpointCallback, CSVLogger, Recorder, Tracer, mae
+from learnloop import Callback, CheckpointCallback, CSVLogger, EMA, GradientClip, Recorder, Tracer, mae
 from learnloop.app.cli import main
-from learnloop.see.compare import Comparison, compare
+from learnloop.see.compare import Comparison, _differing, compare
 from learnloop.see.chart import line_sample
-from learnloop.see.page import SORT_SCRIPT
+from learnloop.see.page import sort_script
 from torch import nn
 
 @pytest.fixture(autouse=True)
@@ -51,6 +52,54 @@ def page_of(c, tmp_path):
 
 def texts(rows): return [[t.strip() for t,_ in r] for r in rows]
 
+def test_the_page_loads_nothing_and_runs_its_own_script_alone(tmp_path):
+    for lr in (.1, .2): run_in(tmp_path/f'{lr}', lr=lr)
+    src,page = page_of(compare(tmp_path), tmp_path)
+    assert src.startswith('<!doctype html>') and page.scripts==[sort_script()]
+    csp = re.search('Content-Security-Policy" content="([^"]*)"', src) or re.search('content="(default-src[^"]*)"', src)
+    sha = base64.b64encode(hashlib.sha256(sort_script().encode()).digest()).decode()
+    assert f"script-src 'sha256-{sha}'" in unescape(csp[1]) and "default-src 'none'" in unescape(csp[1])
+    assert not [o for o in page.tags if o[0] in ('link','iframe','img','object','form')]
+    assert all(a['href'][0]=='#' for t,a in page.tags if t=='a') and not [k for _,a in page.tags for k in a if k.startswith('on')]
+    assert 'url(' not in src and '@import' not in src and {*re.findall('https?://[^"]*', src)}<={'http://www.w3.org/2000/svg'}
+
+def test_numbers_are_those_of_the_runs(tmp_path):
+    learns = {f'{lr}':run_in(tmp_path/f'{lr}', lr=lr) for lr in (.01, .1)}
+    c = compare(tmp_path)
+    _,page = page_of(c, tmp_path)
+    head,*rows = page.tables['Metrics, best and last']
+    assert [t for t,_ in head]==['run', *(f'{k}, {w}' for k in ('valid_loss','train_loss','mae') for w in ('best','at','last'))]
+    for (name,_),*cells in rows:
+        rec = learns[name].recorder
+        for k,(best,at,last) in zip(('valid_loss','train_loss','mae'), zip(*[iter(cells)]*3, strict=True), strict=True):
+            vals = [r[rec.columns.index(k)] for r in rec.values]
+            assert float(best[1])==pytest.approx(min(vals), rel=1e-5) and float(last[1])==pytest.approx(vals[-1], rel=1e-5)
+            assert (at[0], int(at[1]))==(f'epoch {vals.index(min(vals))}', vals.index(min(vals)))
+    run,value = c.best()
+    assert value==min(o.results['valid_loss']['best'] for o in c.runs) and run.name in page.tables['Runs'][1][0][0]+page.tables['Runs'][2][0][0]
+
+def test_settings_that_differ_and_only_those(tmp_path):
+    torch.manual_seed(0)
+    run_in(tmp_path/'a', lr=.1, cbs=[EMA(.9)])
+    torch.manual_seed(0)
+    run_in(tmp_path/'b', lr=.2, cbs=[GradientClip(1.)])
+    c = compare(tmp_path)
+    assert c.differing()=={'optimizer.lr':[.1, .2], 'callbacks.ema.class':['EMA', None], 'callbacks.gradient_clip.class':[None, 'GradientClip']}
+    head,*rows = texts(page_of(c, tmp_path)[1].tables['Settings that differ'])
+    assert head==['setting', 'a', 'b']
+    assert sorted(rows)==[['callbacks.ema.class', 'EMA', ''], ['callbacks.gradient_clip.class', '', 'GradientClip'], ['optimizer.lr', '0.1', '0.2']]
+
+def test_arguments_of_a_callback_that_both_have(tmp_path):
+    torch.manual_seed(0)
+    for nm,n in (('a', 1.), ('b', 2.)):
+        torch.manual_seed(0)
+        run_in(tmp_path/nm, cbs=[GradientClip(n)])
+    assert compare(tmp_path).differing()=={'callbacks.gradient_clip.max_norm':[1., 2.]}
+
+@pytest.mark.parametrize('a, b, want', [({'x':1}, {'x':1}, []), ({'x':1}, {'x':True}, []), ({'x':1}, {}, []), ({'x':[1]}, {'x':[1, 2]}, ['x']),
+    ({'x':None}, {'x':0}, ['x']), ({'x':1, 'y':2}, {'y':3}, ['y']), ({'callbacks.checkpoint.folder':'a'}, {'callbacks.checkpoint.folder':'b'}, []), ({}, {}, [])])
+def test_what_differs(a, b, want): assert _differing([a, b])==want
+
 def test_many_runs_are_rows_that_sort_by_their_settings(tmp_path):
     for i in range(6):
         torch.manual_seed(0)
@@ -72,6 +121,15 @@ def test_a_run_has_the_same_line_in_each_chart_and_in_the_legend(tmp_path):
     assert len({*of})==3 and {title(o):strokes(o) for o in svgs(src)}==dict(valid_loss=of[:2], f1=of[1:], precision=of[2:])
     legend = re.search('<ul class="legend">(.*?)</ul>', src)[1]
     assert [re.search('stroke="(#[^"]*)"', o)[1] for o in legend.split('<li>')[1:]]==of
+
+def test_runs_of_other_lengths_are_drawn_by_epoch_and_by_step_where_there_is_none(tmp_path):
+    leave(tmp_path/'a', valid_loss=[3, 2, 1])
+    leave(tmp_path/'b', valid_loss=[3]*30)
+    assert '30 values' in page_of(compare(tmp_path), tmp_path)[0]
+    assert '>epoch<' in page_of(compare(tmp_path), tmp_path)[0] and '>step<' not in page_of(compare(tmp_path), tmp_path)[0]
+    (tmp_path/'b'/'history.csv').write_text('epoch,step,valid_loss\n0,1,3\n0,2,2\n1,3,1\n')
+    src,_ = page_of(compare(tmp_path), tmp_path)
+    assert '>step<' in src and '>epoch<' not in src
 
 @pytest.mark.parametrize('n', [1, 50])
 def test_one_run_and_fifty(n, tmp_path):
@@ -113,7 +171,7 @@ def test_text_that_is_markup_is_text(tmp_path):
     leave(tmp_path/'y', valid_loss=[2])
     (tmp_path/'y'/'run.json').write_text(json.dumps(dict(version=1, state='done', facts={'a':{bad:1}})))
     src,page = page_of(compare(tmp_path), tmp_path)
-    assert page.scripts==[SORT_SCRIPT] and '<b>' not in src and src.count('<script')==1
+    assert page.scripts==[sort_script()] and '<b>' not in src and src.count('<script')==1
     assert 'srcdoc' in compare(tmp_path)._repr_html_() and '<script' not in compare(tmp_path)._repr_html_()
 
 def test_cost_of_callbacks(tmp_path):
@@ -123,6 +181,12 @@ def test_cost_of_callbacks(tmp_path):
     run_in(tmp_path/'b')
     head,*rows = page_of(compare(tmp_path), tmp_path)[1].tables['Time that callbacks took']
     assert [r[0][0].strip() for r in rows]==['a'] and 'slow' in [t for t,_ in head] and float(dict(zip([t for t,_ in head], rows[0], strict=True))['slow'][1])>0
+
+def test_infinite_values(tmp_path):
+    leave(tmp_path/'a', valid_loss=[math.inf, math.nan])
+    leave(tmp_path/'b', valid_loss=[2, math.inf])
+    c = compare(tmp_path)
+    assert c.best()[1]==2 and page_of(c, tmp_path)
 
 def test_from_a_shell(tmp_path, capsys, monkeypatch):
     for i in range(2): leave(tmp_path/'runs'/f'r{i}', valid_loss=[1+i])

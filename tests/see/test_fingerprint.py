@@ -1,12 +1,13 @@
 "Fingerprints: what hashes tell apart, what is written, and that training is the same with them"
 import errno, random, time
 from functools import partial
+from itertools import pairwise
 import pytest, torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from learnloop import Callback, CheckpointCallback, Fingerprint, GradientAccumulation, Learner, TrainEvalCallback, diff_runs, event, on, set_seed
 from learnloop.see import fingerprint as fp
-from learnloop.see.fingerprint import hash_parts, read_fingerprint, tensor_hash
+from learnloop.see.fingerprint import about_run, hash_parts, read_fingerprint, tensor_hash
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
@@ -43,6 +44,27 @@ def test_any_change_of_any_element_is_seen(dtype, n):
         assert h!=own
     assert tensor_hash(x)==own
 
+@pytest.mark.parametrize('n', [2, 64, *BIG])
+def test_positions_count(n):
+    x = torch.randn(n)
+    for _ in range(20):
+        i,j = random.sample(range(n), 2)
+        y = x.clone()
+        y[[i, j]] = x[[j, i]]
+        assert tensor_hash(y)!=tensor_hash(x)
+    assert tensor_hash(x.flip(0))!=tensor_hash(x)!=tensor_hash(x.roll(1))
+
+def test_constants_signs_and_numbers_that_are_none():
+    "An exclusive or has 0 for all constants of even length, and even factors lose the upper bit"
+    hashes = [tensor_hash(torch.full((1024,), v)) for v in (0., -0., 1., -1., 2., float('nan'), float('inf'))]
+    x = torch.ones(1024)
+    signs = [x.clone() for _ in range(30)]
+    for i,o in enumerate(signs): o[random.Random(i).sample(range(1024), 2*i+2)] *= -1
+    doubles = [o.double() for o in signs]
+    quiet = torch.tensor([0x7fc00000, 0x7fc00001], dtype=torch.int32).view(torch.float32)
+    nans = [tensor_hash(quiet[i]) for i in (0, 1)]
+    for res in (hashes, [tensor_hash(o) for o in signs], [tensor_hash(o) for o in doubles], nans): assert len({*res})==len(res)
+
 def test_shapes_types_and_places_among_others_count():
     x,y = torch.arange(6.),torch.arange(6.)+1
     res = [tensor_hash(o) for o in (x, x.view(2, 3), x.view(3, 2), x.int(), torch.empty(0), torch.empty(0, 2), torch.tensor(0.))]
@@ -77,6 +99,18 @@ def test_few_collide():
     assert sums[:50]==[hash_parts([o])[0][0].item() for o in x[:50]]
     assert len({fp._fold([o])>>16 for o in sums})==100_000
 
+@pytest.mark.parametrize('n', [1, 5, *BIG])
+def test_the_sum_is_the_one_of_whole_numbers(n):
+    "Computed in Python, so that each device and each way of adding up has to come to it"
+    x = torch.randint(-2**31, 2**31, (n,)).int()
+    odds,many = fp._odds(0, fp._WIDTH, x.device).tolist(),n//fp._WIDTH
+    rows = [sum(a*b for a,b in zip(x[i*fp._WIDTH:(i+1)*fp._WIDTH].tolist(), odds, strict=False)) % 2**64 for i in range(many+1)]
+    own = fp._odds(1, 1 << max(many-1, 0).bit_length(), x.device).tolist()
+    def signed(v): return v-2**64 if v>=2**63 else v
+    sums = sum(signed(r ^ r>>32)*k for r,k in zip(rows[:many], own, strict=False))
+    assert fp._sum_up(x).item() % 2**64==(sums+rows[many]) % 2**64
+    assert all(o%2 for o in odds) and len({*odds})==len(odds)
+
 @pytest.mark.parametrize('n', [1, 16, 17, 40_000])
 def test_sums_of_bytes_are_exact_however_they_are_multiplied(n, monkeypatch):
     "Extremes too: floats have each whole number up to 2**24, in any order and under autocast"
@@ -94,6 +128,13 @@ def test_factors_are_odd_and_many():
     f = fp._factors(torch.device('cpu'))
     assert (f%2!=0).all() and f.min()==-127 and f.max()==127 and len({*map(tuple, f.tolist())})==fp._LINE
 
+def test_signs_of_one_column_are_seen():
+    "The upper bits of every other element, an even number of them: where multipliers are odd and as wide as the numbers, they would be lost"
+    x = torch.randn(512, 128)
+    y = x.clone()
+    y[:, 1] *= -1
+    assert tensor_hash(x)!=tensor_hash(y)!=tensor_hash(y*2)
+
 # ---- training is the same
 
 @pytest.mark.parametrize('opt', [torch.optim.SGD, torch.optim.AdamW, torch.optim.Adagrad], ids=lambda o: o.__name__)
@@ -103,6 +144,27 @@ def test_training_is_the_same(opt, tmp_path):
         learn.fit(2)
         return [*weights(learn), torch.rand(3)]
     assert same(end([]), end([Fingerprint(detail=5)]))
+
+@pytest.fixture
+def waits(monkeypatch):
+    "How often a device was waited for"
+    n = []
+    def counted(f, k):
+        def g(self, *args, **kwargs):
+            n.append(k)
+            return f(self, *args, **kwargs)
+        return g
+    for k in ('item','tolist','cpu','numpy','__float__','__bool__','__int__','nonzero','__index__'):
+        monkeypatch.setattr(Tensor, k, counted(getattr(Tensor, k), k))
+    return n
+
+def test_nothing_waits_between_two_blocks(tmp_path, waits):
+    at = []
+    note = Callback('note', cleanup_batch=lambda cb: at.append(len(waits)))
+    note.run_valid = False
+    mk_learn(tmp_path, [note, Fingerprint(detail=8)], opt=torch.optim.SGD).fit(1)
+    waited = [y-x for x,y in pairwise(at)]
+    assert len(at)==24 and [i for i,n in enumerate(waited) if n]==[6, 14, 22] and sum(waited)==3, '`tolist`, once a block'
 
 def test_a_fused_step_stays_fused_and_has_no_gradients(tmp_path):
     def fit(path, cbs):
@@ -132,6 +194,20 @@ def test_who_changed_the_weights_in_a_fused_step_is_not_known(tmp_path):
     assert 'the same loss, and then other weights: the backward pass or the optimizer' in str(res) and 'lr was' in str(res)
 
 # ---- what is written
+
+def test_rows_and_details(tmp_path):
+    losses = []
+    learn = mk_learn(tmp_path, [Fingerprint(detail=10), Callback('note', after_loss=lambda cb: losses.append(cb.learn.loss.item()))])
+    learn.dls.valid = None
+    learn.fit(2)
+    there = read_fingerprint(tmp_path)
+    assert [(o.step, o.epoch) for o in there]==[(i+1, i//24) for i in range(48)] and there.lost==0
+    assert there.when()==[(1, False), *[(i, True) for i in (10, 20, 30, 40, 48)]]
+    assert not any(o.flags for o in there) and all(o.gradients!=bytes(6) for o in there)
+    norm = sum((p.detach()**2).sum() for p in learn.model.parameters())**.5
+    assert there.row(-1).weight_norm==pytest.approx(norm.item(), rel=1e-5) and [o.loss_value for o in there]==losses
+    names = [k for k in there.detail(1)[2]]
+    assert names[0]==('gradients', '0.weight') and ('buffers', '1.running_mean') in names and ('optimizer state', 'exp_avg of 3.bias') in names
 
 def test_details_are_hashes_of_the_tensors_themselves(tmp_path):
     learn = mk_learn(tmp_path, [Fingerprint()])
@@ -168,6 +244,20 @@ def test_an_edit_without_a_version_is_seen_before_the_forward_pass(data, dtype, 
     a,b = train(tmp_path/'a', lambda d: None),train(tmp_path/'b', edits[data])
     assert a[:4]==b[:4] and a[4][0]!=b[4][0] and a[4][1]==b[4][1]
 
+@pytest.mark.parametrize('offset', range(4))
+def test_words_are_added_up_wherever_they_lie(offset):
+    x = torch.randn(40).to(torch.bfloat16)
+    def _sum(v): return fp._summed(v).item()
+    assert _sum(x[offset:offset+33])==_sum(x[offset:offset+33].clone()), 'words of 64 bits lie at multiples of eight bytes'
+    assert len({_sum(x[:n]) for n in range(1, 41)})==40
+
+def test_a_wrapped_model_has_the_names_of_the_plain_one(tmp_path):
+    def wrapped(): return nn.DataParallel(nn.Sequential(nn.Linear(3, 6), nn.BatchNorm1d(6), nn.Dropout(.3), nn.Linear(6, 2)))
+    mk_learn(tmp_path/'a', [Fingerprint()], n=3).fit(1)
+    mk_learn(tmp_path/'b', [Fingerprint()], n=3, model=wrapped).fit(1)
+    res = diff_runs(tmp_path/'a', tmp_path/'b')
+    assert res.equal and 'model.class' in res.settings
+
 def test_accumulation_and_cancels_have_rows(tmp_path):
     mk_learn(tmp_path, [GradientAccumulation(n_acc=None, n_batches=4), Fingerprint()]).fit(1)
     there = [*read_fingerprint(tmp_path)]
@@ -180,6 +270,15 @@ def test_a_batch_that_fails_has_a_row(tmp_path):
     with pytest.raises(RuntimeError, match='bad'): mk_learn(tmp_path, [fail, Fingerprint()]).fit(1)
     there = read_fingerprint(tmp_path)
     assert len(there)==5 and there.row(-1).flags==fp.FAILED and there.row(-1).batch!=bytes(6)==there.row(-1).loss
+
+def test_what_is_no_fit_is_not_noted(tmp_path):
+    learn = mk_learn(tmp_path, [Fingerprint()])
+    learn.fit(1)
+    before = (tmp_path/'fingerprint.bin').read_bytes()
+    learn.validate()
+    learn.get_preds()
+    learn.lr_find(num_it=9, suggest_funcs=None, show_plot=False)
+    assert (tmp_path/'fingerprint.bin').read_bytes()==before
 
 def test_only_the_first_process_writes(monkeypatch, tmp_path):
     monkeypatch.setenv('RANK', '1')
@@ -237,7 +336,38 @@ def test_a_run_that_goes_on_has_the_rows_of_one_that_was_never_stopped(k, tmp_pa
     res = diff_runs(tmp_path/'a', tmp_path/'b')
     assert res.equal and len(a)==72
 
+# ---- what the run is
+
+def test_about(tmp_path):
+    learn = mk_learn(tmp_path, [Fingerprint()], lr=.1)
+    learn.fit(1)
+    about = read_fingerprint(tmp_path).about
+    assert about['versions']['torch']==torch.__version__ and about['optimizer']['lr']==.1 and about['data']['train']['batches']==24
+    assert about['order']==['train_eval'] and about['settings']['n_epoch']==1 and about['settings']['loss']=='mse_loss'
+
+def test_asking_for_the_first_items_draws_nothing():
+    class Augmented:
+        def __len__(self): return 10
+        def __getitem__(self, i): return torch.rand(2)+random.random()
+    ds = Augmented()
+    dl = torch.utils.data.DataLoader(ds, 2, shuffle=True)
+    set_seed(3)
+    learn = Learner(dl, nn.Linear(2, 2), lambda p: p.sum(), default_cbs=False)
+    learn.create_opt()
+    a = torch.get_rng_state(),random.getstate()
+    first = about_run(learn)['data']
+    assert torch.equal(a[0], torch.get_rng_state()) and a[1]==random.getstate() and first==about_run(learn)['data']
+
 # ---- sizes
+
+def test_rows_of_a_model_with_fifty_parameters_are_small(tmp_path):
+    model = nn.Sequential(*[nn.Linear(2, 2) for _ in range(25)])
+    learn = Learner([(torch.randn(2, 2), torch.randn(2, 2))]*500, model, F.mse_loss, path=tmp_path, cbs=[TrainEvalCallback(), Fingerprint()],
+        default_cbs=False)
+    learn.fit(1)
+    sizes = (tmp_path/'fingerprint.bin').stat().st_size
+    learn.fit(1)
+    assert ((tmp_path/'fingerprint.bin').stat().st_size-sizes)/500<=100
 
 def test_a_hundred_thousand_steps_are_compared_at_once(tmp_path):
     mk_learn(tmp_path, [Fingerprint()], n=100).fit(1)

@@ -112,6 +112,14 @@ def test_compare_shows_what_differs_and_what_only_some_have(tmp_path):
 
 # ---- groups
 
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=8))
+def test_mean_and_deviation_are_those_of_numpy(vals):
+    mean,std = mean_and_std(vals)
+    assert mean==pytest.approx(np.mean(vals), rel=1e-9, abs=1e-9)
+    if len(vals)==1: assert std is None
+    else: assert std==pytest.approx(np.std(vals, ddof=1), rel=1e-9, abs=1e-9)
+
 MEMBERS = st.lists(st.tuples(st.sampled_from(('a','b',None)), st.sampled_from(('done','done','done','failed','interrupted','running')),
     st.lists(st.floats(.1, 9), min_size=2, max_size=2), st.sampled_from(('less','more',None)), st.booleans()), min_size=1, max_size=7)
 
@@ -161,6 +169,10 @@ def test_what_is_printed(tmp_path, capsys, monkeypatch):
     assert 'best acc' in capsys.readouterr().out
     main(['runs', str(tmp_path), '--json'])
     assert [o['group'] for o in json.loads(capsys.readouterr().out)]==['folds']*4+['alone', None, 'none done']
+
+def test_a_metric_that_some_members_lack_says_of_how_many_it_is(tmp_path):
+    for i in range(3): leave(tmp_path/f'{i}', 'a', valid_loss=[1.], **(dict(acc=[i+.5]) if i else {}), better=dict(acc='more'))
+    assert runs(tmp_path).groups[0].cell('acc', 'best')=='2 ± 0.71 (2 of 3)'
 
 def test_folds_of_real_fits(tmp_path):
     learns = []

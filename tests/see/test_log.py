@@ -3,8 +3,9 @@ import csv, errno, json, math, os, shutil, signal, sys
 from types import SimpleNamespace
 import pytest, torch
 from helpers import VALID, StopAt, batches, fail, kill, mk_learner
-from learnloop import (Callback, CheckpointCallback, CSVLogger,
+from learnloop import (Callback, CancelEpochException, CancelFitException, CheckpointCallback, CSVLogger,
     JSONLogger, Logger, MLflowCallback, Recorder, ValidateCallback, WandbCallback, event, mae, on)
+from learnloop.see import log as log_mod
 
 def learner(cb, cbs=(), **kwargs): return mk_learner([Recorder(), cb, *cbs], **kwargs)
 
@@ -23,11 +24,71 @@ class Notes(Logger):
     def flush(self): self.told.append('flush')
     def finish(self): self.told.append('finish')
 
+ROW,POINT = ['mae', 'train_loss', 'valid_loss'],['loss', 'lr']
+
+def test_when_a_logger_is_told():
+    cb = Notes(every_steps=2, block=2)
+    learn = learner(cb, metrics=mae)
+    learn.fit(2)
+    first = ['start', (2, POINT), 'flush', (3, ROW), 'flush', (4, POINT), (6, POINT), 'flush', (6, ROW), 'flush', 'finish']
+    assert cb.told==first
+    learn.fit(1)
+    assert cb.told[len(first):]==['start', (8, POINT), 'flush', (9, ROW), 'flush', 'finish'], 'steps go on'
+
+def test_epochs_alone_by_default_and_nothing_without_any():
+    learn = learner(cb := Notes())
+    learn.fit(0)
+    assert cb.told==[]
+    learn.fit(1)
+    assert [o for o in cb.told if o[0]==3]==[(3, ROW[1:])]
+
+def test_validations_within_an_epoch_come_in_order():
+    cb = Notes(every_steps=1)
+    learner(cb, [ValidateCallback(every_steps=2), ValidateCallback(every_epochs=1, dl=VALID, name='test')]).fit(1)
+    assert [o for o in cb.told if o not in ('start','flush','finish')]==[(1, POINT), (2, POINT), (2, ['valid_loss']), (3, POINT), (3, ['test_loss', *ROW[1:]])]
+
+@pytest.mark.parametrize('what', [lambda l: l.validate(), lambda l: l.get_preds(), lambda l: l.predict(torch.zeros(2)),
+    lambda l: l.lr_find(num_it=9, suggest_funcs=None, show_plot=False), lambda l: l.summary()], ids=['validate','get_preds','predict','lr_find','summary'])
+def test_what_is_no_fit_is_not_logged(what, tmp_path):
+    files = [CSVLogger(tmp_path/'a.csv', every_steps=1), JSONLogger(tmp_path/'a.jsonl')]
+    learn = learner(cb := Notes(every_steps=1), files)
+    learn.fit(1)
+    told,before = list(cb.told),[o.read_bytes() for o in sorted(tmp_path.iterdir())]
+    what(learn)
+    assert cb.told==told and [o.read_bytes() for o in sorted(tmp_path.iterdir())]==before
+
+def test_only_the_first_process_logs(monkeypatch, tmp_path):
+    monkeypatch.setenv('RANK', '1')
+    learner(cb := Notes(every_steps=1), [CSVLogger(tmp_path/'a.csv')]).fit(1)
+    assert cb.told==[] and not list(tmp_path.iterdir())
+
+@pytest.mark.parametrize('exc', [ValueError, KeyboardInterrupt, CancelFitException])
+def test_it_is_finished_whatever_happened(exc):
+    def stop(cb): raise exc
+    learn = learner(cb := Notes(every_steps=1), [Callback(before_batch=on(event.before_batch, once=3)(stop))])
+    try: learn.fit(1)
+    except (ValueError,KeyboardInterrupt) as e: assert type(e) is exc
+    assert cb.told==['start', (1, POINT), (2, POINT), 'flush', 'finish']
+    learn.fit(1)
+    assert cb.told.count('start')==cb.told.count('finish')==2
+
 def test_nothing_to_log_is_an_error():
     with pytest.raises(ValueError, match='give every_steps'): mk_learner([Notes()]).fit(1)
     learn = mk_learner([cb := Notes(every_steps=1)])
     learn.fit(1)
     assert len(cb.told)==6
+
+def test_numbers_alone_are_handed_on():
+    vals = dict(a=torch.tensor(2.), b=torch.ones(3), c='x', d=None, e=True, f=torch.tensor([1]), g=math.nan)
+    got = log_mod._numbers(vals)
+    assert [*got]==['a', 'e', 'f', 'g'] and [type(o) for o in got.values()]==[float, int, int, float]
+
+def test_points_are_told_from_rows():
+    class Kinds(Notes):
+        def log_metrics(self, metrics, step): self.told.append((step, self.is_point))
+    cb = Kinds(every_steps=1)
+    learner(cb, [ValidateCallback(every_steps=2)]).fit(1)
+    assert [o for o in cb.told if type(o) is tuple]==[(1, True), (2, True), (2, False), (3, True), (3, False)]
 
 def test_bad_arguments():
     for kw in (dict(every_steps=0), dict(every_steps=.5), dict(block=0)):
@@ -49,6 +110,33 @@ def rows(path):
 FILES = pytest.mark.parametrize('cls,name', [(CSVLogger,'a.csv'), (JSONLogger,'a.jsonl')], ids=['csv','json'])
 
 @FILES
+def test_rows_are_the_recorders(cls, name, tmp_path):
+    learn,want = learner(cls(name), metrics=mae, path=tmp_path),[]
+    for n in (2, 1):
+        learn.fit(n)
+        want += [[i, learn.count.opt_steps-3*(n-1-i), *v] for i,v in enumerate(learn.recorder.values)]
+    assert [list(o.values()) for o in rows(tmp_path/name)]==want, 'to the last digit'
+    if cls is CSVLogger: assert (tmp_path/name).read_text().count('epoch,step,train_loss,valid_loss,mae\n')==1
+
+@FILES
+def test_rows_of_steps_and_of_validations(cls, name, tmp_path):
+    learner(cls(tmp_path/name, every_steps=2), [ValidateCallback(every_steps=2), ValidateCallback(every_epochs=1, dl=VALID, name='test')],
+        splitter=lambda m: [[m.weight], [m.bias]]).fit(1)
+    point,row = ['loss', 'lr/0', 'lr/1'],ROW[1:]
+    assert [(o.pop('epoch'), o.pop('step'), list(o)) for o in rows(tmp_path/name)]==[(0, 2, point), (0, 2, ['valid_loss']), (0, 3, [*row, 'test_loss'])]
+
+@FILES
+@pytest.mark.parametrize('every', [(1,), (2,), (1, 2)], ids=str)
+def test_an_epoch_is_one_row_with_all_that_the_table_has(cls, name, every, tmp_path):
+    more = [ValidateCallback(every_epochs=n, dl=VALID, name=f'set_{n}') for n in every]
+    learn = learner(cls(tmp_path/name), more, metrics=mae)
+    learn.fit(4)
+    r = learn.recorder
+    want = [{k:v for k,v in zip(r.columns, o, strict=True) if v is not None} for o in r.values]
+    assert [{k:v for k,v in o.items() if k not in ('epoch', 'step')} for o in rows(tmp_path/name)]==want
+    assert [len(o) for o in want]==[3+2*sum(i%n==0 for n in every) for i in range(1, 5)]
+
+@FILES
 def test_a_new_learner_begins_anew_unless_asked(cls, name, tmp_path):
     for append,n in ((False, 1), (False, 1), (True, 2), (True, 3), (False, 1)):
         learner(cls(tmp_path/name, append=append)).fit(1)
@@ -60,6 +148,14 @@ def test_another_logger_of_the_same_learner_goes_on(cls, name, tmp_path):
     for n in (1, 2, 3):
         learn.fit(1, cbs=cls(tmp_path/name))
         assert [o['step'] for o in rows(tmp_path/name)]==[3*(i+1) for i in range(n)]
+
+@FILES
+def test_nothing_is_dropped_before_there_is_something_new(cls, name, tmp_path):
+    learner(cls(tmp_path/name)).fit(1)
+    before = (tmp_path/name).read_bytes()
+    def stop(cb): raise MemoryError
+    with pytest.raises(MemoryError): learner(cls(tmp_path/name), [Callback(after_batch=stop)]).fit(1)
+    assert (tmp_path/name).read_bytes()==before
 
 @FILES
 def test_a_row_torn_by_a_power_cut_is_cut(cls, name, tmp_path):
@@ -96,6 +192,14 @@ def test_json_takes_what_comes_and_csv_says_so(tmp_path):
     learner(JSONLogger(tmp_path/'a.jsonl'), [Callback(after_train=more)]).fit(1)
     assert rows(tmp_path/'a.jsonl')[0]==dict(epoch=0, step=3, odd=1, worse='Infinity', bad='NaN', low='-Infinity')
     with pytest.warns(UserWarning, match='no column for odd, worse, bad, low'): learner(CSVLogger(tmp_path/'a.csv'), [Callback(after_train=more)]).fit(1)
+
+def test_names_with_commas_and_an_epoch_without_numbers(tmp_path):
+    def skip(cb): raise CancelEpochException
+    metric = lambda pred, y: torch.tensor(math.nan)
+    metric.__name__ = 'a,"b"'
+    learner(CSVLogger(tmp_path/'a.csv'), [Callback(before_epoch=on(event.before_epoch, once=1)(skip))], metrics=metric).fit(2)
+    got, = rows(tmp_path/'a.csv')
+    assert got['epoch']==1 and math.isnan(got['a,"b"'])
 
 def test_a_name_in_two_lines_is_refused(tmp_path):
     metric = lambda pred, y: torch.tensor(1.)
@@ -170,6 +274,15 @@ def test_resumed_runs_have_the_files_of_one(name, stops, every, tmp_path):
     train(tmp_path/'b', every=every)
     assert files(tmp_path/'a')==files(tmp_path/'b')
 
+@FILES
+def test_points_before_a_checkpoint_are_in_the_file_with_it(cls, name, tmp_path):
+    def run(stop=None):
+        learn = learner(cls(tmp_path/name, every_steps=1), [stop or StopAt(), CheckpointCallback(tmp_path/'run', every_steps=2)], dls=(batches(5),))
+        with learn.no_logging(): learn.fit(1, resume=tmp_path/'run')
+    with pytest.raises(MemoryError): run(StopAt(3, fail))
+    run()
+    assert [o['step'] for o in rows(tmp_path/name)]==[1, 2, 3, 4, 5, 5]
+
 def child(*args):
     "`train` in a fork, which is killed; False if it came to its end"
     if not (pid := os.fork()):
@@ -187,6 +300,14 @@ def test_killed_runs_have_the_files_of_one(every, tmp_path):
         if at>=5: assert 5 in [o['step'] for o in rows(b) if 'train_loss' in o], 'a row is there as soon as it is written'
     train(tmp_path/'b', every=every)
     assert files(tmp_path/'a')==files(tmp_path/'b')
+
+def test_a_finished_run_leaves_its_log_alone(tmp_path):
+    train(tmp_path)
+    before = {p:p.read_bytes() for p in tmp_path.rglob('*') if p.is_file() and p.parent.name!='run'}
+    train(tmp_path)
+    assert {p:p.read_bytes() for p in before}==before
+    train(tmp_path, n=4)
+    assert [o['step'] for o in rows(tmp_path/'a.csv') if 'train_loss' in o]==[5, 10, 15, 20]
 
 def test_paused_and_resumed_in_memory(tmp_path):
     train(tmp_path/'a')
@@ -257,6 +378,24 @@ def platform(request, monkeypatch):
     return SimpleNamespace(name=request.param, cls=dict(wandb=WandbCallback, mlflow=MLflowCallback)[request.param], pkg=pkg, ok=ok, bad=bad,
         begin=dict(wandb=lambda: pkg.init(), mlflow=lambda: pkg.start_run())[request.param],
         away=pkg.errors.CommError if request.param=='wandb' else pkg.exceptions.MlflowException)
+
+def test_fits_are_one_run_of_a_platform(platform):
+    learn = learner(platform.cls(every_steps=2, project='p'), metrics=mae)
+    learn.fit(1)
+    learn.fit(1)
+    run, = platform.pkg.runs.values()
+    assert [(s, sorted(m)) for s,m in run.kept]==[(2, POINT), (3, ROW), (4, POINT), (6, POINT), (6, ROW)]
+    assert run.ends==[platform.ok]*2 and run.config==dict(project='p')
+
+def test_a_failed_fit_is_a_failed_run(platform):
+    with pytest.raises(MemoryError): learner(platform.cls(every_steps=1), [StopAt(2, fail)]).fit(1)
+    run, = platform.pkg.runs.values()
+    assert run.ends==[platform.bad] and [s for s,_ in run.kept]==[1, 2]
+
+def test_a_run_of_the_users_is_left_open(platform):
+    mine = platform.begin()
+    learner(platform.cls()).fit(1)
+    assert mine.ends==[] and len(mine.kept)==1 and list(platform.pkg.runs.values())==[mine]
 
 def test_resumed_fits_are_one_run_of_a_platform(platform, tmp_path):
     def run(stop=None):

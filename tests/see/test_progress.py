@@ -5,10 +5,11 @@ from itertools import count
 from threading import Thread, Timer
 from types import SimpleNamespace
 import pexpect, pytest, torch
-from helpers import TRAIN, covering, in_terminal, mk_learner
-from learnloop import (Callback, Pass, CancelEpochException, CancelFitException, ProgressCallback, Recorder, ShowGraph, event, on)
+from helpers import TRAIN, VALID, covering, in_terminal, mk_learner
+from learnloop import (Checks, Callback, Pass, CancelEpochException, CancelFitException, FetchPredsCallback, ProgressCallback, Recorder, ShowGraph, event, on)
 from learnloop.see import progress
 from learnloop.loop.learner import print_row
+from learnloop.measure.metrics import mae
 from learnloop.measure.series import Scalars
 
 TIMEOUT = 60  # of a process, most of it torch's import on a busy machine
@@ -47,6 +48,35 @@ def screens(clock, monkeypatch):
 def learner(cbs=None, recorder=True, **kwargs):
     return mk_learner([*[Recorder(add_time=False)]*recorder, ProgressCallback(), *(cbs or [])], **kwargs)
 
+class Unsized:
+    def __init__(self, bs): self.bs = bs
+    def __iter__(self): return iter(self.bs)
+class Sized(Unsized):
+    "Says that it has `n` batches"
+    def __init__(self, bs, n): self.bs,self.n = bs,n
+    def __len__(self): return self.n
+
+def test_plain_lines(capsys):
+    learn = learner(metrics=mae)
+    learn.fit(2)
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].split()==['epoch', 'train_loss', 'valid_loss', 'mae']
+    assert [o.split() for o in out[1:]]==[[str(i), *(f'{v:.6f}' for v in vals)] for i,vals in enumerate(learn.recorder.values)]
+    assert len({len(o) for o in out})==1, 'columns are aligned'
+
+def test_default_and_time_column(capsys):
+    learn = mk_learner(defaults=True)
+    assert isinstance(learn.progress, ProgressCallback)
+    learn.fit(1)
+    assert [o.split()[-1] for o in capsys.readouterr().out.splitlines()]==['time', '00:00']
+
+def test_a_value_wider_than_its_title_and_none(capsys):
+    lines = progress._Lines()
+    for o in (['epoch', 'loss'], [0, 123456789.]), (['epoch', 'loss'], [1, None]):
+        for vals in o: lines.row(vals)
+        lines.widths = None
+    assert capsys.readouterr().out.splitlines()==['epoch      loss', '    0  123456789.000000', 'epoch      loss', '    1          ']
+
 def test_silent(capsys):
     learn = learner()
     with learn.no_logging():
@@ -69,6 +99,13 @@ def test_no_bar(capsys, screens):
     assert not screens and len(capsys.readouterr().out.splitlines())==2
     assert learn.progress in learn.cbs
 
+def test_own_logger_is_kept_and_bar_shown(screens):
+    learn,rows = learner(),[]
+    learn.logger = rows.append
+    learn.fit(1)
+    assert rows==[['epoch', 'train_loss', 'valid_loss'], [0, *learn.recorder.values[0]]]
+    assert learn.logger==rows.append and screens[0].lines==[] and screens[0].drawn
+
 STOPS = [None, CancelFitException, CancelEpochException, RuntimeError, KeyboardInterrupt]
 @covering(at=['before_fit', 'after_batch', 'before_validate', 'after_validate', 'cleanup_train', 'after_fit'], exc=STOPS)
 def test_all_is_left_as_it_was(exc, at, screens):
@@ -85,6 +122,34 @@ def test_all_is_left_as_it_was(exc, at, screens):
     learn.fit(1)
     assert len(screens[-1].lines)==2
 
+def mute(learn): learn.progress.run = False
+def remove(learn): learn.remove_cb(ProgressCallback)
+def set_aside(learn):
+    with learn.removed_cbs(ProgressCallback): learn.validate()
+
+@pytest.mark.parametrize('act', [mute, remove, set_aside])
+def test_muted_or_removed_within_a_fit(act, screens):
+    learn = learner([Callback(after_loss=on(event.after_loss, once=2)(lambda cb: act(cb.learn)))])
+    learn.fit(1)
+    assert screens[0].n_closed==1 and progress._open==[] and learn.logger is print_row
+
+def test_added_within_a_fit(screens):
+    learn = mk_learner([Recorder(), Callback(before_train=on(event.before_train, once=1)(lambda cb: cb.learn.add_cb(ProgressCallback)))])
+    with learn.no_logging(): learn.fit(2)
+    assert not screens, 'it shows something from the next fit on'
+    learn.fit(1)
+    assert screens[0].drawn
+
+def test_bars(screens):
+    learner().fit(2)
+    bars,above = screens[0].drawn,[o for o, in screens[0].above]
+    assert [o[:3] for o in bars]==([('train   ', i, 3) for i in range(4)] + [('validate', i, 2) for i in range(3)])*2
+    assert all(('loss' in o[3])==('train' in o[0] and (o[1]>1 or 'epoch 2' in a[0] and o[1]>0)) for o,a in zip(bars, above, strict=True))
+    assert [o[0] for o in above]==['epoch 1 of 2']*7 + ['epoch 2 of 2']*7
+    want = [*range(4), 3, 3, 3, 3, 4, 5, 6, 6, 6, 6]  # batches of training
+    assert [o[1] for o in above]==pytest.approx([i/6 for i in want]) and [o[2] for o in above]==[1 if i else None for i in want]
+    assert '<' not in above[0][3] and all('<' in o[3] for o in above[1:])
+
 @pytest.mark.parametrize('n,start', [(2, 0), (11, 0), (3, 1)])
 def test_point_23_bars_count_epochs_from_1_and_all_else_has_their_index(n, start, screens, tmp_path, capsys):
     from learnloop import CheckpointCallback, list_checkpoints
@@ -98,6 +163,80 @@ def test_point_23_bars_count_epochs_from_1_and_all_else_has_their_index(n, start
     capsys.readouterr()
     learner([CheckpointCallback(tmp_path)]).fit(n+1, start_epoch=start, resume=tmp_path)
     assert f'epoch {n}\n' in capsys.readouterr().out, 'the one that it goes on with'
+
+@pytest.mark.parametrize('dl', [Unsized(TRAIN), Sized(TRAIN, 2), Sized(TRAIN, 9)])
+def test_unknown_and_wrong_length(dl, screens):
+    n = getattr(dl, 'n', None)
+    learn = learner(dls=(dl,))
+    if n is None: learn.fit(1)
+    else:
+        with pytest.warns(UserWarning, match=f'length of {n} and gave 3'): learn.fit(1, cbs=Checks())
+    assert [o[1:3] for o in screens[0].drawn]==[(i, n if n and i<=n else None) for i in range(4)]
+    assert ('3 batches' in screens[0].drawn[-1][3])==(n!=9)
+
+def test_no_number_of_epochs(screens):
+    learner().fit(max_steps=4)
+    assert list(dict.fromkeys(o[0].strip() for o, in screens[0].above))==['epoch 1', 'epoch 2', 'epoch 2 of 2']
+    assert screens[0].above[-1][0][1:3]==(1., 1)
+
+def test_evaluation_shows_a_bar_if_it_lasts(screens, clock):
+    learn = learner()
+    learn.validate()
+    learn.get_preds()
+    assert [[o[:3] for o in s.drawn] for s in screens]==[[(o, i, 2) for i in range(3)] for o in ('validate', 'predict ')]
+    assert not any(o for s in screens for o in s.above), 'there is no fit to show'
+    assert all(s.lines==[] and s.n_closed==1 for s in screens)
+    clock.step = .05
+    learn.validate()
+    assert screens[-1].drawn==[]
+
+def test_evaluation_within_a_fit_leaves_its_bar(screens):
+    def look(cb):
+        if cb.learn.training and cb.learn.iter==1: cb.learn.validate()
+    learn = learner([FetchPredsCallback(), Callback(after_batch=look)])
+    learn.fit(1)
+    assert len(screens)==1 and len(screens[0].lines)==2 and screens[0].n_closed==1
+    labels = [o[0].split()[-1] for o in screens[0].drawn]
+    assert labels==(['train']*2 + ['validate']*3 + ['predict']*3)*2
+
+def test_without_recorder(screens):
+    learn = learner(recorder=False)
+    learn.fit(1)
+    assert screens[0].lines==[] and len(screens[0].drawn)==7
+    assert not any('loss' in o[3] for o in screens[0].drawn)
+
+@pytest.mark.parametrize('exc', [None, RuntimeError])
+def test_learner_within_a_learner_has_lines_alone(exc, clock, capsys, monkeypatch):
+    made = []
+    monkeypatch.setattr(progress, '_Terminal', lambda: made.append(Screen()) or made[-1])
+    monkeypatch.setattr(progress, '_is_tty', lambda f: True)
+    def inner(cb):
+        learn = learner()
+        learn.fit(1)
+        learn.validate()
+        if exc: raise exc
+    learn = learner([Callback(before_train=inner)])
+    if exc: pytest.raises(exc, learn.fit, 2)
+    else: learn.fit(2)
+    assert len(made)==1 and len(made[0].lines)==(1 if exc else 3) and progress._open==[]
+    shown = [o[0].strip() for o in made[0].drawn]
+    assert shown==['train']*4 + ['validate']*6 if exc else (['train']*4 + ['validate']*6 + ['train']*4 + ['validate']*3)*2, 'inner fit, its validation, outer'
+    above = [a[0] for o in made[0].above for a in o]
+    assert above==['epoch 1 of 1']*10 if exc else above==['epoch 1 of 1']*10 + ['epoch 1 of 2']*17 + ['epoch 2 of 2']*7, 'the outer fit, as soon as it is there'
+    assert len(capsys.readouterr().out.splitlines())==(2 if exc else 4)
+
+@pytest.mark.parametrize('width', [120, 80, 60, 40, 20])
+def test_bars_fit_the_width_of_a_terminal(width):
+    from rich.console import Console
+    d,f = progress._Terminal(),io.StringIO()
+    d.graph = SimpleNamespace(spark=lambda n: ('▁'*n, '1.2345 to 0.1234'))
+    for i in (999, 1000, 999):
+        d.bars = [('epoch 9 of 10', .5, 1, '00:20<00:20'), ('train   ', i, 2000, f'{i}/2000  00:12<00:12  80/s  loss 0.1234')]
+        Console(file=f, width=width, force_terminal=True, color_system=None).print(d)
+    lines = f.getvalue().splitlines()
+    assert len(lines)==9 and max(map(len, lines))<=min(width, 80)
+    if width>=80: assert all('loss 0.1234' in o for o in lines[1::3]) and '…' not in f.getvalue()
+    assert len({o.count('━')+o.count('╸')+o.count('╺') for o in lines[1::3][1:]})==1, 'its length does not follow that of the numbers'
 
 @pytest.mark.parametrize('step', [.001, .03, .3, 5.])
 def test_drawings_keep_their_distance(step, clock, monkeypatch):
@@ -167,6 +306,20 @@ def states(notebook, key='text/html'):
     out, = notebook
     return [o[key] for o in out.shown]
 
+def test_notebook_has_one_output(clock, notebook):
+    learn = learner(metrics=mae)
+    learn.fit(2)
+    shown = states(notebook)
+    assert shown[0].count('<tr>')==1, 'titles come at once'
+    lines = [o.split('<table')[0].count('<div') for o in shown]
+    assert lines==[2]*(len(shown)-1)+[0], 'room for the bars is there from the start, and left when they are gone'
+    assert '<progress value="2" max="3"' in shown[3] and 'epoch 1 of 2' in shown[3] and shown[3].count('<progress')==2
+    assert shown[3].index('<progress')<shown[3].index('<table'), 'the table grows downwards, and moves nothing'
+    assert 'progress' not in shown[-1] and shown[-1].count('<tr>')==3
+    plain = states(notebook, 'text/plain')
+    assert re.findall('<t[hd] [^>]*>([^<]*)', shown[-1])==plain[-1].split()
+    assert 'train     2/3  ' in plain[3], 'for those who show text'
+
 def test_notebook_evaluation_vanishes_and_interrupt_leaves_the_table(clock, notebook):
     learn = learner([Callback(after_validate=on(event.after_validate, once=2)(lambda cb: (_ for _ in ()).throw(KeyboardInterrupt)))])
     learn.validate()
@@ -174,6 +327,20 @@ def test_notebook_evaluation_vanishes_and_interrupt_leaves_the_table(clock, note
     notebook.clear()
     with pytest.raises(KeyboardInterrupt): learn.fit(2)
     assert 'progress' not in states(notebook)[-1] and '<tr>' in states(notebook)[-1]
+
+def test_notebook_evaluation_that_is_over_soon_leaves_no_output(clock, notebook):
+    clock.step = .01
+    learn = learner()
+    learn.validate()
+    learn.get_preds()
+    assert notebook==[]
+
+def test_notebook_escapes_names_and_needs_no_length(clock, notebook):
+    def f(pred, y): return (pred-y).mean()
+    f.__name__ = '<b>&'
+    learner(metrics=f, dls=(Unsized(TRAIN), VALID)).fit(1)
+    assert '>&lt;b&gt;&amp;</th>' in states(notebook)[-1]
+    assert '<progress aria-label="train"' in states(notebook)[3]
 
 def test_notebook_shows_a_fit_within_below_until_the_next(clock, notebook):
     def inner(cb): learner(metrics=None, dls=(TRAIN[:1], None)).fit(cb.learn.epoch+1)
@@ -335,6 +502,11 @@ def test_interrupt_while_it_draws(clock, notebook, monkeypatch):
 def test_bad_arguments(kwargs):
     with pytest.raises(ValueError, match=f'{next(iter(kwargs))} is .*number of seconds'): ProgressCallback(**kwargs)
 
+def test_plain_lines_where_there_could_be_more(clock, monkeypatch, capsys):
+    monkeypatch.setattr(progress, '_is_tty', lambda f: True)
+    mk_learner([Recorder(add_time=False), ProgressCallback(plain=True), ShowGraph()]).fit(2)
+    assert [o.split()[0] for o in capsys.readouterr().out.splitlines()]==['epoch', '0', '1']
+
 def test_rate_counts_from_where_a_run_goes_on(screens, clock, monkeypatch):
     clock.step = 0.
     def later(cb): clock.now += .04
@@ -354,6 +526,28 @@ def left(screen):
     texts = [o[3].partition('<')[2] for o, in screen.above]
     return [int(o[:2])*60+int(o[3:]) if o else None for o in texts]
 
+@pytest.mark.parametrize('train', [Unsized(TRAIN*10), TRAIN*10], ids=['unsized','sized'])
+def test_time_left_falls_while_time_goes_by(train, screens, clock):
+    clock.step = 0.
+    def later(cb): clock.now += 1
+    learn = learner([cb := Callback(after_batch=later, name='later')], dls=(train, VALID*10))
+    cb.order = -20
+    learn.fit(3)
+    secs = left(screens[0])
+    assert len(secs)>100 and secs[-1]<=3
+    n = len(secs)//3
+    if isinstance(train, Unsized): assert set(secs[:n])=={None}
+    for i in range(3):
+        part = [o for o in secs[i*n+1:(i+1)*n] if o is not None]
+        falls = part if isinstance(train, Unsized) else part[-20:]  # the validation, in an epoch that has a length
+        assert falls==sorted(falls, reverse=True), f'epoch {i}'
+
+def test_rows_of_a_fit_within_are_set_off(clock, capsys):
+    def inner(cb): learner().fit(1)
+    learner([Callback(before_train=inner)]).fit(1)
+    out = capsys.readouterr().out.splitlines()
+    assert [len(o)-len(o.lstrip()) for o in out]==[0, 2, 6, 4], 'a title, a table of two lines within, the row'
+
 @pytest.mark.parametrize('plain', [True, False])
 def test_only_the_first_process_shows_something(plain, clock, monkeypatch, capsys):
     monkeypatch.setattr(progress, '_is_tty', lambda f: True)
@@ -366,8 +560,33 @@ def test_only_the_first_process_shows_something(plain, clock, monkeypatch, capsy
     learn.fit(1)
     assert len(rows)==2, 'a logger of your own has its rows'
 
+def test_sanity_and_lr_find_say_what_they_are(screens):
+    from learnloop import SanityCheck
+    learn = learner([SanityCheck(1)])
+    learn.fit(1)
+    assert [(a[0][0], b[0]) for a,b in zip(screens[0].above, screens[0].drawn, strict=True)][0]==('sanity  ', 'validate')
+    learn.remove_cb(SanityCheck)
+    learn.lr_find(num_it=3, show_plot=False, suggest_funcs=None)
+    assert {o[0][0] for o in screens[-1].above}=={'lr_find '}
+
 def svgs(html): return re.findall('<svg.*?</svg>', html, flags=re.S)
 def said(html): return re.search('<desc>(.*?)</desc>', html)[1]
+
+@pytest.mark.parametrize('stop', ['no', 'after_epoch', 'after_batch', 'error'])
+def test_graph_has_the_last_epoch_whatever_the_end(stop, clock, notebook):
+    def end(cb):
+        if cb.learn.epoch==1 and stop!='no': raise RuntimeError if stop=='error' else CancelFitException
+    event_ = 'after_batch' if stop=='after_batch' else 'after_epoch'
+    cb = Callback(**{event_:end}, name='end')
+    cb.order = 63
+    learn = learner([cb, ShowGraph()])
+    if stop=='error': pytest.raises(RuntimeError, learn.fit, 3)
+    else: learn.fit(3)
+    shown = states(notebook)
+    assert all(len(svgs(o))==1 for o in shown), 'its room is there from the start'
+    n = dict(no=9, after_batch=4).get(stop, 6)
+    assert f'train: {n} values' in said(shown[-1]) and 'progress' not in shown[-1]
+    assert (f'valid: {n//3} values' if n>4 else 'valid: 1') in said(shown[-1])
 
 def test_graph_survives_evaluations_in_the_fit_and_its_own_removal(clock, notebook):
     def look(cb): cb.learn.get_preds()
@@ -400,6 +619,10 @@ def test_graph_of_many_batches_is_small(clock):
     (xs,ys),(vx,vy) = show.series().values()
     assert len(xs)==len(ys)<=1000 and xs[-1]==100_000 and ys[-1]==rec.losses[-1] and len(vx)==len(vy)<=1000 and vx[-1]==99_999
     assert len(show.chart())<60_000 and [len(show.spark(n)[0]) for n in (1, 8, 30)]==[1, 8, 30]
+
+def test_graph_in_lines_is_nothing(clock, capsys):
+    learner([ShowGraph()]).fit(1)
+    assert [o.split()[0] for o in capsys.readouterr().out.splitlines()]==['epoch', '0']
 
 SETUP = '''
 import sys, torch

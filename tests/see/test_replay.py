@@ -5,8 +5,9 @@ from torch import nn
 from torch.nn import functional as F
 from learnloop import Callback, CheckpointCallback, Fingerprint, Learner, TrainEvalCallback, diff_runs, set_seed
 from learnloop.app.cli import main
+from learnloop.checkpoint.saving import read_state, write_state
 from learnloop.see.fingerprint import read_fingerprint
-from learnloop.see.replay import diff_steps, replay_runs, run_checkpoints
+from learnloop.see.replay import diff_steps, replay_runs, run_checkpoints, ulps
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
@@ -125,6 +126,15 @@ def test_steps_that_are_not_there():
     with pytest.raises(ValueError, match='step'): mk_learn().record_step(0)
     with pytest.raises(ValueError, match='ended before batch 30'): mk_learn().record_step(30, n_epoch=1)
 
+@pytest.mark.parametrize('dtype', [torch.float64, torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_ulps(dtype):
+    x = torch.tensor([1., -1., 0., 3.14, 1e-5, -6e4]).to(dtype)
+    up = torch.nextafter(x, torch.full_like(x, float('inf'))) if dtype in (torch.float64, torch.float32, torch.bfloat16) else None
+    assert ulps(x, x).tolist()==[0]*6
+    if up is not None: assert ulps(x, up).tolist()==[1]*6==ulps(up, x).tolist()
+    nan = torch.tensor([float('nan'), 1.]).to(dtype)
+    assert ulps(nan, nan).tolist()==[0, 0] and ulps(nan, nan.flip(0)).tolist()==[-1, -1]
+
 def test_where_checkpoints_are(tmp_path):
     run(tmp_path/'a')
     assert {run_checkpoints(tmp_path/o) for o in ('a','a/checkpoints','a/fingerprint.bin')}=={tmp_path/'a/checkpoints'}
@@ -149,3 +159,8 @@ def test_the_command(tmp_path, capsys, monkeypatch):
         (['a', 'b', '--replay', 'makers'], 'must be module:function'), (['a', 'b', '--replay', 'makers:none'], "no function 'none'")):
         with pytest.raises(SystemExit) as e: main(['diff', *args])
         assert e.value.code==1 and why in capsys.readouterr().err
+
+def test_a_record_survives_a_file(tmp_path):
+    a = mk_learn().record_step(3)
+    write_state(tmp_path/'a.pt', a)
+    assert diff_steps(a, read_state(tmp_path/'a.pt')).equal

@@ -7,10 +7,10 @@ from fastcore.basics import listify
 from helpers import LR, TRAIN, VALID, check, mk_learner, mk_model, weights
 from learnloop import (
     Callback, CancelFitException, CancelStepException, CheckpointCallback, CSVLogger, DataLoaders, Fingerprint, JSONLogger, Learner,
-    SaveModelCallback, TensorBoardCallback, Terminated, Tracer, synth_learner)
+    SaveModelCallback, TensorBoardCallback, Terminated, Tracer, ValueMetric, synth_learner)
 from learnloop.app.cli import write_report
 from learnloop.see.page import Numbers, shown
-from learnloop.see.report import KeepWarnings, _grouped, _png, report_from
+from learnloop.see.report import KeepWarnings, _brief, _columns, _grouped, _png, report_from, results_of
 from torch import nn
 from torch.nn import functional as F
 
@@ -80,6 +80,22 @@ def check_rows(rows, vals, n=1):
     assert [[float(o) for o in r[n:]] for r in rows]==[[pytest.approx(v, abs=6e-5) for v in r] for r in vals]
     places = [[decimals(o) for o in r[n:]] for r in rows]
     assert len({n for r in places for n in r[:2]})==1==len({r[2] for r in places}), places
+
+def test_the_numbers_are_the_recorders(tmp_path):
+    learn = fit(synth_learner(metrics=[F.l1_loss], path=tmp_path), 3)
+    page = read(learn.report())
+    head,*want = page.rows('Loss and metrics')
+    assert head==['epoch','train_loss','valid_loss','l1_loss'] and [o[0] for o in want]==['0','1','2']
+    check_rows(want, learn.recorder.values)
+    facts = page.facts()
+    assert facts['Epochs']=='3' and facts['Optimizer steps']=='30' and facts['Samples']=='480' and facts['Last fit']=='came to its end'
+    assert facts['valid_loss']==want[-1][2] and facts['Parameters']=='2'
+    loss,l1 = page.all('svg')
+    rec = learn.recorder
+    assert f'train: 30 values, first {rec.losses[0]:.4g}, last {rec.losses[-1]:.4g}' in text(loss) and f'last {rec.values[-1][2]:.4g}' in text(l1)
+    assert any(o=='lr was 0.1 in all batches.' for o in page.texts('p'))
+    assert page.rows('Loaders')[1:]==[['train','DataLoader','10','16','TensorDataset','160'], ['valid','DataLoader','2','16','TensorDataset','32']]
+    assert 'Not in this report' in page.texts('h2') and any('fit with a Tracer()' in o for o in page.texts('li'))
 
 def test_everything_that_was_there_is_in(tmp_path):
     def skip(learn):
@@ -176,6 +192,15 @@ def test_any_learner_has_a_report(make, tmp_path):
     if make is raised: assert page.rows('Errors')[1][:4]==['fail', 'RuntimeError', 'before_batch', '1'] and len(page.rows('Loss and'))==2
     if make is odd_metrics: assert '<b>odd</b>' in page.rows('Loss and')[1] and 'tensor([0, 1, 2])' in page.rows('Loss and')[1]
 
+def test_after_resume_it_is_one_run(tmp_path):
+    def mk(): return synth_learner(path=tmp_path, metrics=[F.l1_loss])
+    torch.manual_seed(0)
+    fit(mk(), 2, resume=tmp_path/'c')
+    learn = mk()
+    fit(learn, 4, resume=tmp_path/'c')
+    page = read(learn.report())
+    assert [o[0] for o in page.rows('Loss and')[1:]]==['0','1','2','3'] and page.facts()['Epochs']=='4' and 'train: 40 values' in text(page.all('svg')[0])
+
 EVIL = '<script>alert("1")</script>','"><img src=x onerror=alert(1)>',"' onload='x","</style></title><script>x",'a\x00b\ud800','&amp;','</textarea>','日本語','x'*300
 @pytest.mark.parametrize('evil', EVIL, ids=ascii)
 def test_names_are_text(evil, tmp_path):
@@ -215,6 +240,13 @@ def test_the_learner_is_as_it_was(kw, tmp_path):
     fresh = synth_learner(path=tmp_path)
     read(fresh.report())
     assert fresh._opt is None
+
+def test_a_report_runs_no_batch_unasked(tmp_path):
+    class Loader(list):
+        def __iter__(self): raise AssertionError('a batch was taken')
+    learn = Learner(DataLoaders(Loader(TRAIN), Loader(VALID)), mk_model(), F.mse_loss, path=tmp_path)
+    learn.model.forward = None
+    read(learn.report())
 
 def test_a_place_that_cant_be_written_to_is_told_before_anything_long(tmp_path):
     class Loader(list):
@@ -302,6 +334,13 @@ def test_warnings_are_kept_and_shown():
     assert [(o[0], o[1], o[3]) for o in learn.keep_warnings.rows]==[('UserWarning','one',1), ('FutureWarning','two',2)]
     with pytest.warns(UserWarning): warnings.warn('outside', stacklevel=1)
     assert len(learn.keep_warnings.rows)==2
+
+@pytest.mark.parametrize('event', ['before_fit', 'after_batch', 'cleanup_epoch', 'cleanup_fit'])
+def test_the_hook_is_put_back_whatever_happens(event):
+    def fail(learn): raise KeyboardInterrupt
+    hook,learn = warnings.showwarning,synth_learner(cbs=[KeepWarnings(), Callback(**{event:fail})])
+    with pytest.raises(KeyboardInterrupt): fit(learn)
+    assert warnings.showwarning==hook
 
 def test_only_so_many_are_kept_and_they_survive_a_checkpoint():
     def many(learn):
@@ -393,7 +432,11 @@ def test_one_damaged_file_is_no_reason_to_do_without_the_others(tmp_path):
     (tmp_path/'history.csv').unlink()
     assert read(report_from(tmp_path)).texts('h2')==['Not read', 'Settings', 'Versions']
     (tmp_path/'run.json').unlink()
-    with pytest.raises(FileNotFoundError, match='nothing to report: no run.json, no history.*; not read: .*a.csv: KeyError'): report_from(tmp_path)
+    with pytest.raises(FileNotFoundError, match='nothing to report; not read: .*a.csv: KeyError'): report_from(tmp_path)
+
+def test_a_history_that_a_spreadsheet_has_saved(tmp_path):
+    (tmp_path/'history.csv').write_bytes(b'\xef\xbb\xbfepoch,step,valid_loss\r\n0,10,.5\r\n')
+    assert read(report_from(tmp_path)).rows('Loss and')[1]==['0', '10', '0.5']
 
 NOTED = dict(csv=lambda d: CSVLogger(), fingerprint=lambda d: Fingerprint(), tensorboard=lambda d: TensorBoardCallback('logs'), checkpoints=CheckpointCallback,
     all=lambda d: [CSVLogger(), Fingerprint(), TensorBoardCallback('logs'), CheckpointCallback(d/'saved')])
@@ -411,12 +454,61 @@ def test_a_file_is_no_folder(tmp_path):
         with pytest.raises(NotADirectoryError, match='path is .*x.html.*f is a file'): synth_learner(path=tmp_path).report(o)
     assert (tmp_path/'f').read_text()=='x'
 
+def test_times_are_told_to_three_digits_and_helpers_are_one_row(tmp_path):
+    learn = fit(synth_learner(path=tmp_path, cbs=[t := Tracer()]))
+    for i,o in enumerate(('_one', '_two')):
+        total = t._total('after_batch', o)
+        total.n,total.ns = 3,1234+i
+    page = read(learn.report())
+    rows = {o[0]:o for o in page.rows('Time by callback')}
+    assert int(rows['learnloop itself'][1])>=6 and not [o for o in rows if o[0]=='_'] and float(rows['learnloop itself'][2])>0
+    assert all(float(o[2].replace(',', ''))>0 for k,o in rows.items() if k!='callback')
+    assert [_brief(o) for o in (12345.6789, 1.23456, .000123456, 0.)]==[12345.679, 1.235, .000123, 0.]
+    assert {o[1]['viewbox'].split()[2] for o in page.all('svg')}=={'400'}, 'letters of one size'
+
+def test_what_was_said_by_those_who_stopped_it(tmp_path):
+    def f(cb):
+        if cb.epoch==1: raise RuntimeError('the <loss> is gone')
+    learn = synth_learner(path=tmp_path, cbs=[Tracer(), Callback(before_train=f, name='f')])
+    with pytest.raises(RuntimeError): fit(learn)
+    head,row = read(learn.report()).rows('Errors')
+    assert (head[-1], row[-1])==('message of the last', 'the <loss> is gone')
+
+def test_groups_of_optimizers_can_be_told_apart(tmp_path):
+    learn = fit(Learner(DataLoaders(TRAIN, VALID), mk_model(), F.mse_loss, lr=LR, opt_func=torch.optim.AdamW, path=tmp_path), 1)
+    learn.set_hypers(wd=.1)
+    groups = [o.split(':')[0] for o in read(learn.report()).texts('li') if o.startswith('group')]
+    assert groups==['group 0', 'group 0, no decay']
+    model = nn.Sequential(nn.Linear(1, 2), nn.Linear(2, 1))
+    opts = dict(body=torch.optim.SGD(model[0].parameters(), .1), head=torch.optim.Adam(model[1].parameters(), .2))
+    page = read(Learner(DataLoaders(TRAIN, VALID), model, F.mse_loss, opt_func=opts, path=tmp_path).report())
+    assert {k:v for k,v in page.facts().items() if k.startswith('Optimizer ')}=={'Optimizer body':'SGD', 'Optimizer head':'Adam', **{k:v for k,v in page.facts().items() if k=='Optimizer steps'}}
+    assert [o.split(':')[0] for o in page.texts('li') if o.startswith('group')]==['group 0', 'group 0']
+
 def test_nothing_to_report(tmp_path):
-    with pytest.raises(FileNotFoundError, match='has nothing to report: no run.json, no history'): report_from(tmp_path)
+    with pytest.raises(FileNotFoundError, match='has nothing of a run: no run.json, no history'): report_from(tmp_path)
     with pytest.raises(FileNotFoundError, match='no such folder'): report_from(tmp_path/'nowhere')
     (tmp_path/'f').write_text('')
     with pytest.raises(NotADirectoryError, match='is a file'): report_from(tmp_path/'f')
     assert [o.name for o in tmp_path.iterdir()]==['f']
+
+@pytest.mark.parametrize('name,better,best', [('mae', 'less', 'lowest 1'), ('euros', 'less', 'lowest 1'), ('my_loss', 'more', 'highest 3'), ('abs_dev', None, None)])
+def test_point_24_the_best_is_the_best(tmp_path, name, better, best):
+    vals = iter([2., 1., 3.])
+    learn = mk_learner(path=tmp_path, defaults=True, metrics=ValueMetric(lambda: next(vals), name, better))
+    fit(learn, 3, cbs=CSVLogger())
+    for page in (learn.report(), report_from(tmp_path)):
+        texts = read(page).texts('p', 'li', 'td', 'dd', 'div', 'span')
+        said = [o for o in texts if re.search(r'(lowest|highest) \S+ in epoch', o)]
+        assert any('lowest' in o for o in said), 'of the losses'
+        assert any(best in o for o in said) if best else not any(name in o for o in said)
+
+def test_which_way_a_part_of_a_loss_is_better_is_not_guessed(tmp_path):
+    def loss(pred, y): return dict(mse=F.mse_loss(pred, y), spread=pred.std())
+    learn = fit(Learner(DataLoaders(TRAIN, VALID), mk_model(), loss, torch.optim.SGD, lr=LR, denominator='batches'))
+    assert learn.recorder.parts==['train_mse', 'valid_mse', 'train_spread', 'valid_spread']
+    series = {k:[(i, i, v) for i,v in enumerate(vs)] for k,vs in _columns(learn.recorder).items()}
+    assert {k for k,o in results_of(series, learn.recorder.directions).items() if o['best'] is not None}=={'train_loss','valid_loss'}
 
 # ---- what ended a run
 
@@ -440,6 +532,17 @@ def failing(path, e=None, cbs=(), **kwargs):
     with pytest.raises(type(e)): fit(learn, 3, cbs=[Boom(e), *cbs], **kwargs)
     return learn
 
+def test_what_failed_is_on_top(tmp_path):
+    learn = failing(tmp_path)
+    title,facts,helps,trace = card(page := read(learn.report()))
+    assert title=='It ended with ValueError: odd <b>batch</b>' and page.facts()['Last fit']=='ended with an error'
+    assert facts['Raised by']=='Boom, in after_loss' and facts['When']=='epoch 1, batch 4 of training'
+    assert facts['Batch'].startswith('xb (float32 (16') and 'pred' in facts['Batch']
+    assert [o[:28] for o in helps]==['fit(…, keep_failed=True) wou'] and 'in after_loss\n' in trace and 'ValueError: odd <b>batch</b>' in trace
+    assert str(Path.home()) not in trace
+    fit(learn, 1)
+    assert card(read(learn.report())) is None, 'another fit came to its end'
+
 def test_what_was_kept_is_what_helps(tmp_path):
     learn = failing(tmp_path, keep_failed=True, cbs=[saver := CheckpointCallback(tmp_path/'c', every_steps=5), tracer := Tracer()])
     said = ' '.join(card(read(learn.report(cbs=[saver, tracer])))[2])
@@ -456,10 +559,25 @@ def test_an_interrupt_is_told_in_words(e, said, tmp_path):
         assert said in card(page)[0] and card(page)[1]['When']=='epoch 1, batch 4 of training'
         assert {page.facts().get('Last fit'), page.facts().get('The run')}=={None, 'was interrupted'}
 
+@pytest.mark.parametrize('e', [RuntimeError(), RuntimeError('a: b\nc'), Exception('learnloop: in x.y; z'), KeyError(0)], ids=repr)
+def test_any_error_makes_a_card(e, tmp_path):
+    title,facts,*_ = card(read(failing(tmp_path, e).report()))
+    assert title==f'It ended with {type(e).__name__}{": " if str(e) else ""}{e}' and facts['Raised by']=='Boom, in after_loss'
+
+def test_an_error_of_nobody_has_its_phase(tmp_path):
+    learn = synth_learner(path=tmp_path)
+    learn.model.forward = lambda x: 1/0
+    with pytest.raises(ZeroDivisionError): fit(learn)
+    assert card(read(learn.report()))[1]['Raised by']=='the loop itself, in the batch phase'
+
 def test_a_fit_in_which_a_report_is_written_is_not_over(tmp_path):
     pages = []
     learn = failing(tmp_path, cbs=[Callback(after_exception=lambda learn: pages.append(read(learn.report())))])
     assert [card(o) for o in pages]==[None] and card(read(learn.report()))
+
+def test_the_error_keeps_no_batch_alive(tmp_path):
+    learn = failing(tmp_path)
+    assert all(type(o) in (str, list) for o in learn.recorder.error.values()) and json.dumps(learn.recorder.error)
 
 def test_a_folder_tells_how_the_run_ended(tmp_path):
     failing(tmp_path, cbs=[CSVLogger(), CheckpointCallback(tmp_path/'c', every_steps=5)])
@@ -477,6 +595,21 @@ def test_a_folder_tells_how_the_run_ended(tmp_path):
     assert card(read(report_from(tmp_path)))[0]=='It was killed'
     at.write_text(json.dumps(old | dict(told=[1], facts=3, seconds='x', steps=None)))
     assert card(read(report_from(tmp_path)))[0].startswith('It ended with'), 'damaged, and told as far as it goes'
+
+@pytest.mark.parametrize('secs,said', [(.25, '250 ms'), (75, '1 min 15 s'), (7300, '2 h 2 min')])
+def test_the_duration_has_units(secs, said, tmp_path):
+    learn = fit(synth_learner(path=tmp_path))
+    learn.recorder._seconds = secs
+    assert read(learn.report()).facts()['Duration']==said
+
+def test_what_the_run_is_is_there_folded(tmp_path):
+    torch.manual_seed(321)
+    learn = fit(synth_learner(path=tmp_path), cbs=CSVLogger())
+    for path in (learn.report(), report_from(tmp_path, tmp_path/'folder.html')):
+        page = read(path)
+        folds = {text(o[2][0]):text(o) for o in page.all('details')}
+        assert {'Fit','Numbers and seed','Optimizer','Data','Callbacks','Machine','All versions'}<={*folds} and not any('open' in o[1] for o in page.all('details'))
+        assert '321' in folds['Numbers and seed'] and 'torch' in folds['All versions'] and '0.1' in folds['Optimizer']
 
 def test_one_number_of_decimals():
     for vals,said in (([2.5, .1234567, .0051], ['2.500000', '0.123457', '0.005100']), ([1., .5], ['1.0', '0.5']), ([3, 20], ['3', '20']), ([0., 0.], ['0', '0']),

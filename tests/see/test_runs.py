@@ -1,5 +1,5 @@
 "Runs, as they are found on disk: of each end that a fit may have, damaged ones, and what is no run"
-import glob, math, os, random, shutil, subprocess, sys
+import glob, json, math, os, random, shutil, subprocess, sys
 from functools import partial
 from pathlib import Path
 import pytest, torch
@@ -126,6 +126,14 @@ def test_weights_are_the_same_with_and_without(tmp_path):
     a,b = _weights(None),_weights(CSVLogger)
     assert all(map(torch.equal, a[0], b[0])) and torch.equal(a[1], b[1])
 
+def test_no_homes_and_no_infinities_in_the_file(tmp_path):
+    def bad(cb): raise RuntimeError(f'no room in {Path.home()}/x\nat all')
+    learn = mk_learner([Recorder(), CSVLogger()], path=tmp_path, metrics=lambda p, y: torch.tensor(math.inf))
+    with pytest.raises(RuntimeError), learn.no_logging(): learn.fit(2, cbs=Callback(before_epoch=on('before_epoch', once=2)(bad)))
+    text = (tmp_path/'run.json').read_text()
+    run = json.loads(text, parse_constant=lambda o: pytest.fail(f'{o} is not JSON'))
+    assert run['error']=='RuntimeError: no room in ~/x at all' and 'inf' in run['metrics'].values()
+
 # ---- without run.json
 
 def checkpoints_only(folder, n=3, how=None): return run_in(folder, n, [CheckpointCallback(folder), *([StopAt(4, how)] if how else [])], None)
@@ -188,6 +196,12 @@ def test_a_damaged_file_of_a_run_is_as_if_there_were_none(text, tmp_path):
     run_in(tmp_path)
     (tmp_path/'run.json').write_text(text)
     assert read_run(tmp_path)=={} and (Run(tmp_path).state, Run(tmp_path).epochs)==('unknown', 3)
+
+def test_values_of_other_types_do_no_harm(tmp_path):
+    (tmp_path/'run.json').write_text(json.dumps(dict(version=1, state='done', epochs='x', n_epoch=[], seconds='y', samples={}, facts=3, costs=4,
+        metrics=None, updated='?', error=5)))
+    run = Run(tmp_path)
+    assert run.row() and (run.settings, run.costs, run.seconds, run.series)==({}, {}, None, {})
 
 def test_damaged_checkpoints(tmp_path):
     checkpoints_only(tmp_path)
@@ -277,12 +291,20 @@ def test_the_best_of_a_metric_is_not_guessed(tmp_path):
     leave(tmp_path/'a', 'epoch,step,abs_dev\n0,1,.5\n1,2,.4\n')
     found = runs(tmp_path, 'abs_dev')
     with pytest.raises(ValueError, match="better='less' or better='more'"): found[0].best('abs_dev')
-    assert found[0].row()[3:5]==('', '') and found[0].results['abs_dev']==dict(last=.4, best=None, epoch=None, step=None)
+    assert found[0].row()[3:5]==['', ''] and found[0].results['abs_dev']==dict(last=.4, best=None, epoch=None, step=None)
     for kw in (dict(by='abs_dev', better='min'), dict(better='less')):
         with pytest.raises(ValueError, match='better is'): runs(tmp_path, **kw)
 
 def test_ages():
     assert [age_of(o) for o in (-5, 59, 61, 3599, 7300, 90_000)]==['0 s', '59 s', '1 min', '60 min', '2 h', '1 d']
+
+@pytest.mark.parametrize('better', ['less', 'more'])
+def test_by_a_metric_the_best_run_is_first(better, tmp_path):
+    vals = dict(a=.5, b=.1, c=None, d=.9, e=.3)
+    for k,v in vals.items(): leave(tmp_path/k, f'epoch,step,valid_loss,acc\n0,1,1,{"" if v is None else v}\n')
+    names = [o.name for o in runs(tmp_path, 'acc', better)]
+    assert names==(['b', 'e', 'a', 'd', 'c'] if better=='less' else ['d', 'a', 'e', 'b', 'c'])
+    assert [o.name for o in runs(tmp_path)]==[o.name for o in runs(tmp_path, 'acc')]==[*vals]
 
 def test_hyper_parameters_that_differ_are_columns(tmp_path):
     for nm,hp in dict(a=dict(width=8, same=1), b=dict(width=16, same=1, act='relu'), c={}).items():

@@ -5,7 +5,7 @@ from itertools import count
 import numpy as np, pytest, torch
 from helpers import StopAt, TRAIN, VALID, batches, cover, fail, kill, mk_learner, same
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelValidException, CheckpointCallback,
-    CrossEntropyLossFlat, DataLoaders, GradientAccumulation, GradientClip, Learner, Recorder, TensorBoardCallback, Tracer, ValidateCallback,
+    CrossEntropyLossFlat, DataLoaders, GradientAccumulation, GradientClip, Learner, Recorder, TensorBoardCallback, Throughput, Tracer, ValidateCallback,
     event, mae, on, read_tensorboard)
 from learnloop.see import tensorboard as tb_mod
 from learnloop.measure.hook import tensors_in
@@ -37,6 +37,65 @@ def quick(monkeypatch):
 
 # Curves
 
+def test_columns_of_callbacks_have_charts_of_their_own(tb):
+    learn = learner(tb, [t := Throughput(columns=['samples_per_sec', 'data_wait'])])
+    learn.fit(2)
+    want = {f'throughput/{k}':[pytest.approx(o[k], rel=.01, abs=.01) for o in t.epochs] for k in t.epoch_columns}
+    there = log(tb.log_dir)
+    assert {k:[o.value for o in there.Scalars(k)] for k in want}==want and not [k for k in tags(tb.log_dir/'valid') if 'sec' in k or 'wait' in k]
+
+def test_all_of_two_fits(tb):
+    learn = learner(tb, metrics=mae)
+    for i in range(2):
+        learn.fit(2)
+        pts,rec = read_tensorboard(tb.log_dir),learn.recorder
+        first = 6*i
+        assert sorted(pts)==['loss', 'lr', 'mae', 'mom', 'train_loss', 'valid_loss', 'wd']
+        assert steps(pts['loss'])==steps(pts['lr'])==[*range(1, first+7)], 'steps go on over fits'
+        assert [v for _,v in pts['loss']][first:]==approx(rec.raw_losses)
+        assert [v for _,v in pts['lr']][first:]==approx(rec.lrs)
+        for k,vals in zip(rec.columns, zip(*rec.values, strict=True), strict=True):
+            assert pts[k][2*i:]==[(first+3, approx(vals[0])), (first+6, approx(vals[1]))]
+        assert tb.writer is None and tb._points==[] and tb._writers=={}
+
+def test_training_and_validation_share_charts(tb):
+    learn = learner(tb, [ValidateCallback(every_epochs=1, dl=VALID, name='test')], metrics=mae)
+    learn.recorder.train_metrics = True
+    learn.fit(1)
+    assert sorted(o.name for o in tb.log_dir.iterdir() if o.is_dir())==['test', 'valid']
+    assert tags(tb.log_dir)==['loss', 'loss/epoch', 'metrics/mae', 'optimizer/lr', 'optimizer/mom', 'optimizer/wd']
+    for o in ('valid','test'): assert tags(tb.log_dir/o)==['loss', 'loss/epoch', 'metrics/mae']
+    assert {'train_mae', 'valid_mae', 'test_mae', 'test_loss'}<=set(read_tensorboard(tb.log_dir))
+
+def named(name):
+    def f(pred, y): return (pred-y).abs().mean()
+    f.__name__ = name
+    return f
+
+@pytest.mark.parametrize('train_metrics', [False, True])
+def test_a_name_alone_does_not_decide_where_a_metric_is(train_metrics, tb):
+    names = ['loss', 'lr', 'mom', 'train_acc', 'valid_x', 'norms/a', 'acc'][train_metrics:]
+    learn = learner(tb, [ValidateCallback(every_epochs=1, dl=VALID, name='test')], metrics=[named(o) for o in names])
+    learn.recorder.train_metrics = train_metrics
+    learn.fit(2)
+    tb2 = tags(tb.log_dir/'valid')
+    assert tb2==sorted(['loss', 'loss/epoch', *(f'metrics/{o}' for o in names)])
+    own = [f'metrics/{o}' for o in names] if train_metrics else []
+    assert tags(tb.log_dir)==sorted(['loss', 'loss/epoch', *own, *(f'optimizer/{o}' for o in tb.hypers)])
+    pts = read_tensorboard(tb.log_dir)
+    assert [v for _,v in pts['loss']]==approx(learn.recorder.raw_losses) and [v for _,v in pts['lr']]==approx(learn.recorder.lrs)
+    for k in ('acc', 'train_acc'):
+        k = f'valid_{k}' if train_metrics else k
+        i = learn.recorder.columns.index(k)
+        assert [v for _,v in pts[k]]==approx([o[i] for o in learn.recorder.values])
+    if not train_metrics: assert len(pts['metrics/loss'])==len(pts['metrics/lr'])==2 and steps(pts['test_acc'])==[3, 6]
+
+@pytest.mark.parametrize('every,block', [(1,1), (1,4), (2,1), (2,100), (4,2), (100,1)])
+def test_cadence_and_blocks(every, block, tmp_path):
+    tb = TensorBoardCallback(tmp_path, every_steps=every, block=block)
+    learner(tb, dls=(TRAIN*3,)).fit(2)
+    assert steps(read_tensorboard(tmp_path).get('loss', []))==[*range(every, 19, every)]
+
 def test_samples_as_x_axis(tmp_path):
     tb = TensorBoardCallback(tmp_path, every_steps=2, unit='samples')
     learn = learner(tb, dls=(TRAIN*2, VALID))
@@ -57,6 +116,24 @@ def test_no_sync_within_a_block(norms, tmp_path, monkeypatch):
     learn.fit(1)
     assert n==['tolist', 'tolist'], '150 points in blocks of 100'
 
+def test_points_do_not_wait_long_for_their_block(tb, monkeypatch):
+    seen = []
+    learn = learner(tb, [Callback(before_validate=lambda cb: seen.append(len(read_tensorboard(tb.log_dir)['loss'])))])
+    monkeypatch.setattr(TensorBoardCallback, 'patience', 0)
+    learn.fit(1)
+    assert seen==[3]
+
+@pytest.mark.parametrize('exc', [RuntimeError, KeyboardInterrupt, CancelFitException])
+def test_nothing_is_lost_when_a_fit_ends_early(exc, tb):
+    def stop(cb):
+        if cb.learn.count.opt_steps==5: raise exc
+    learn = learner(tb, [Callback(before_batch=stop)])
+    if exc is CancelFitException: learn.fit(3)
+    else: pytest.raises(exc, learn.fit, 3)
+    pts = read_tensorboard(tb.log_dir)
+    assert steps(pts['loss'])==[1, 2, 3, 4, 5] and steps(pts['valid_loss'])==[3]
+    assert tb.writer is None
+
 def test_steps_not_made_and_phases_skipped_have_no_point(tmp_path):
     def skip(cb): raise CancelStepException
     def no_valid(cb): raise CancelValidException
@@ -66,6 +143,20 @@ def test_steps_not_made_and_phases_skipped_have_no_point(tmp_path):
     learn.fit(2)
     pts = read_tensorboard(tb.log_dir)
     assert steps(pts['loss'])==steps(pts['norms/gradients'])==[1, 2, 3] and steps(pts['valid_loss'])==[3] and steps(pts['train_loss'])==[2, 3]
+
+def test_groups_have_a_tag_each(tb):
+    learner(tb, splitter=lambda m: [[m.weight], [m.bias]]).fit(1, lr=[.1, .2])
+    pts = read_tensorboard(tb.log_dir)
+    assert pts['lr/0'][0]==(1, approx(.1)) and pts['lr/1'][0]==(1, approx(.2)) and 'lr' not in pts
+
+def test_evaluation_writes_nothing(tb):
+    learn = learner(tb, [Callback(after_validate=lambda cb: None if cb.learn.phases['evaluate'] in cb.learn.open else cb.learn.validate())])
+    for f in (learn.validate, learn.get_preds, learn.summary, partial(learn.lr_find, num_it=5, show_plot=False, suggest_funcs=None)): f()
+    assert not tb.log_dir.exists()
+    learn.fit(1)
+    pts = read_tensorboard(tb.log_dir)
+    assert steps(pts['valid_loss'])==[3] and len(pts['loss'])==3
+    assert len(log(tb.log_dir/'valid').Tensors('predictions/text_summary'))==1
 
 def test_without_recorder_or_validation(tb):
     mk_learner([tb], dls=(TRAIN,)).fit(1)
@@ -121,6 +212,11 @@ def test_one_that_comes_late_waits_for_the_next_fit(tmp_path):
     learn.fit(1)
     assert steps(read_tensorboard(tmp_path)['loss'])==[7, 8, 9]
 
+def test_only_the_first_process_logs(monkeypatch, tmp_path):
+    monkeypatch.setenv('RANK', '1')
+    learner(TensorBoardCallback(tmp_path/'log', every_steps=1, norms_every_steps=1, histograms_every_steps=1)).fit(1)
+    assert not list(tmp_path.iterdir())
+
 # What it leaves
 
 IN_BATCH = 'before_batch','after_loss','after_batch'
@@ -144,6 +240,14 @@ def test_it_leaves_nothing_behind(how, at, tmp_path):
         assert not m._global_forward_hooks and not m._global_forward_pre_hooks
         if os.path.exists(tmp_path): log(tmp_path)
     assert (threading.enumerate(),len(os.listdir('/proc/self/fd')))==before
+
+def test_after_the_first_batch_nothing_is_heard_per_batch_but_the_logger(tb):
+    seen = []
+    def heard(learn): return [o.name for e in learn.events if e in learn._inner for o in learn.ordered_cbs(e)]
+    learn = learner(tb, [Callback(before_backward=lambda cb: seen.append(heard(cb.learn)))])
+    before = heard(learn)
+    learn.fit(1)
+    assert sorted(seen[1])==sorted(before) and before.count('tensor_board')==1
 
 def test_training_is_the_same_with_it(tmp_path):
     def fit(cbs):
@@ -197,6 +301,40 @@ def test_norms_are_those_of_each_step_before_clipping(cbs, tmp_path):
     names = [f'norms/{k}/{i}' for i in range(2) for k in ('gradients','weights')]
     for k,vals in zip(names, zip(*want[1::2], strict=True), strict=True): assert pts[k]==[(2*(i+1), approx(v)) for i,v in enumerate(vals)]
 
+def test_norms_of_frozen_sparse_and_half():
+    ps = [nn.Parameter(torch.ones(4)), nn.Parameter(torch.ones(3, dtype=torch.bfloat16)), nn.Parameter(torch.ones(5))]
+    emb = nn.Embedding(6, 2, sparse=True)
+    nn.init.ones_(emb.weight)
+    (ps[0].sum()+ps[1].sum()+emb(torch.tensor([1, 1])).sum()).backward()
+    got = tb_mod._norms(torch.optim.SGD([*ps, emb.weight], lr=.1))
+    assert float(got['norms/gradients'])==pytest.approx(math.sqrt(4+3+8)) and float(got['norms/weights'])==pytest.approx(math.sqrt(4+3+12))
+
+def test_histograms(tmp_path):
+    learn = learner(TensorBoardCallback(tmp_path, histograms_every_steps=2), dls=(batches(4),))
+    seen = []
+    learn.add_cb(cb := Callback(before_step=lambda cb: seen.append((cb.learn.model.weight.detach().clone(), cb.learn.model.weight.grad.clone()))))
+    cb.order = 10.2
+    learn.fit(1)
+    acc = log(tmp_path)
+    assert sorted(acc.Tags()['histograms'])==['weights.grad/bias', 'weights.grad/weight', 'weights/bias', 'weights/weight']
+    for i,k in enumerate(('weights/weight', 'weights.grad/weight')):
+        hs = acc.Histograms(k)
+        assert [o.step for o in hs]==[2, 4]
+        for o,x in zip(hs, seen[1::2], strict=True):
+            h,x = o.histogram_value,x[i]
+            assert (h.num,h.min,h.max,sum(h.bucket))==(x.numel(), approx(x.min().item()), approx(x.max().item()), x.numel())
+            assert h.sum==pytest.approx(x.sum().item(), rel=1e-5) and h.bucket_limit[-1]==pytest.approx(h.max, rel=1e-5)
+
+@pytest.mark.parametrize('x,n', [([1., math.nan, 3., math.inf], 2), ([math.nan]*2, 0), ([2.]*5, 5), ([0.], 1), ([1e-40, 0.], 2), ([-3e38, 3e38], 2)])
+def test_a_histogram_of_anything(x, n):
+    lo,hi,num,total,squares,*counts = tb_mod._histogram(torch.tensor(x)).tolist()
+    vals = [o for o in torch.tensor(x).tolist() if math.isfinite(o)]
+    assert num==sum(counts)==n and (not n or (lo,hi)==(min(vals), max(vals)))
+
+def test_a_histogram_is_numpys():
+    x = torch.randn(1000, generator=torch.Generator().manual_seed(0))
+    assert tb_mod._histogram(x)[5:].tolist()==np.histogram(x.double().numpy(), 64)[0].tolist()
+
 # The graph
 
 def graph_of(model, xb, loss_func=None, n_inp=None, **kwargs):
@@ -232,11 +370,65 @@ def test_graph_has_modules_as_scopes():
         '2/Linear':{'0/Linear', '1/b/Linear'}, 'loss':{'2/Linear'}}
     assert shape(nodes['0/Linear'])==[4, 3] and nodes['0/Linear'].op=='Linear'
 
+def test_graph_of_frozen_layers():
+    body = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(inplace=True), nn.Flatten()).requires_grad_(False)
+    nodes = graph_of(nn.Sequential(body, nn.Linear(2*4*4, 1)), [torch.randn(4, 1, 6, 6)])
+    assert list(nodes)==['input', '0/0/Conv2d', '0/1/ReLU', '0/2/Flatten', '1/Linear', 'loss']
+    assert all(set(nodes[b].input)=={a} for a,b in zip(nodes, [*nodes][1:], strict=False))
+    assert shape(nodes['0/0/Conv2d'])==[4, 2, 4, 4]
+
+def test_graph_of_two_inputs_and_of_frozen_features_that_are_changed_on_the_way():
+    class Two(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a,self.b,self.head = nn.Linear(2, 3).requires_grad_(False),nn.Linear(2, 3),nn.Linear(3, 1)
+        def forward(self, x, z): return self.head(self.b(z)+2*self.a(x))
+    nodes = graph_of(Two(), [torch.randn(4, 2), torch.randn(4, 2)], n_inp=2)
+    assert inputs(nodes)['a/Linear']==inputs(nodes)['b/Linear']=={'input'} and 'b/Linear' in nodes['head/Linear'].input
+    class Between(Two):
+        def forward(self, x): return self.head(F.relu(self.a(x)))
+    assert inputs(graph_of(Between(), [torch.randn(4, 2)]))['head/Linear']=={'a/Linear'}
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x): return 2*x
+    @staticmethod
+    def backward(ctx, g): return 2*g
+
+class Odd(nn.Module):
+    "A module that is called twice, a function of autograd's, an embedding, a dict that is returned, a submodule that is left out"
+    def __init__(self):
+        super().__init__()
+        self.emb,self.rnn,self.lin,self.unused = nn.Embedding(5, 4),nn.GRU(4, 4, batch_first=True),nn.Linear(4, 4),nn.Linear(2, 2)
+        self.attend = nn.MultiheadAttention(4, 2, batch_first=True)
+    def forward(self, ids):
+        x = self.rnn(self.emb(ids))[0]
+        x = self.attend(x, x, x)[0]
+        return dict(logits=Double.apply(self.lin(self.lin(x)[:,-1])))
+
+def test_graph_of_an_odd_model():
+    nodes = graph_of(Odd(), [torch.randint(5, (3, 7))], lambda pred, y: pred['logits'].square().mean())
+    assert inputs(nodes)=={'input':set(), 'emb/Embedding':{'input'}, 'rnn/GRU':{'emb/Embedding'}, 'attend/MultiheadAttention':{'rnn/GRU'},
+        'lin/Linear':{'attend/MultiheadAttention'}, 'loss':{'lin/Linear'}}
+
 def test_graph_of_a_compiled_model_is_its_modules():
     model = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
     model.compile(backend='eager')
     nodes = graph_of(model, [torch.randn(4, 2)])
     assert [(o.name, list(o.input)) for o in nodes.values()]==[('input', []), ('0/Linear', ['input']), ('1/ReLU', ['0/Linear']), ('2/Linear', ['1/ReLU'])]
+
+def test_graph_of_a_model_that_is_one_module():
+    assert inputs(graph_of(nn.Linear(2, 1), [torch.randn(4, 2)]))==dict(input=set(), Linear={'input'}, loss={'Linear'})
+
+def test_graph_waits_for_a_batch_that_has_a_loss_and_comes_once(tmp_path):
+    def skip(cb): raise CancelBatchException
+    learn = learner(TensorBoardCallback(tmp_path), [Callback(before_batch=on(event.before_batch, once=1)(skip))])
+    learn.fit(1)
+    learn.fit(1)
+    with_graph = [o for o in files(tmp_path) if b'_output_shapes' in o.read_bytes()]
+    assert len(with_graph)==1 and log(tmp_path).Tags()['graph']
+    learner(TensorBoardCallback(tmp_path/'no', graph=False)).fit(1)
+    assert not log(tmp_path/'no').Tags()['graph']
 
 # Hyper-parameters
 
@@ -252,6 +444,20 @@ def test_hparams_are_in_the_run_itself(tmp_path):
     assert got.pop('lr')==approx(.2), 'the highest, not the one that the schedule begins with'
     assert got==dict(width=3., kind='a', deep=True, sizes='[1, 2]', model='Linear', loss_func='mse_loss', optimizer='SGD', n_epoch=2., wd=.01, mom=.9)
     assert metadata.SESSION_END_INFO_TAG in log(tmp_path).Tags()['tensors'] and [o.name for o in tmp_path.iterdir() if o.is_dir()]==['valid']
+
+def test_runs_of_a_group_are_one_in_the_table_of_hparams(tmp_path):
+    for kw,want in ((dict(group='folds'), 'folds'), ({}, '')):
+        learner(TensorBoardCallback(tmp_path/want/'x', **kw)).fit(1)
+        meta = log(tmp_path/want/'x').SummaryMetadata(metadata.SESSION_START_INFO_TAG)
+        assert plugin_data_pb2.HParamsPluginData.FromString(meta.plugin_data.content).session_start_info.group_name==want
+
+def test_hparams_of_groups_and_of_a_run_that_failed(tmp_path):
+    learn = learner(TensorBoardCallback(tmp_path), [Callback(after_batch=lambda cb: fail())], splitter=lambda m: [[m.weight], [m.bias]])
+    with pytest.raises(MemoryError): learn.fit(1, lr=[.1, .2])
+    assert hparams(tmp_path)['lr']=='0.1, 0.2' and hparams(tmp_path)['mom']==0 and metadata.SESSION_END_INFO_TAG not in log(tmp_path).Tags()['tensors']
+    tb = TensorBoardCallback(tmp_path/'steps')
+    learner(tb).fit(max_steps=2)
+    assert 'n_epoch' not in hparams(tmp_path/'steps')
 
 # Examples
 
@@ -361,6 +567,20 @@ def test_timings_of_a_tracer(tmp_path):
         assert steps(pts[k])==[3, 6, 9] and all(v>0 for _,v in pts[k])
     assert not any('/_' in o or o.endswith(('epoch','fit')) for o in pts if o.startswith('time/'))
 
+def test_embeddings_of_validation_items(tmp_path, capsys):
+    learn = classifier(tmp_path, torch.randn(20, 1, 4, 4), vocab=['a','b','c'], n_embed=11)
+    learn.tensor_board.embed = learn.model[0]
+    with learn.no_logging():
+        learn.fit(2)
+        learn.fit(1)
+    x,y = learn.dls.valid_ds.tensors
+    for step in (6, 9):
+        folder = tmp_path/f'{step:05}'/'embeddings'
+        got = torch.from_numpy(np.loadtxt(folder/'tensors.tsv', delimiter='\t')).float()
+        torch.testing.assert_close(got, x[:11].flatten(1))
+        assert (folder/'metadata.tsv').read_text().split()==['abc'[i] for i in y[:11]]
+    assert (tmp_path/'projector_config.pbtxt').read_text().count('tensor_name')==1 and capsys.readouterr().out==''
+
 class Side(nn.Module):
     "A part of a model, that hands on `f` of what it gets"
     def __init__(self, f): self.f = super().__init__() or f
@@ -437,6 +657,15 @@ def test_resumed_runs_have_the_examples_and_histograms_of_one(at, name, tmp_path
         assert [h.step for h in log(tmp_path/o/'tb').Histograms('weights/weight')]==[5, 10, 15]
         assert [h.step for h in served(tmp_path/o/'tb'/'valid').Tensors('predictions/text_summary')]==[5, 10, 15]
 
+def test_histograms_between_the_last_point_and_the_checkpoint_stay(tmp_path):
+    def run(stop=None):
+        tb = TensorBoardCallback(tmp_path/'tb', every_steps=5, histograms_every_steps=2)
+        learn = learner(tb, [stop or StopAt(), CheckpointCallback(tmp_path/'run', every_steps=4, on_error=False)], dls=(batches(11),))
+        with learn.no_logging(): learn.fit(1, resume=tmp_path/'run')
+    with pytest.raises(MemoryError): run(StopAt(10, fail))
+    run()
+    assert [h.step for h in log(tmp_path/'tb').Histograms('weights/weight')]==[2, 4, 6, 10], 'of the step of the checkpoint itself there is none'
+
 def test_a_run_that_was_moved_goes_on_where_it_is(tmp_path):
     def run(path, n):
         learn = learner(TensorBoardCallback(every_steps=1), [CheckpointCallback(path/'ck')], path=path)
@@ -446,6 +675,41 @@ def test_a_run_that_was_moved_goes_on_where_it_is(tmp_path):
     (tmp_path/'a').rename(tmp_path/'b')
     new = run(tmp_path/'b', 2)
     assert new==tmp_path/'b'/'runs'/old.name and not (tmp_path/'a').exists() and steps(read_tensorboard(new)['loss'])==[*range(1, 7)]
+
+def test_a_folder_by_its_name_is_below_the_learners(tmp_path, monkeypatch):
+    (tmp_path/'x').mkdir()
+    monkeypatch.chdir(tmp_path/'x')
+    learn = learner(tb := TensorBoardCallback('tb', every_steps=1), path='../a')
+    for _ in range(2): learn.fit(1)
+    assert not list((tmp_path/'x').iterdir()) and steps(read_tensorboard(tmp_path/'a'/'tb')['loss'])==[*range(1, 7)]
+    assert tb.log_dir.samefile(tmp_path/'a'/'tb')
+
+@pytest.mark.parametrize('first', [0, 1])
+def test_what_was_undone_is_not_in_the_curves(first, tmp_path):
+    learn = learner(TensorBoardCallback(tmp_path, every_steps=1))
+    if first: learn.fit(first)
+    with learn.undone(): learn.fit(3)
+    learn.fit(1)
+    n = 3*(first+1)
+    pts = read_tensorboard(tmp_path)
+    assert steps(pts['loss'])==[*range(1, n+1)] and steps(pts['valid_loss'])==[*range(3, n+1, 3)]
+    assert len(served(tmp_path).Tensors(metadata.SESSION_START_INFO_TAG))==1
+    assert [v for _,v in pts['loss']][-3:]==approx(learn.recorder.raw_losses)
+
+def test_reading_says_nothing_of_a_run_that_went_on(tmp_path, caplog):
+    with pytest.raises(MemoryError): train(tmp_path, StopAt(7, fail))
+    train(tmp_path)
+    assert read_tensorboard(tmp_path/'tb') and not caplog.records
+    log(tmp_path/'tb')
+    assert 'out of order' in caplog.text, 'TensorBoard itself says what it always has'
+
+def test_a_finished_run_leaves_its_log_alone(tmp_path):
+    train(tmp_path)
+    before = {p:p.read_bytes() for p in files(tmp_path)}
+    train(tmp_path)
+    assert {p:p.read_bytes() for p in files(tmp_path)}==before
+    train(tmp_path, n=4)
+    assert steps(read_tensorboard(tmp_path/'tb')['train_loss'])==[5, 10, 15, 20]
 
 def test_paused_and_resumed_in_memory(tmp_path):
     train(tmp_path/'a')
@@ -457,6 +721,36 @@ def test_paused_and_resumed_in_memory(tmp_path):
         assert learn.count.opt_steps==7
         learn.resume()
     assert read_tensorboard(tmp_path/'a'/'tb')==read_tensorboard(tmp_path/'b')
+
+def test_the_default_folder_is_found_again(tmp_path):
+    def run(n):
+        learn = learner(TensorBoardCallback(every_steps=1), [CheckpointCallback(tmp_path/'run')], path=tmp_path)
+        with learn.no_logging(): learn.fit(n, resume=tmp_path/'run')
+    run(1)
+    run(2)
+    folder, = (tmp_path/'runs').iterdir()
+    assert steps(read_tensorboard(folder)['loss'])==[1, 2, 3, 4, 5, 6] and steps(read_tensorboard(folder)['valid_loss'])==[3, 6]
+
+def test_a_new_run_in_the_folder_of_another_is_seen_alone(tmp_path):
+    learner(TensorBoardCallback(tmp_path, every_steps=1)).fit(3)
+    learner(TensorBoardCallback(tmp_path, every_steps=1), dls=(TRAIN,)).fit(1)
+    pts = read_tensorboard(tmp_path)
+    assert steps(pts['loss'])==[1, 2, 3] and 'valid_loss' not in pts
+
+def test_one_log_for_each_fit_of_a_learner(tmp_path):
+    learn = mk_learner([Recorder()])
+    for _ in range(2): learn.fit(2, cbs=TensorBoardCallback(tmp_path, every_steps=1))
+    pts = read_tensorboard(tmp_path)
+    assert steps(pts['loss'])==[*range(1, 13)] and steps(pts['valid_loss'])==steps(pts['train_loss'])==[3, 6, 9, 12]
+
+def test_two_logs_of_one_learner(tmp_path):
+    tbs = [TensorBoardCallback(tmp_path/o, every_steps=1, norms_every_steps=i+1) for i,o in enumerate('ab')]
+    tbs[1].name = 'other'
+    learn = learner(tbs[0], [tbs[1]])
+    learn.fit(1)
+    learn.fit(1, cbs=Callback(after_batch=on(event.after_batch, once=2)(lambda cb: cb.learn.remove_cb(tbs[0]))))
+    a,b = (read_tensorboard(o.log_dir) for o in tbs)
+    assert steps(a['norms/gradients'])==[1, 2, 3, 4] and steps(b['norms/gradients'])==[2, 4, 6] and len(learn.cbs)==3
 
 def test_what_cannot_be_shown_does_not_stop_the_training(tmp_path, monkeypatch):
     learn = learner(TensorBoardCallback(tmp_path, show=lambda x, y, pred: 1/0, every_steps=1))
@@ -493,3 +787,9 @@ def test_resumed_runs_as_the_server_of_tensorboard_reads_them(tmp_path):
     train(tmp_path)
     for run,tag,want in (('', 'loss', [*range(1, 16)]), ('valid', 'loss/epoch', [5, 10, 15]), ('test', 'loss', [2, 4, 6, 8, 10, 12, 14])):
         assert [o.step for o in served(tmp_path/'tb'/run).Tensors(tag)]==want
+
+def test_runs_in_folders_below_are_left_alone(tmp_path):
+    learner(TensorBoardCallback(tmp_path/'other', every_steps=1)).fit(1)
+    before = {p:p.read_bytes() for p in files(tmp_path)}
+    for _ in range(2): learner(TensorBoardCallback(tmp_path, every_steps=1)).fit(1)
+    assert {p:p.read_bytes() for p in files(tmp_path/'other')}==before

@@ -1,5 +1,6 @@
 "A tracer records what ran, how long it took and how it ended, and changes nothing about it"
-import gzip, json
+import gc, gzip, json, os, traceback, weakref
+from copy import deepcopy
 from itertools import count
 from types import MethodType, SimpleNamespace
 import pytest, torch
@@ -10,7 +11,9 @@ from learnloop.loop.callback import Callback, on
 from helpers import covering, mk_learner, players, same
 from learnloop.data.checks import *
 from learnloop.loop.flow import *
+from learnloop.interop.transformers import TrainerCallback
 from learnloop.loop.learner import Learner, TrainEvalCallback
+from learnloop.measure.recorder import Recorder
 from learnloop.see.timeline import _unpacked, _us, load_trace
 from learnloop.see.trace import Trace, TraceRow, Tracer
 from learnloop.train.training import GradientAccumulation
@@ -48,12 +51,72 @@ def test_all_runs_as_without(at, exc):
     assert seen==seen2 and notes==notes2 and outcome==outcome2
     assert all(torch.equal(*o) for o in zip([*ps, rnd], [*ps2, rnd2], strict=True))
 
+@covering(exc=EXCS, at=['before_fit', 'after_pred', 'before_step', 'after_validate', 'cleanup_batch', 'after_cancel_batch'])
+def test_events_are_those_that_fire(at, exc):
+    "A callback that comes first and hears all knows what fires, but for clean-ups, of which it is last: those are checked in number"
+    witness,tracer = Log(name='witness'),Tracer()
+    witness.order = -1e9
+    learn = mk_learn(witness, Log(at, exc and exc('why')))
+    try: learn.fit(2, cbs=tracer)
+    except BaseException as e: assert exc and (isinstance(e, exc) or isinstance(e.__cause__, exc))
+    fired = witness.seen[1:]  # `after_create` was before the tracer's time
+    assert sorted(tracer.events())==sorted(fired)
+    def _no_cleanup(es): return [o for o in es if not o.startswith('cleanup_')]
+    assert _no_cleanup(tracer.events())==_no_cleanup(fired)
+
+def test_cleanup_event_comes_before_its_turns():
+    class A(Callback):
+        def cleanup_fit(self): pass
+    class B(A): pass
+    learn = mk_learn(A(), B())
+    learn.fit(1, cbs=(t := Tracer()))
+    assert [(o.event, o.callback) for o in t.rows[-3:]]==[('cleanup_fit',''), ('cleanup_fit','b'), ('cleanup_fit','a')]
+
+def test_rows_have_outcome_epoch_iter_and_depth():
+    def skip(cb):
+        if cb.training and cb.epoch==1: raise CancelBatchException
+    learn = mk_learn(Callback(after_pred=skip))
+    learn.fit(2, cbs=(t := Tracer()))
+    i = next(i for i,o in enumerate(t.rows) if o.outcome=='CancelBatchException')
+    assert t.rows[i-1:i+5]==[
+        TraceRow('after_pred', '', '', 4, 1, 0), TraceRow('after_pred', 'skip', 'CancelBatchException', 4, 1, 0),
+        TraceRow('cleanup_turn', '', 'cancelled', 4, 1, 0), TraceRow('after_cancel_batch', '', 'cancelled', 4, 1, 0), TraceRow('after_batch', '', 'cancelled', 4, 1, 0),
+        TraceRow('after_batch', 'train_eval', '', 4, 1, 0)]
+    assert t.rows[0]==TraceRow('before_fit', '', '', 1, None, None) and t.rows[-1]==TraceRow('cleanup_fit', '', 'done', 1, None, None)
+    assert {o.outcome for o in t.rows if o.event.startswith('before_') and not o.callback}=={''}
+
+def test_failure_is_recorded_to_the_end():
+    def fail(cb): raise KeyError('x')
+    learn = mk_learn(Callback(before_backward=fail))
+    with pytest.raises(KeyError) as e: learn.fit(1, cbs=(t := Tracer()))
+    assert [(o.event, o.callback, o.outcome) for o in t.rows if o.callback in ('','fail')][-9:]==[
+        ('before_backward','',''), ('before_backward','fail','KeyError'), ('after_exception','',''),
+        *((f'cleanup_{o}', '', 'failed') for o in ('backward','turn','batch','train','epoch','fit'))]
+    assert e.value.__notes__[0].startswith('learnloop: in Callback(fail).before_backward; epoch 0, batch 0')
+    assert len(traceback.extract_tb(e.value.__traceback__))>0
+
 def test_uncaught_cancel_names_callback_and_event():
     def oops(cb): raise CancelStepException
     with pytest.raises(UncaughtCancelError, match='by Callback[(]oops[)] in before_epoch'):
         mk_learn(Callback(before_epoch=oops)).fit(1, cbs=(t := Tracer()))
     assert ('before_epoch','oops') in t.turns()
     assert 'oops (CancelStepException)' in str(t.sequence())
+
+def test_two_fits_and_validate_are_recorded_and_removal_ends_it():
+    learn = mk_learn(Callback(after_batch=nothing), t := Tracer())
+    assert t.events()==['after_create']
+    t.clear()
+    learn.fit(1)
+    first = t.rows
+    learn.fit(1)
+    assert t.rows==first*2
+    t.clear()
+    learn.validate()
+    assert t.events()[0]=='before_evaluate' and t.events()[-1]=='cleanup_evaluate'
+    n = len(t.rows)
+    learn.remove_cb(t)
+    learn.fit(1)
+    assert len(t.rows)==n and all(f.__self__ is not t for f in learn._handlers['after_batch'])
 
 def nothing(cb): pass
 
@@ -68,6 +131,30 @@ def test_comes_and_goes_in_a_fit():
     assert [o.event for o in t.rows[-2:]]==['before_batch']*2 and t.rows[-1].epoch==1
     assert t.events().count('cleanup_epoch')==0  # it wasn't there when this epoch began, and gone before the other ended
     assert log.seen.count('cleanup_fit')==1 and log.seen.count('before_epoch')==log.seen.count('cleanup_epoch')==3
+
+def test_callbacks_that_come_and_go():
+    class Opened(Callback):
+        closed = 0
+        def after_create(self): pass
+        def before_fit(self): pass
+        def cleanup_fit(self): self.closed += 1
+    o,late = Opened(),Opened()
+    late.name = 'late'
+    def swap(cb):
+        if o in cb.learn.cbs: cb.learn.remove_cb(o).add_cb(late)
+    learn = mk_learn(o, Callback(after_fit=swap))
+    learn.fit(1, cbs=(t := Tracer()))
+    assert o.closed==1 and late.closed==0
+    assert t.events().count('cleanup_fit')==1 and t.events()[-1]=='cleanup_fit' and t.events().count('after_create')==0
+    assert [e for e in t.turns() if e[1] in ('opened','late')]==[('before_fit','opened'), ('cleanup_fit','opened'), ('after_create','late')]
+
+def test_removal_of_a_callback_in_before_x():
+    class Opened(Callback):
+        def cleanup_fit(self): pass
+    o = Opened()
+    learn = mk_learn(o, Callback(before_fit=lambda cb: cb.learn.remove_cb(o)))
+    learn.fit(1, cbs=(t := Tracer()))
+    assert t.events().count('cleanup_fit')==1 and t.events()[-1]=='cleanup_fit'
 
 def test_muted_callbacks_have_no_turn_and_a_muted_tracer_records_nothing():
     log = Log()
@@ -97,6 +184,17 @@ def test_declared_events_and_phases_with_arguments():
     assert t.events()==['verify_batch', 'before_rollout', 'after_rollout', 'cleanup_rollout']
     assert ('verify_batch','hear') in t.turns()
 
+def test_nested_events_follow_the_turn_that_fired_them():
+    class Peek(Callback):
+        def after_epoch(self): self.learn.validate()
+        def cleanup_fit(self): self.learn.validate()
+    learn = mk_learn(Peek())
+    learn.fit(1, cbs=(t := Tracer()))
+    es = t.events()
+    assert es.count('before_evaluate')==es.count('cleanup_evaluate')==2
+    i = t.rows.index(next(o for o in t.rows if (o.event,o.callback)==('cleanup_fit','peek')))
+    assert (t.rows[i-1].event, t.rows[i-1].callback, t.rows[i+1].event)==('cleanup_fit','','before_evaluate')
+
 def test_filters_keep_counting():
     calls = []
     @on(event.after_batch, every=2)
@@ -125,6 +223,17 @@ def test_memory_is_bounded():
     assert t.phases().keys()==whole.phases().keys()  # totals are of everything
     for o in (0, True, False, 1.5, '9'):
         with pytest.raises(ValueError, match=f'max_rows is {o!r}'): Tracer(max_rows=o)
+
+def test_holds_no_learner_batch_or_error():
+    log = Log('after_loss', RuntimeError('x'))
+    learn,t = mk_learn(),Tracer()
+    preds = []
+    learn.add_cb(Callback(after_pred=lambda cb: preds.append(weakref.ref(cb.pred))))
+    learn.add_cb(log)
+    with pytest.raises(RuntimeError): learn.fit(1, cbs=t)
+    learn,log,ref = None,None,weakref.ref(learn)
+    gc.collect()
+    assert ref() is None and preds[0]() is None and len(t.rows)>5
 
 def test_table():
     def fail(cb):
@@ -182,6 +291,14 @@ def test_times_by_phase_and_callback():
     assert ['slow', 'before_step', '6', '60.0', 'ms', '10.0', 'ms', '58.8%'] in [o.split() for o in str(learn.trace).splitlines()]
     learn.trace.clear()
     assert learn.trace.phases()=={} and learn.trace.totals()==[] and learn.trace.cancels==[]
+
+def test_a_turn_has_the_time_of_what_it_brings_about():
+    class Peek(Callback):
+        def after_epoch(self): self.learn.validate()
+    learn = mk_learn(Peek())
+    learn.fit(1, cbs=Tracer(clock=ticks()))
+    totals = {(o['callback'], o['event']): o['seconds'] for o in learn.trace.totals()}
+    assert totals['peek','after_epoch']>learn.trace.phases()['evaluate'][1]>1e-5
 
 # ---- why
 
@@ -518,11 +635,38 @@ def test_timeline_of_a_fit_that_runs():
     mk_learn(Callback(after_train=look)).fit(2, cbs=Tracer())
     assert seen[0][0].startswith('Run') and seen[0][1]=='epoch is running, or its end was not recorded'
 
+def test_nested_batches_have_places_of_their_own():
+    class Peek(Callback):
+        run_valid = False
+        def after_loss(self):
+            if self.iter==1: self.learn.validate()
+    learn = mk_learn(Peek(), n=3)
+    learn.fit(1, cbs=Tracer())
+    t = learn.trace
+    assert [o.iter for o in t.rows if o.event=='after_loss' and o.callback=='']==[0, 1, 0, 2, 0]
+    i = next(i for i,o in enumerate(t.rows) if o.event=='cleanup_evaluate')
+    assert [(o.event, o.iter) for o in t.rows[i:i+2]]==[('cleanup_evaluate',1), ('before_backward',1)]
+    assert t.why('step', epoch=0, iter=1)=='step ran'
+
 # ---- files
 
 def slices(t, folder):
     d = json.loads(t.save(folder/'run.json').read_text())
     return d,d['traceEvents']
+
+def test_chrome_format(tmp_path):
+    t = stepped()
+    d,es = slices(t, tmp_path)
+    assert d['displayTimeUnit']=='ms' and {o['ph'] for o in es}=={'M','X','i'}
+    assert all(isinstance(o[k], int) for o in es for k in ('pid','tid')) and {(o['pid'], o['tid']) for o in es}=={(os.getpid(), es[0]['tid'])}
+    assert {(o['name'], o['args']['name']) for o in es if o['ph']=='M'}=={('process_name','learnloop'), ('thread_name','phases and callbacks')}
+    check_nesting(es)
+    [step] = [o for o in es if o['name']=='step' and o['args'].get('epoch')==1 and o['args']['iter']==2]
+    [turn] = [o for o in es if o['name']=='gradient_accumulation.before_step' and (o['args']['epoch'], o['args']['iter'])==(1,2)]
+    assert step['args']['outcome']=='cancelled' and step['args']['by']=='GradientAccumulation raised CancelStepException in before_step'
+    assert turn['args']['raised']=='CancelStepException' and step['ts']<turn['ts']<turn['ts']+turn['dur']<step['ts']+step['dur']
+    rows = [o for o in t.rows if o.callback=='gradient_accumulation' and o.event=='before_step']
+    assert [round(o.start*1e6, 3) for o in rows]==[o['ts'] for o in es if o['name']=='gradient_accumulation.before_step']  # in µs
 
 def check_nesting(es):
     "Slices of a thread lie in each other, or apart"
@@ -544,6 +688,11 @@ def test_what_is_loaded_is_what_was_saved(tmp_path, name, max_rows):
     def told(t): return str(t), str(t.sequence()), str(t.timeline()), str(t.timeline(epoch=1, iter=0, training=False)), t.why('step'), t._packed()
     assert told(new)==told(t)
     assert new.why('step', epoch=0, iter=0)=='GradientAccumulation raised CancelStepException in before_step'
+
+def test_home(tmp_path, monkeypatch):
+    monkeypatch.setenv('HOME', str(tmp_path))
+    t = stepped()
+    assert t.save('~/x.json')==tmp_path/'x.json' and load_trace('~/x.json').rows==t.rows
 
 def test_paths(tmp_path):
     t = stepped()
@@ -666,6 +815,51 @@ def test_it_is_the_first_even_of_those_that_come_first():
         i = next(i for i,o in enumerate(t.rows) if o.callback=='early')
         assert [(o.event, o.callback, o.outcome) for o in t.rows[i-1:i+5]]==[('before_step','',''), ('before_step','early','CancelStepException'),
             ('after_cancel_step','','cancelled'), ('after_step','','cancelled'), ('cleanup_step','','cancelled'), ('cleanup_step','early','')]
+
+def test_callbacks_of_other_systems_are_traced():
+    class Theirs(TrainerCallback):
+        def on_step_end(self, args, state, control, **kwargs): pass
+    learn = mk_learn(Recorder(), Theirs())
+    learn.fit(1, cbs=Tracer())
+    assert {('transformers_theirs','before_fit'), ('transformers_theirs','after_batch')}<={(o['callback'], o['event']) for o in learn.trace.totals()}
+    assert learn.trace.phases()['batch'][0]==3
+
+def test_a_copy_goes_its_own_way():
+    t = stepped()
+    new = deepcopy(t)
+    t.clear()
+    assert t.rows==[] and len(new.rows)>100 and new.why('step', epoch=0, iter=0)=='GradientAccumulation raised CancelStepException in before_step'
+
+def test_point_8_a_phase_beside_the_batch_is_one_of_each_batch(tmp_path):
+    class Augments(Learner, phases=[Phase('augment', inside='train validate')]):
+        def one_batch(self, i, b):
+            self.with_events('augment', lambda: b)
+            super().one_batch(i, b)
+    def skip(self):
+        if self.training and self.n_done==1: raise self.learn.phases['augment'].cancel
+    learn = mk_learn(Callback('skipper', before_augment=skip), n=3, cls=Augments)
+    learn.fit(2, cbs=Tracer())
+    learn.trace.save(tmp_path/'t.json')
+    for t in (learn.trace, load_trace(tmp_path/'t.json')):
+        assert [o.iter for o in t.rows if o.event=='before_augment' and o.callback=='']==[0, 1, 2, 0]*2
+        assert t.why('augment', epoch=1, iter=0)=='augment ran'
+        assert t.why('augment', epoch=1, iter=1)=='Callback(skipper) raised CancelAugmentException in before_augment'
+
+def test_turns_that_cost_nothing_are_one_row():
+    now = count(0, 1000)
+    def clock(): return next(now)+extra[0]
+    def slow(cb): extra[0] += 10**10
+    def cancels(cb):
+        if cb.iter==1: raise CancelBatchException
+    extra,quick = [0],[Callback(f'quick{i}', after_batch=lambda cb: None) for i in range(20)]
+    learn = mk_learn(*quick, Callback('slow', after_loss=slow), Callback('cancels', before_batch=cancels), Tracer(clock=clock))
+    learn.fit(1)
+    phases,turns,_ = str(learn.trace).split('\n\n')
+    *rows,last = turns.splitlines()[1:]
+    assert 'quick3' not in turns and last.endswith(' 0.0%') and [o.split()[0] for o in rows]==['slow', 'cancels']
+    totals = learn.trace.totals()
+    n,word,calls = last.split()[:3]
+    assert (int(n), word)==(len(totals)-2, 'others') and int(calls)==sum(o['calls'] for o in totals[1:] if o['callback']!='cancels')
 
 @pytest.mark.parametrize('k,v', [('learnloop', 3), ('ranks', 1), ('ranks', [3]), ('muted', 1), ('inside', [1]), ('inside', 3), ('phases', [1]), ('totals', {'a': 1}), ('names', None), ('rows', 'x')])
 def test_what_is_none_of_a_tracer_says_so(k, v, tmp_path):

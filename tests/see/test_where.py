@@ -72,6 +72,10 @@ def test_steps_of_any_trainer():
     assert where_steps(seen[0], seen[3])=='Equal for 4 steps, and then only one of the two goes on.'
     assert where_steps(seen[0], seen[2], tol=.1)=='Equal in all 6 steps of torch optimizers.' and 'No torch optimizer' in where_steps([], seen[0])
 
+def test_learnloops_own_steps_are_heard():
+    with steps() as a: fit()
+    assert len(a)==24 and all(o['gradients'] and o['weights'] for o in a)
+
 def test_an_assertion_keeps_its_message():
     with pytest.raises(AssertionError, match='mine') as e, explained(lambda: 'why'): raise AssertionError('mine')
     assert notes(e)=='why'
