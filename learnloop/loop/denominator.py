@@ -9,10 +9,11 @@ __all__ = ['SUM', 'ITEMS', 'MEAN_HELP', 'join_units', 'as_size', 'mean_of_all', 
            'element_weights', 'counts_of', 'refute_mean', 'find_form', 'MeanOf', 'Joined']
 
 # %% ../../nbs/loop/07_denominator.ipynb #002dc91a
-import inspect, math, torch, warnings
+import inspect, math, re, torch, warnings
 from collections.abc import Mapping
 from copy import deepcopy
 from functools import partial
+from operator import gt
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -28,12 +29,14 @@ class _Sum(int):
 
 SUM:float = _Sum() # Denominator of a loss that is a sum  # chkstyle: ignore
 
+class _Elements(int): "A denominator that counts elements, of which an item may have several"
+
 def join_units(
     ds # Denominators
 ): # That of all parts together
     "Join the denominators `ds` of the parts of a batch"
-    ds = [*ds]
-    return SUM if any(isinstance(d, _Sum) for d in ds) else sum(ds)
+    kinds = {*map(type, ds := [*ds])}
+    return SUM if _Sum in kinds else _Elements(sum(ds)) if kinds=={_Elements} else sum(ds)
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000005
 def as_size(
@@ -86,17 +89,21 @@ def known_denominator(
         f,given = f.func,f.keywords | given
     if _says(f): return partial(f.denominator, **given) if given else f.denominator
     if isinstance(f, nn.Module):
-        if given or not hasattr(f, 'reduction') or not type(f).forward.__module__.startswith('torch.nn.'): return None
+        is_torch = type(f).forward.__module__.startswith('torch.nn.') and 'forward' not in vars(f)
+        if given or not is_torch or not hasattr(f, 'reduction'): return None
         names,has = (),{k:getattr(f, k) for k in ('reduction', 'ignore_index') if hasattr(f, k)}
     else:
-        if getattr(f, '__module__', None)!='torch.nn.functional': return None
+        if getattr(F, getattr(f, '__name__', ''), ITEMS) is not f: return None
         names = _params_of(f)
         if 'reduction' not in names or any(given.get(k) is not None for k in ('size_average', 'reduce')): return None
         has = {k:v for k,v in names.items() if k in ('reduction', 'weight', 'ignore_index')} | given
     if has['reduction']=='sum': return _sum
-    if has['reduction']=='none': return ITEMS  # of which somebody else makes a mean
-    if 'ctc' in getattr(f, '__name__', type(f).__name__).lower(): return _of_sequences
-    if 'ignore_index' not in has: return None if 'weight' in given and 'loss' in f.__name__ else ITEMS
+    if has['reduction']=='batchmean': return _of_batch
+    if has['reduction']!='mean': return ITEMS  # of which somebody else makes a mean
+    name = getattr(f, '__name__', type(f).__name__).lower()
+    if 'ctc' in name: return _of_sequences
+    if 'distance' in name or 'weight' in given and 'loss' in name: return None
+    if 'ignore_index' not in has: return _of_rows if re.search('multi|cosine|triplet', name) else _of_elements
     if not names: return partial(_of_module, f)
     return partial(_of_classes, [*names], has.get('weight'), has['ignore_index'])
 
@@ -115,6 +122,9 @@ def _says(f):
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000004
 def _sum(pred, *yb): return SUM
+def _of_elements(pred, *yb): return _Elements(max(t.numel() for t in (pred, *yb[:1])))
+def _of_rows(pred, *yb): return pred.numel()//pred.shape[-1] if pred.dim()>1 else 1
+def _of_batch(pred, *yb): return len(pred)
 def _of_sequences(pred, targ, lengths, targ_lengths, *yb): return torch.as_tensor(targ_lengths).numel()
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000a2
@@ -167,22 +177,39 @@ def _as_float(t, dtype): return t.to(dtype) if t.is_floating_point() else t
 # %% ../../nbs/loop/07_denominator.ipynb #de000011
 def _rows(o, idx, n, dim=0):
     "The items `idx` of `o`, which has `n`, along `dim` or else where it has as many"
-    def _of(t):
-        dims = [d for d in (dim, *range(t.dim())) if d<t.dim() and t.shape[d]==n]
-        return t.index_select(dims[0], idx.to(t.device)) if dims else t
-    return _mapped(o, _of)
+    if isinstance(o, Tensor):
+        dims = [d for d in (dim, *range(o.dim())) if d<o.dim() and o.shape[d]==n]
+        return o.index_select(dims[0], idx.to(o.device)) if dims else o
+    vals = batch_parts(o)
+    if vals is None: return o
+    if type(o) in (list,tuple) and len(o)==n and not all(n in t.shape for t in _tensors(o)):  # a list of items
+        return type(o)(o[i] for i in idx.tolist())
+    return batch_like(o, [_rows(v, idx, n, dim) for v in vals])
+
+def _some(yb, n, g):
+    "Draw items of a batch, among them those with extreme targets: they may be the only ones that don't count alike"
+    idx = torch.randint(n, (sum(_SPLITS[0]),), generator=g)
+    ts = [t.reshape(n, -1) for t in _ordered(yb) if t.dim() and len(t)==n]
+    ends = [i for t in ts for i in (t.amax(1).argmax(), t.amin(1).argmin())]
+    idx[:len(ends)] = torch.tensor(ends, dtype=idx.dtype)
+    return idx
+
+def _ordered(yb):
+    "The first targets, as numbers of which there is a largest one"
+    return [t.double().nan_to_num(math.inf) for t in _tensors(yb)[:2] if t.numel() and not t.is_complex()]
 
 def _resampled(pred, y, g):
     "The targets `y` with other values: those that were seen, classes that `pred` has scores for, floats near them"
+    def _draw(t, vals): return vals[torch.randint(len(vals), t.shape, generator=g).to(t.device)]
+    def _half(t, o): return torch.where(torch.rand(t.shape, generator=g).to(t.device)<.5, t, o)
     def _of(t):
-        if t.is_floating_point(): return t*(torch.rand(t.shape, generator=g, dtype=torch.float64)+.5).to(t)
         if t.is_complex() or not t.numel(): return t
-        seen = t.flatten()[torch.randint(t.numel(), t.shape, generator=g).to(t.device)]
-        is_class = isinstance(pred, Tensor) and pred.dim()==t.dim()+1 and t.dtype is torch.long
-        if not is_class: return seen
+        if t.is_floating_point():
+            return _half(t*(torch.rand(t.shape, generator=g, dtype=torch.float64)+.5).to(t), _draw(t, t.flatten()))
+        seen = _draw(t, t.unique())
+        if not isinstance(pred, Tensor) or pred.dim()!=t.dim()+1 or t.dtype is not torch.long: return seen
         n = pred.shape[1] if pred.shape[:1]+pred.shape[2:]==t.shape else pred.shape[-1]
-        other = torch.randint(n, t.shape, generator=g).to(t.device)
-        return torch.where(torch.rand(t.shape, generator=g).to(t.device)<.5, seen, other)
+        return _half(seen, torch.randint(n, t.shape, generator=g).to(t.device))
     return _mapped(y, _of)
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000012
@@ -193,7 +220,8 @@ def _compare(f, pred, yb, dim, is_constant=False):
     n = sum(_SPLITS[0])
     def _call(*args):
         loss,parts = split_loss(f(*args))
-        return {k:torch.as_tensor(v) for k,v in {**parts, 'loss':loss}.items() if v is not None}
+        if loss is None: raise ValueError('there is no loss')
+        return {k:torch.as_tensor(v) for k,v in {**parts, 'loss':loss}.items()}
     def _both(split):
         whole,parts = _call(pred, *yb),[(m, _call(_rows(pred, i, n, dim), *_rows(yb, i, n))) for m,i in _parts(split)]
         if not all(v.isfinite().all() for v in whole.values()): raise ValueError('the loss is not finite')
@@ -227,7 +255,7 @@ def _parts(split):
     return [(len(i), i) for i in torch.arange(sum(split)).split(split)]
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000013
-_DRAWS = ('scores', True), ('probabilities', True), ('scores', False), ('seen', False)
+_DRAWS = {True:('scores','probabilities'), False:('scores','probabilities','seen')} # Of predictions; with new targets?
 
 @torch.no_grad()
 def refute_mean(
@@ -236,27 +264,36 @@ def refute_mean(
     yb,   # Targets of it: shapes and values count
     n:int, # Items in it
     keep=(), # Objects that the loss function may refer to, and that are not to be copied
-    is_random:bool=True # Have random predictions and targets? Else those of the batch
+    is_random:bool=True, # Draw random predictions and targets? If not, take those of the batch
+    what:str='the prediction' # What `pred` is, for a message
 )->dict: # Part of the loss, 'loss' for itself -> why it isn't a mean over items
     "Try whether the loss of random predictions differs from the mean over parts of them"
-    pred,yb,m = _mapped(pred, Tensor.detach),_mapped(yb, Tensor.detach),sum(_SPLITS[0])
+    pred,yb,found,tried = _mapped(pred, Tensor.detach),_mapped(yb, Tensor.detach),{},False
+    if not any(n in t.shape for t in _tensors(pred)): return dict(loss=f'{_UNTRIED}: no tensor in {what} has {n} rows')
     try: f = deepcopy(loss_func, {id(o):o for o in keep})  # it may count its calls
     except Exception: f = loss_func
     g = torch.Generator().manual_seed(0)
-    is_large = n and sum(t.numel() for t in _tensors(pred))/n*m>2**23
+    is_large = sum(t.numel() for t in _tensors(pred))/n>2**20
     with preserve_rng(), warnings.catch_warnings():
         warnings.simplefilter('ignore')
         for dtype,dim in ((torch.float64, 0), (torch.float64, 1), (torch.float32, 0), (torch.float32, 1)):
             if is_large and dtype is torch.float64 and is_random: continue
-            idx = torch.randint(n, (m,), generator=g)
+            idx = _some(yb, n, g)
             p,y = _rows(pred, idx, n, dim),_rows(yb, idx, n)
             if is_random: p,y = (_mapped(o, partial(_as_float, dtype=dtype)) for o in (p, y))
-            for kind,new in _DRAWS if is_random else _DRAWS[-1:]:
-                a,b = (p if kind=='seen' else _random(p, kind, g)),(_resampled(p, y, g) if new else y)
-                try: found = _compare(f, a, b, dim)
-                except Exception: continue
-                return {k:_why(*o) for k,o in found.items()}
-    return {}
+            for new,kinds in _DRAWS.items() if is_random else [(False, ('seen',))]:
+                for kind in kinds:
+                    a,b = (p if kind=='seen' else _random(p, kind, g)),(_resampled(p, y, g) if new else y)
+                    try: found = {k:_why(*o) for k,o in _compare(f, a, b, dim).items()} | found
+                    except Exception as e:
+                        error = e
+                        continue
+                    tried = True
+                    break
+            if tried: return found
+    return dict(loss=f'{_UNTRIED}: {type(error).__name__}: {error}')
+
+_UNTRIED = 'could not be tried on parts of a batch'
 
 def _why(whole, parts):
     return f'is no mean over items: of 8 random ones it is {whole:.6g}, and of their parts {parts:.6g}'
@@ -278,7 +315,7 @@ _FORMS = dict(shifted=lambda x,y: (x[..., :-1, :].flatten(0, -2), y[..., 1:].fla
 
 def find_form(
     learn # A learner whose model computed the loss of a batch
-)->str|None: # 'shifted' or 'plain'; 'items' for a mean over items; None if it is another loss
+)->str|None: # 'shifted' or 'plain'; 'elements' for a mean over those of floats; None if it is another loss
     "Find the form of the loss that a model computes"
     labels,logits,n = _labels_and_logits(learn)
     if not isinstance(labels, Tensor) or not isinstance(logits, Tensor) or not labels.numel(): return None
@@ -288,7 +325,7 @@ def find_form(
     if labels.is_floating_point():
         both = x.reshape(-1),labels.float().reshape(-1)
         if len(both[0])!=len(both[1]): return None
-        return ITEMS if any(_is(f(*both)) for f in (F.mse_loss, F.binary_cross_entropy_with_logits)) else None
+        return 'elements' if any(_is(f(*both)) for f in (F.mse_loss, F.binary_cross_entropy_with_logits)) else None
     if logits.dim()!=labels.dim()+1 or logits.shape[:-1]!=labels.shape: return None
     fits = []
     for k,f in _FORMS.items():
@@ -314,8 +351,9 @@ class MeanOf:
         self.declared,self.told = declared,set()
         self._forget(None)
     def _forget(self, f):
-        self.f,self.known,self.n,self.shapes,self.why,self.form = f,known_denominator(f),0,set(),{},''
-        self.total,self.reduction = None,getattr(f, 'reduction', None)  # the denominator of a turn, in all processes
+        self.f,self.known,self.n,self.shapes,self.why,self.form = f,known_denominator(f),0,[],{},''
+        self.span,self.n_wider = [],0  # largest and smallest targets
+        self.per_item,self.reduction = None,getattr(f, 'reduction', None)  # elements of an item of the first batch
     def _refresh(self, f):
         if f is not self.f or self.reduction!=getattr(f, 'reduction', None): self._forget(f)
     def find(self,
@@ -328,6 +366,7 @@ class MeanOf:
         if d is None: d = self.known if learn.yb and f is not None else self._form_of(learn)
         if callable(d): d = d(learn.pred, *(learn.yb or learn.xb))
         if isinstance(d, Mapping): d = d.get(part)
+        if isinstance(d, str) and self.declared is None and learn.loss.dim(): return _Elements(learn.loss.numel())
         if isinstance(d, str): d = dict(items=learn.bs, batches=1, sum=SUM)[d]
         if not learn.bs and not isinstance(d, _Sum): return 0  # this process only goes along
         return d.item() if isinstance(d, Tensor) and d.is_cpu else d
@@ -338,7 +377,8 @@ class MeanOf:
         "Find how much a batch of training counts in a mean that promises nothing, at little cost"
         f,known = learn.loss_func,self.known
         if f is self.f and self.declared is None and learn._denominator[0] is not learn.loss and learn.yb:
-            if known is None or known is ITEMS: return learn.bs
+            if known is None: return learn.bs
+            if known is _of_elements: return learn.pred.numel()
             if f is F.cross_entropy and learn.bs<=1024: return learn.yb[0]
         return as_size(self.units(learn))
     def weighs(self,
@@ -347,8 +387,8 @@ class MeanOf:
         "Tell whether the loss may be a mean of something else than items"
         self._refresh(learn.loss_func)
         if self.declared is not None: return self.declared!=ITEMS
-        if learn.loss_func is None: return self.form in _FORMS
-        return self.known not in (None, ITEMS)
+        if learn.loss_func is None: return self.form in (*_FORMS, 'elements')
+        return self.known is not None
     def state(self)->dict: # Plain data
         "Return what was found out, for a checkpoint or for other processes"
         return dict(why=self.why, form=self.form or '', told=sorted(self.told))
@@ -371,6 +411,7 @@ def _form_of(self:MeanOf, learn):
     if self.form=='' or _is_due(self.n) and learn.team.world==1: self.form = find_form(learn)
     if self.form in (None, ITEMS): return self.form
     labels,_,n = _labels_and_logits(learn)
+    if self.form=='elements': return _Elements(labels.numel())
     d = _counted(labels[..., 1:] if self.form=='shifted' else labels)
     return d if n is None or int(n)==int(d) else SUM  # shares of a loss whose denominator is that of a window
 
@@ -382,31 +423,48 @@ def __call__(self:MeanOf,
 ): # As `find`; None if the loss is refuted as a mean over items, too
     "Find the denominator of the batch at hand"
     d = self.find(learn, part)
-    if d is not None: return d
-    self._look(learn)
+    if d is None: self._look(learn)
+    elif self.declared is not None or not _is_reduced_else(learn): return d
+    else: self.why['loss'] = 'is reduced by a callback, and not to its mean'
     return None if part in self.why else learn.bs
+
+def _is_reduced_else(learn):
+    "Has a callback made something else than a mean of an unreduced loss?"
+    of,loss = learn.loss,learn.loss_grad
+    if not of.dim() or loss.dim(): return False
+    return not torch.allclose(loss.detach()/(learn.open_turn.scale if learn.open_turn else 1.), of.mean(), 1e-4)
 
 def _refute_model(learn):
     "As `refute_mean`, for the loss that the model computes"
     model,is_named = learn.model,learn._named
     why_not = 'is sharded' if learn.team.spreads else 'has hooks' if any(
         m._forward_hooks or m._forward_pre_hooks for m in model.modules()) else ''
-    if why_not: return dict(loss=f'could not be tried on parts of a batch, as the model {why_not}')
+    if why_not: return dict(loss=f'{_UNTRIED}, as the model {why_not}')
     training = [m for m in model.modules() if m.training]
     model.eval()  # without dropout
     try: return refute_mean(lambda xb: own_loss(model(**xb[0]) if is_named else model(*xb))[0], learn.xb, (), learn.bs,
-        is_random=False)
+        is_random=False, what='the input')
     finally:
         for m in training: m.training = True
+
+@patch
+def _is_wider(self:MeanOf, yb):
+    "Are there targets beyond those that were seen? A value that says that a target is missing may be one"
+    if self.n_wider>31 or self.n>64 and not all(t.is_cpu for t in _tensors(yb)): return False
+    span = [float(v) for t in _ordered(yb) for v in (t.amax(), -t.amin())]
+    is_wider = len(span)==len(self.span) and any(map(gt, span, self.span))
+    self.span = [*map(max, span, self.span)] if len(span)==len(self.span) else span
+    self.n_wider += is_wider
+    return is_wider
 
 @patch
 def _look(self:MeanOf, learn):
     "Probe the loss function, if that is due"
     self.n += 1
-    f,shape = learn.loss_func,getattr(learn.pred, 'shape', None)
+    f,shape = learn.loss_func,next((t.shape for t in _tensors(learn.pred) if t.dim() and len(t)==learn.bs), None)
     is_new = shape not in self.shapes and len(self.shapes)<8
-    if 'loss' in self.why or not (is_new or _is_due(self.n)): return
-    self.shapes.add(shape)
+    if 'loss' in self.why or not (is_new or _is_due(self.n) or self._is_wider(learn.yb)): return
+    if is_new: self.shapes.append(shape)
     if f is None or not learn.yb: found = _refute_model(learn)
     else:
         keep = learn,learn.model,learn.dls,learn._opt,*learn.cbs
@@ -425,9 +483,21 @@ def units(self:MeanOf,
     of,d = learn._denominator if part=='loss' else (None, None)
     if of is None or of is not learn.loss: d = (self if who else self.find)(learn, part)
     elif callable(d): d = d()
-    if d is not None: return d
+    is_ragged = how and part=='loss' and len({math.prod(o[1:]) for o in self.shapes if o})>1
+    if d is not None and not is_ragged: return d
     if who: self._tell(learn, who, how, part)
-    return learn.bs
+    return learn.bs if d is None else d
+
+@patch
+def in_items(self:MeanOf,
+    learn, # The learner
+    d # Denominator, which may count elements
+): # The number of items, if each has as many elements as those of the first batch
+    "Write a number of elements as one of items of the first batch"
+    if not isinstance(d, _Elements) or not d: return d
+    self.per_item = self.per_item or d/learn.bs
+    n = d/self.per_item
+    return int(n) if n.is_integer() else n
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000a4
 @patch
@@ -440,7 +510,9 @@ def _tell(self:MeanOf,
     "Warn, once, that the loss has no denominator"
     if part in self.told or not learn.team.is_first: return
     self.told.add(part)
-    warnings.warn(f'{who}: {self.name_of(learn, part)} {self.why[part]}. {how}. '
+    why = self.why.get(part) or f'may be a mean over items or over elements, as the shapes of batches differ: \
+{", ".join(str(tuple(o)) for o in self.shapes[-2:])}'
+    warnings.warn(f'{who}: {self.name_of(learn, part)} {why}. {how}. '
         f'If it is a mean of something else, {MEAN_HELP}', stacklevel=4)
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000a5

@@ -384,7 +384,7 @@ def denominator(self:Learner):
     if of is None or of is not self.loss: d = self.mean_of(self) if self.loss is not None else None
     elif callable(d): d = d()
     self._denominator = self.loss,d
-    return d
+    return self.mean_of.in_items(self, d)
 
 # %% ../../nbs/loop/05_learner.ipynb #55c45da1
 @patch

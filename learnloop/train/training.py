@@ -520,11 +520,11 @@ class MicroBatch(Callback):
         learn,whole = self.learn,self._whole
         if whole is None: return
         pred = None if learn.pred is self._made else to_detach(learn.pred, cpu=False)
-        if self._n and learn.denominator is None: self._refuse_loss()
-        learn.take_denominator(learn.denominator if self._n else 0)
+        if not self._n: learn.take_denominator(0)
+        elif learn.denominator is None: self._refuse_loss()
         learn.open_turn.n_part = self._n
-        units = {k:learn.mean_of.units(learn, k, self.label, _OF_PARTS) for k in learn.loss_parts if self._n}
-        self._seen.append((self._n, pred, learn.loss, learn.loss_parts, units | dict(loss=learn.denominator)))
+        units = {k:learn.mean_of.units(learn, k, self.label, _OF_PARTS) for k in ('loss', *learn.loss_parts) if self._n}
+        self._seen.append((self._n, pred, learn.loss, learn.loss_parts, units))
         learn.bs = whole[0]
     def before_backward(self):
         learn = self.learn
