@@ -11,10 +11,13 @@ __all__ = ['SUM', 'ITEMS', 'MEAN_HELP', 'join_units', 'as_size', 'mean_of_all', 
 # %% ../../nbs/loop/07_denominator.ipynb #002dc91a
 import inspect, math, re, torch, warnings
 from collections.abc import Mapping
+from contextlib import contextmanager
 from copy import deepcopy
 from functools import partial
-from operator import gt
+from operator import gt, is_
+from types import BuiltinFunctionType, CellType, FunctionType, ModuleType, SimpleNamespace
 from torch import Tensor, nn
+from torch.func import functional_call
 from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 from fastcore.basics import patch
@@ -182,8 +185,10 @@ def _rows(o, idx, n, dim=0):
         return o.index_select(dims[0], idx.to(o.device)) if dims else o
     vals = batch_parts(o)
     if vals is None: return o
-    if type(o) in (list,tuple) and len(o)==n and not all(n in t.shape for t in _tensors(o)):  # a list of items
-        return type(o)(o[i] for i in idx.tolist())
+    if type(o) in (list,tuple) and len(o)==n:  # items, if these aren't their features
+        some = any if type(o) is tuple else all
+        are_items = isinstance(o[0], Mapping) or not some(t.shape[:1]==(n,) for t in _tensors(o))
+        if are_items: return type(o)(o[i] for i in idx.tolist())
     return batch_like(o, [_rows(v, idx, n, dim) for v in vals])
 
 def _some(yb, n, g):
@@ -223,7 +228,7 @@ def _compare(f, pred, yb, dim, is_constant=False):
         if loss is None: raise ValueError('there is no loss')
         return {k:torch.as_tensor(v) for k,v in {**parts, 'loss':loss}.items()}
     def _both(split):
-        whole,parts = _call(pred, *yb),[(m, _call(_rows(pred, i, n, dim), *_rows(yb, i, n))) for m,i in _parts(split)]
+        whole,parts = _call(pred, *yb),[(m, _call(_rows(pred, i, n, dim), *[_rows(o, i, n) for o in yb])) for m,i in _parts(split)]
         if not all(v.isfinite().all() for v in whole.values()): raise ValueError('the loss is not finite')
         return {k:(v.double().mean(), sum(m*o[k].double().mean() for m,o in parts)/n, v.dtype) for k,v in whole.items()}
     res = {}
@@ -255,6 +260,19 @@ def _parts(split):
     return [(len(i), i) for i in torch.arange(sum(split)).split(split)]
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000013
+def _copied(f, memo):
+    "A copy of the loss function `f`, which changes nothing that is of `f`"
+    if isinstance(f, partial):
+        args,kwargs = deepcopy((f.args, f.keywords), memo)
+        return partial(_copied(f.func, memo), *args, **kwargs)
+    if not isinstance(f, FunctionType): return deepcopy(f, memo)
+    kinds = ModuleType,type,FunctionType,BuiltinFunctionType
+    names = {k:v for k,v in inspect.getclosurevars(f).globals.items() if not isinstance(v, kinds)}
+    cells = [CellType(deepcopy(c.cell_contents, memo)) for c in f.__closure__ or ()]
+    res = FunctionType(f.__code__, f.__globals__ | deepcopy(names, memo), f.__name__, f.__defaults__, tuple(cells))
+    res.__kwdefaults__ = f.__kwdefaults__
+    return res
+
 _DRAWS = {True:('scores','probabilities'), False:('scores','probabilities','seen')} # Of predictions; with new targets?
 
 @torch.no_grad()
@@ -269,8 +287,10 @@ def refute_mean(
 )->dict: # Part of the loss, 'loss' for itself -> why it isn't a mean over items
     "Try whether the loss of random predictions differs from the mean over parts of them"
     pred,yb,found,tried = _mapped(pred, Tensor.detach),_mapped(yb, Tensor.detach),{},False
-    if not any(n in t.shape for t in _tensors(pred)): return dict(loss=f'{_UNTRIED}: no tensor in {what} has {n} rows')
-    try: f = deepcopy(loss_func, {id(o):o for o in keep})  # it may count its calls
+    two = _tensors(_rows(pred, torch.tensor([n-1, n-1]), n))
+    if len(two)==len(_tensors(pred)) and all(map(is_, two, _tensors(pred))):
+        return dict(loss=f'{_UNTRIED}: no tensor in {what} has {n} rows')
+    try: f = _copied(loss_func, {id(o):o for o in keep})  # it may count its calls
     except Exception: f = loss_func
     g = torch.Generator().manual_seed(0)
     is_large = sum(t.numel() for t in _tensors(pred))/n>2**20
@@ -279,7 +299,7 @@ def refute_mean(
         for dtype,dim in ((torch.float64, 0), (torch.float64, 1), (torch.float32, 0), (torch.float32, 1)):
             if is_large and dtype is torch.float64 and is_random: continue
             idx = _some(yb, n, g)
-            p,y = _rows(pred, idx, n, dim),_rows(yb, idx, n)
+            p,y = _rows(pred, idx, n, dim),[_rows(o, idx, n) for o in yb]
             if is_random: p,y = (_mapped(o, partial(_as_float, dtype=dtype)) for o in (p, y))
             for new,kinds in _DRAWS.items() if is_random else [(False, ('seen',))]:
                 for kind in kinds:
@@ -400,6 +420,26 @@ class MeanOf:
         self._forget(learn.loss_func)
         self.why,self.form,self.told = dict(sd['why']),sd['form'],{*sd['told']}
 
+# %% ../../nbs/loop/07_denominator.ipynb #de0000e1
+def _why_not(learn):
+    "Why the model can't be called for a probe; '' if it can"
+    hooked = any(m._forward_hooks or m._forward_pre_hooks for m in learn.model.modules())
+    return 'is sharded' if learn.team.spreads else 'has hooks' if hooked else ''
+
+@contextmanager
+def _shaken(learn):
+    "Make a function of the model: without dropout, and with weights of which not all are equal, as in an untrained head"
+    model,is_named,g = learn.model,learn._named,torch.Generator().manual_seed(0)
+    training = [m for m in model.modules() if m.training]
+    with torch.no_grad(): new = {k:p+torch.rand(p.shape, generator=g).to(p) for k,p in model.named_parameters()
+        if p.numel()>1 and p.min()==p.max()}
+    def _f(xb): return functional_call(model, new, () if is_named else xb, xb[0] if is_named else None)
+    model.eval()
+    try:
+        with torch.no_grad(): yield _f
+    finally:
+        for m in training: m.training = True
+
 # %% ../../nbs/loop/07_denominator.ipynb #de0000d3
 def _is_due(n): return n&(n-1)==0 or n%64==0  # 1, 2, 4, …, 64, 128, 192, …
 
@@ -408,12 +448,22 @@ def _form_of(self:MeanOf, learn):
     "The denominator of the loss that the model computed"
     self.n += 1
     if learn.loss is None or learn.loss.dim(): return None
-    if self.form=='' or _is_due(self.n) and learn.team.world==1: self.form = find_form(learn)
+    if self.form=='' or _is_due(self.n) and learn.team.world==1: self.form = self._confirmed(learn, find_form(learn))
     if self.form in (None, ITEMS): return self.form
     labels,_,n = _labels_and_logits(learn)
     if self.form=='elements': return _Elements(labels.numel())
     d = _counted(labels[..., 1:] if self.form=='shifted' else labels)
     return d if n is None or int(n)==int(d) else SUM  # shares of a loss whose denominator is that of a window
+
+@patch
+def _confirmed(self:MeanOf, learn, form):
+    "`form`, or None if it is only that of an untrained head, whose losses are all alike"
+    x = _labels_and_logits(learn)[1]
+    if form not in _FORMS or (x.amax(-1)-x.amin(-1)).max()>.1: return form
+    if _why_not(learn): return None
+    with _shaken(learn) as f: pred = f(learn.xb)
+    there = SimpleNamespace(xb=learn.xb, yb=learn.yb, pred=pred, loss=split_loss(own_loss(pred)[0])[0], model=learn.model)
+    return form if there.loss is not None and find_form(there)==form else None
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000032
 @patch
@@ -436,16 +486,9 @@ def _is_reduced_else(learn):
 
 def _refute_model(learn):
     "As `refute_mean`, for the loss that the model computes"
-    model,is_named = learn.model,learn._named
-    why_not = 'is sharded' if learn.team.spreads else 'has hooks' if any(
-        m._forward_hooks or m._forward_pre_hooks for m in model.modules()) else ''
-    if why_not: return dict(loss=f'{_UNTRIED}, as the model {why_not}')
-    training = [m for m in model.modules() if m.training]
-    model.eval()  # without dropout
-    try: return refute_mean(lambda xb: own_loss(model(**xb[0]) if is_named else model(*xb))[0], learn.xb, (), learn.bs,
-        is_random=False, what='the input')
-    finally:
-        for m in training: m.training = True
+    if why_not := _why_not(learn): return dict(loss=f'{_UNTRIED}, as the model {why_not}')
+    with _shaken(learn) as f: return refute_mean(lambda b: own_loss(f((*b.values(),)))[0],
+        dict(enumerate(learn.xb)), (), learn.bs, is_random=False, what='the input')
 
 @patch
 def _is_wider(self:MeanOf, yb):
@@ -465,7 +508,7 @@ def _look(self:MeanOf, learn):
     is_new = shape not in self.shapes and len(self.shapes)<8
     if 'loss' in self.why or not (is_new or _is_due(self.n) or self._is_wider(learn.yb)): return
     if is_new: self.shapes.append(shape)
-    if f is None or not learn.yb: found = _refute_model(learn)
+    if f is None or not learn.yb: found = _refute_model(learn) if learn.training or learn.one_validation else {}
     else:
         keep = learn,learn.model,learn.dls,learn._opt,*learn.cbs
         found = refute_mean(f, learn.pred, learn.yb, learn.bs, keep)

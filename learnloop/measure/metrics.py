@@ -220,12 +220,12 @@ class AvgMetric(Metric):
     def reset(self): self.vals,self.sizes = Scalars(),Scalars() if self.weight else Series()
     def accumulate(self, learn):
         self.vals.append(self._scalar((self.func if self.watched else self._watch)(learn.pred, *learn.yb)))
-        self.sizes.append(self.weight(learn.pred, *learn.yb) if self.weight else learn.bs)
+        self.sizes.append(as_size(self.weight(learn.pred, *learn.yb)) if self.weight else learn.bs)
     @property
     def value(self):
-        sizes = self.sizes.tolist() if self.weight else self.sizes
-        if not (n := sum(sizes)): return None
-        res = sum(v*s for v,s in zip(self.vals.tolist(), sizes, strict=True) if s)/n  # of no items, it may be nan
+        sizes = self.sizes.tolist() if isinstance(self.sizes, Scalars) else self.sizes
+        res,n = mean_of_all(self.vals.tolist(), sizes)
+        if not n: return None
         return self.then(res) if self.then else res
     @property
     def name(self):
@@ -640,10 +640,6 @@ class AvgLoss(AvgMetric):
         "Add `value` to the mean"
         self.vals.append(value)
         self.sizes.append(as_size(n))
-    @property
-    def value(self):
-        v,n = mean_of_all(self.vals.tolist(), self.sizes.tolist())
-        return v if n else None
 
 # %% ../../nbs/measure/00_metrics.ipynb #f415d9bb
 class Perplexity(AvgLoss):
