@@ -23,7 +23,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from fastcore.basics import patch
 from ..data.batch import batch_like, batch_parts
 from ..data.rng import preserve_rng
-from .loss import innermost, own_loss, split_loss
+from .loss import innermost, named_loss, own_loss, split_loss
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000001
 class _Sum(int):
@@ -383,7 +383,7 @@ class MeanOf:
         "Find the denominator of the batch at hand, if it is declared or known"
         f,d = learn.loss_func,self.declared
         self._refresh(f)
-        if d is None: d = self.known if learn.yb and f is not None else self._form_of(learn)
+        if d is None: d = self._form_of(learn) if _is_of_model(learn) else self.known
         if callable(d): d = d(learn.pred, *(learn.yb or learn.xb))
         if isinstance(d, Mapping): d = d.get(part)
         if isinstance(d, str) and self.declared is None and learn.loss.dim(): return _Elements(learn.loss.numel())
@@ -442,6 +442,10 @@ def _shaken(learn):
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000d3
 def _is_due(n): return n&(n-1)==0 or n%64==0  # 1, 2, 4, …, 64, 128, 192, …
+
+def _is_of_model(learn):
+    "Did the model compute the loss?"
+    return learn.loss_func is None or not learn.yb and named_loss(learn.pred) is not None
 
 @patch
 def _form_of(self:MeanOf, learn):
@@ -508,7 +512,7 @@ def _look(self:MeanOf, learn):
     is_new = shape not in self.shapes and len(self.shapes)<8
     if 'loss' in self.why or not (is_new or _is_due(self.n) or self._is_wider(learn.yb)): return
     if is_new: self.shapes.append(shape)
-    if f is None or not learn.yb: found = _refute_model(learn) if learn.training or learn.one_validation else {}
+    if _is_of_model(learn): found = _refute_model(learn) if learn.training or learn.one_validation else {}
     else:
         keep = learn,learn.model,learn.dls,learn._opt,*learn.cbs
         found = refute_mean(f, learn.pred, learn.yb, learn.bs, keep)
