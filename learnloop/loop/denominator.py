@@ -141,12 +141,13 @@ def _of_classes(names, weight, ignore_index, pred, targ, *more):
 # %% ../../nbs/loop/07_denominator.ipynb #de000007
 def element_weights(
     loss_func # A loss function
-): # Function of (pred, *yb) that returns a tensor; None if all elements count alike, or nothing is known
+): # Function of (pred, *yb) that returns a tensor; None if all elements count alike, False if nothing is known
     "Find how much each element of the unreduced loss counts in the mean that `loss_func` computes"
     f = getattr(innermost(loss_func), 'func', loss_func) if isinstance(innermost(loss_func), nn.Module) else loss_func
     known = known_denominator(f)
     if isinstance(known, partial) and known.func is _of_classes: how = known.args[1:]
-    elif known in (None, ITEMS) or not hasattr(f, 'ignore_index'): return None
+    elif known is None: return False
+    elif known is ITEMS or not hasattr(f, 'ignore_index'): return None
     else: how = f.weight,f.ignore_index
     return lambda pred, targ, *yb: None if targ.is_floating_point() else target_weights(targ, *how)
 
