@@ -510,8 +510,9 @@ def _look(self:MeanOf, learn):
     "Probe the loss function, if that is due"
     self.n += 1
     f,shape = learn.loss_func,next((t.shape for t in _tensors(learn.pred) if t.dim() and len(t)==learn.bs), None)
-    is_new = shape not in self.shapes and len(self.shapes)<8
-    if 'loss' in self.why or not (is_new or _is_due(self.n) or self._is_wider(learn.yb)): return
+    if 'loss' in self.why: return
+    is_wider,is_new = self._is_wider(learn.yb),shape not in self.shapes and len(self.shapes)<8
+    if not (is_wider or is_new or _is_due(self.n)): return
     if is_new: self.shapes.append(shape)
     if _is_of_model(learn): found = _refute_model(learn) if learn.training or learn.one_validation else {}
     else:

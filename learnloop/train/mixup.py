@@ -189,7 +189,7 @@ def _mixed(self:MixHandler, pred, *yb):
     def _mix(a, b): return lam*a.reshape(n, -1) + (1-lam)*b.reshape(n, -1)
     loss = _mix(a, b).view_as(a)
     if how!='mean' or not (weights := element_weights(self._own)): return loss if how=='none' else getattr(loss, how)()
-    self._units = _mix(weights(pred, *yb), weights(pred, *self._partner)).sum()
+    self._units = _mix(*(weights(pred, *o).to(a) for o in (yb, self._partner))).sum()
     return loss.sum()/self._units
 
 def _between(lam, a, b):
