@@ -127,6 +127,8 @@ def _says(f):
 def _sum(pred, *yb): return SUM
 def _of_elements(pred, *yb): return _Elements(max(t.numel() for t in (pred, *yb[:1])))
 def _of_rows(pred, *yb): return pred.numel()//pred.shape[-1] if pred.dim()>1 else 1
+
+# %% ../../nbs/loop/07_denominator.ipynb #de0000f1
 def _of_batch(pred, *yb): return len(pred)
 def _of_sequences(pred, targ, lengths, targ_lengths, *yb): return torch.as_tensor(targ_lengths).numel()
 
@@ -192,6 +194,7 @@ def _rows(o, idx, n, dim=0):
         if are_items: return type(o)(o[i] for i in idx.tolist())
     return batch_like(o, [_rows(v, idx, n, dim) for v in vals])
 
+# %% ../../nbs/loop/07_denominator.ipynb #de0000f2
 def _some(yb, n, g):
     "Draw items of a batch, among them those with extreme targets: they may be the only ones that don't count alike"
     idx = torch.randint(n, (sum(_SPLITS[0]),), generator=g)
@@ -204,6 +207,7 @@ def _ordered(yb):
     "The first targets, as numbers of which there is a largest one"
     return [t.double().nan_to_num(math.inf) for t in _tensors(yb)[:2] if t.numel() and not t.is_complex()]
 
+# %% ../../nbs/loop/07_denominator.ipynb #de0000f3
 def _resampled(pred, y, g):
     "The targets `y` with other values: those that were seen, classes that `pred` has scores for, floats near them"
     def _draw(t, vals): return vals[torch.randint(len(vals), t.shape, generator=g).to(t.device)]
@@ -260,7 +264,7 @@ def _parts(split):
     "The number of items of each part, and which they are"
     return [(len(i), i) for i in torch.arange(sum(split)).split(split)]
 
-# %% ../../nbs/loop/07_denominator.ipynb #de000013
+# %% ../../nbs/loop/07_denominator.ipynb #de0000f4
 def _copied(f, memo):
     "A copy of the loss function `f`, which changes nothing that is of `f`"
     if isinstance(f, partial):
@@ -274,6 +278,7 @@ def _copied(f, memo):
     res.__kwdefaults__ = f.__kwdefaults__
     return res
 
+# %% ../../nbs/loop/07_denominator.ipynb #de0000f5
 _DRAWS = {True:('scores','probabilities'), False:('scores','probabilities','seen')} # Of predictions; with new targets?
 
 @torch.no_grad()
@@ -460,6 +465,7 @@ def _form_of(self:MeanOf, learn):
     d = _counted(labels[..., 1:] if self.form=='shifted' else labels)
     return d if n is None or int(n)==int(d) else SUM  # shares of a loss whose denominator is that of a window
 
+# %% ../../nbs/loop/07_denominator.ipynb #de0000f6
 @patch
 def _confirmed(self:MeanOf, learn, form):
     "`form`, or None if it is only that of an untrained head, whose losses are all alike"
@@ -495,6 +501,7 @@ def _refute_model(learn):
     with _shaken(learn) as f: return refute_mean(lambda b: own_loss(f((*b.values(),)))[0],
         dict(enumerate(learn.xb)), (), learn.bs, is_random=False, what='the input')
 
+# %% ../../nbs/loop/07_denominator.ipynb #de0000f7
 @patch
 def _is_wider(self:MeanOf, yb):
     "Are there targets beyond those that were seen? A value that says that a target is missing may be one"

@@ -17,7 +17,6 @@ from fastcore.basics import patch
 from torch import Tensor
 from ..data.batch import batch_parts, describe
 from ..data.checks import did_you_mean, restored
-from .denominator import join_units
 from .fast_step import fast_backward
 from .optimizer import held_params, opts, step, zero_grad
 
