@@ -158,8 +158,10 @@ def counts_of(
     targs # Targets of cross entropies, of several batches
 )->list: # Of numbers
     "Count the targets of each batch that are not ignored"
-    is_plain = all(t.is_cpu and t.dim()==1 and not t.is_floating_point() for t in targs)
-    if is_plain and torch.cat(targs).min()>=0: return [*map(len, targs)]
+    try: every = torch.cat(targs)
+    except RuntimeError: every = targs[0].new_empty(0)  # they differ in shape
+    if every.is_cpu and not every.is_floating_point() and every.numel() and every.min()>=0:
+        return [t.numel() for t in targs]
     return [as_size(_counted(t)) for t in targs]
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000d2
