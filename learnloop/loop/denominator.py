@@ -523,7 +523,7 @@ def _look(self:MeanOf, learn):
     is_wider,is_new = self._is_wider(learn.yb),shape not in self.shapes and len(self.shapes)<8
     if not (is_wider or is_new or _is_due(self.n)): return
     if is_new: self.shapes.append(shape)
-    if _is_of_model(learn): found = _refute_model(learn) if learn.training or learn.one_validation else {}
+    if _is_of_model(learn): found = _refute_model(learn) if learn.training or learn._one_loss else {}
     else:
         keep = learn,learn.model,learn.dls,learn._opt,*learn.cbs
         found = refute_mean(f, learn.pred, learn.yb, learn.bs, keep)

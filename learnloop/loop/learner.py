@@ -363,8 +363,7 @@ Learner.turn_opt = property(lambda self: self.open_turn.opt if self.open_turn el
 def _is_ours(self, k): return getattr(getattr(self, k), '__func__', None) is getattr(Learner, k)
 Learner.one_turn = property(lambda self: _is_ours(self, '_do_one_batch') and _is_ours(self, 'train_batch'),
     doc='Is a batch of training the ordinary one, of one turn?')
-Learner.one_validation = property(lambda self: _is_ours(self, '_do_one_batch') and _is_ours(self, 'valid_batch'),
-    doc='Is a batch of validation the ordinary one, whose loss is that of `loss_func` or of the model?')
+Learner._one_loss = property(lambda self: _is_ours(self, '_do_one_batch') and _is_ours(self, 'valid_batch'))
 Learner.turn_params = property(lambda self: held_params(self.turn_opt),
     doc='Parameters that the optimizer of the turn holds, or all do, frozen ones, too: keys of a dict')
 
