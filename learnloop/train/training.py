@@ -79,6 +79,7 @@ class GradientAccumulation(Callback):
 
 # %% ../../nbs/train/03_training.ipynb #0a0df71f
 _HOW = 'Gradients are means over the items of batches, which is not the gradient of all batches in one'
+_OF_PARTS = 'It is averaged over items'
 
 class _Window(Joined):
     "What has gone backward since the last step: batches and items, the items to expect, and whether its step counts"
@@ -579,8 +580,6 @@ def _refuse_loss(self:MicroBatch):
         f'that of the batch. If it is a mean of something else, {MEAN_HELP}')
 
 # %% ../../nbs/train/03_training.ipynb #11dad6a1
-_OF_PARTS = 'It is averaged over items'
-
 def _join_losses(vals, units, k):
     "The loss, or its part `k`, of the whole batch"
     units = [o[k] for o in units]
