@@ -9,17 +9,21 @@ __all__ = ['SUM', 'ITEMS', 'MEAN_HELP', 'join_units', 'as_size', 'mean_of_all', 
            'element_weights', 'counts_of', 'refute_mean', 'find_form', 'MeanOf', 'Joined']
 
 # %% ../../nbs/loop/07_denominator.ipynb #002dc91a
-import inspect, math, torch, warnings
+import inspect, math, re, torch, warnings
 from collections.abc import Mapping
+from contextlib import contextmanager
 from copy import deepcopy
 from functools import partial
+from operator import gt, is_
+from types import BuiltinFunctionType, CellType, FunctionType, ModuleType, SimpleNamespace
 from torch import Tensor, nn
+from torch.func import functional_call
 from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 from fastcore.basics import patch
 from ..data.batch import batch_like, batch_parts
 from ..data.rng import preserve_rng
-from .loss import innermost, own_loss, split_loss
+from .loss import innermost, named_loss, own_loss, split_loss
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000001
 class _Sum(int):
@@ -28,12 +32,14 @@ class _Sum(int):
 
 SUM:float = _Sum() # Denominator of a loss that is a sum  # chkstyle: ignore
 
+class _Elements(int): "A denominator that counts elements, of which an item may have several"
+
 def join_units(
     ds # Denominators
 ): # That of all parts together
     "Join the denominators `ds` of the parts of a batch"
-    ds = [*ds]
-    return SUM if any(isinstance(d, _Sum) for d in ds) else sum(ds)
+    kinds = {*map(type, ds := [*ds])}
+    return SUM if _Sum in kinds else _Elements(sum(ds)) if kinds=={_Elements} else sum(ds)
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000005
 def as_size(
@@ -86,17 +92,21 @@ def known_denominator(
         f,given = f.func,f.keywords | given
     if _says(f): return partial(f.denominator, **given) if given else f.denominator
     if isinstance(f, nn.Module):
-        if given or not hasattr(f, 'reduction') or not type(f).forward.__module__.startswith('torch.nn.'): return None
+        is_torch = type(f).forward.__module__.startswith('torch.nn.') and 'forward' not in vars(f)
+        if given or not is_torch or not hasattr(f, 'reduction'): return None
         names,has = (),{k:getattr(f, k) for k in ('reduction', 'ignore_index') if hasattr(f, k)}
     else:
-        if getattr(f, '__module__', None)!='torch.nn.functional': return None
+        if getattr(F, getattr(f, '__name__', ''), ITEMS) is not f: return None
         names = _params_of(f)
         if 'reduction' not in names or any(given.get(k) is not None for k in ('size_average', 'reduce')): return None
         has = {k:v for k,v in names.items() if k in ('reduction', 'weight', 'ignore_index')} | given
     if has['reduction']=='sum': return _sum
-    if has['reduction']=='none': return ITEMS  # of which somebody else makes a mean
-    if 'ctc' in getattr(f, '__name__', type(f).__name__).lower(): return _of_sequences
-    if 'ignore_index' not in has: return None if 'weight' in given and 'loss' in f.__name__ else ITEMS
+    if has['reduction']=='batchmean': return _of_batch
+    if has['reduction']!='mean': return ITEMS  # of which somebody else makes a mean
+    name = getattr(f, '__name__', type(f).__name__).lower()
+    if 'ctc' in name: return _of_sequences
+    if 'distance' in name or 'weight' in given and 'loss' in name: return None
+    if 'ignore_index' not in has: return _of_rows if re.search('multi|cosine|triplet', name) else _of_elements
     if not names: return partial(_of_module, f)
     return partial(_of_classes, [*names], has.get('weight'), has['ignore_index'])
 
@@ -115,6 +125,11 @@ def _says(f):
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000004
 def _sum(pred, *yb): return SUM
+def _of_elements(pred, *yb): return _Elements(max(t.numel() for t in (pred, *yb[:1])))
+def _of_rows(pred, *yb): return pred.numel()//pred.shape[-1] if pred.dim()>1 else 1
+
+# %% ../../nbs/loop/07_denominator.ipynb #de0000f1
+def _of_batch(pred, *yb): return len(pred)
 def _of_sequences(pred, targ, lengths, targ_lengths, *yb): return torch.as_tensor(targ_lengths).numel()
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000a2
@@ -128,12 +143,13 @@ def _of_classes(names, weight, ignore_index, pred, targ, *more):
 # %% ../../nbs/loop/07_denominator.ipynb #de000007
 def element_weights(
     loss_func # A loss function
-): # Function of (pred, *yb) that returns a tensor; None if all elements count alike, or nothing is known
+): # Function of (pred, *yb) that returns a tensor; None if all elements count alike, False if nothing is known
     "Find how much each element of the unreduced loss counts in the mean that `loss_func` computes"
     f = getattr(innermost(loss_func), 'func', loss_func) if isinstance(innermost(loss_func), nn.Module) else loss_func
     known = known_denominator(f)
     if isinstance(known, partial) and known.func is _of_classes: how = known.args[1:]
-    elif known in (None, ITEMS) or not hasattr(f, 'ignore_index'): return None
+    elif known is None: return False
+    elif known is ITEMS or not hasattr(f, 'ignore_index'): return None
     else: how = f.weight,f.ignore_index
     return lambda pred, targ, *yb: None if targ.is_floating_point() else target_weights(targ, *how)
 
@@ -142,8 +158,10 @@ def counts_of(
     targs # Targets of cross entropies, of several batches
 )->list: # Of numbers
     "Count the targets of each batch that are not ignored"
-    is_plain = all(t.is_cpu and t.dim()==1 and not t.is_floating_point() for t in targs)
-    if is_plain and torch.cat(targs).min()>=0: return [*map(len, targs)]
+    try: every = torch.cat(targs)
+    except RuntimeError: every = targs[0].new_empty(0)  # they differ in shape
+    if every.is_cpu and not every.is_floating_point() and every.numel() and every.min()>=0:
+        return [t.numel() for t in targs]
     return [as_size(_counted(t)) for t in targs]
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000d2
@@ -167,22 +185,43 @@ def _as_float(t, dtype): return t.to(dtype) if t.is_floating_point() else t
 # %% ../../nbs/loop/07_denominator.ipynb #de000011
 def _rows(o, idx, n, dim=0):
     "The items `idx` of `o`, which has `n`, along `dim` or else where it has as many"
-    def _of(t):
-        dims = [d for d in (dim, *range(t.dim())) if d<t.dim() and t.shape[d]==n]
-        return t.index_select(dims[0], idx.to(t.device)) if dims else t
-    return _mapped(o, _of)
+    if isinstance(o, Tensor):
+        dims = [d for d in (dim, *range(o.dim())) if d<o.dim() and o.shape[d]==n]
+        return o.index_select(dims[0], idx.to(o.device)) if dims else o
+    vals = batch_parts(o)
+    if vals is None: return o
+    if type(o) in (list,tuple) and len(o)==n:  # items, if these aren't their features
+        some = any if type(o) is tuple else all
+        are_items = isinstance(o[0], Mapping) or not some(t.shape[:1]==(n,) for t in _tensors(o))
+        if are_items: return type(o)(o[i] for i in idx.tolist())
+    return batch_like(o, [_rows(v, idx, n, dim) for v in vals])
 
+# %% ../../nbs/loop/07_denominator.ipynb #de0000f2
+def _some(yb, n, g):
+    "Draw items of a batch, among them those with extreme targets: they may be the only ones that don't count alike"
+    idx = torch.randint(n, (sum(_SPLITS[0]),), generator=g)
+    ts = [t.reshape(n, -1) for t in _ordered(yb) if t.dim() and len(t)==n]
+    ends = [i for t in ts for i in (t.amax(1).argmax(), t.amin(1).argmin())]
+    idx[:len(ends)] = torch.tensor(ends, dtype=idx.dtype)
+    return idx
+
+def _ordered(yb):
+    "The first targets, as numbers of which there is a largest one"
+    return [t.double().nan_to_num(math.inf) for t in _tensors(yb)[:2] if t.numel() and not t.is_complex()]
+
+# %% ../../nbs/loop/07_denominator.ipynb #de0000f3
 def _resampled(pred, y, g):
     "The targets `y` with other values: those that were seen, classes that `pred` has scores for, floats near them"
+    def _draw(t, vals): return vals[torch.randint(len(vals), t.shape, generator=g).to(t.device)]
+    def _half(t, o): return torch.where(torch.rand(t.shape, generator=g).to(t.device)<.5, t, o)
     def _of(t):
-        if t.is_floating_point(): return t*(torch.rand(t.shape, generator=g, dtype=torch.float64)+.5).to(t)
         if t.is_complex() or not t.numel(): return t
-        seen = t.flatten()[torch.randint(t.numel(), t.shape, generator=g).to(t.device)]
-        is_class = isinstance(pred, Tensor) and pred.dim()==t.dim()+1 and t.dtype is torch.long
-        if not is_class: return seen
+        if t.is_floating_point():
+            return _half(t*(torch.rand(t.shape, generator=g, dtype=torch.float64)+.5).to(t), _draw(t, t.flatten()))
+        seen = _draw(t, t.unique())
+        if not isinstance(pred, Tensor) or pred.dim()!=t.dim()+1 or t.dtype is not torch.long: return seen
         n = pred.shape[1] if pred.shape[:1]+pred.shape[2:]==t.shape else pred.shape[-1]
-        other = torch.randint(n, t.shape, generator=g).to(t.device)
-        return torch.where(torch.rand(t.shape, generator=g).to(t.device)<.5, seen, other)
+        return _half(seen, torch.randint(n, t.shape, generator=g).to(t.device))
     return _mapped(y, _of)
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000012
@@ -193,9 +232,10 @@ def _compare(f, pred, yb, dim, is_constant=False):
     n = sum(_SPLITS[0])
     def _call(*args):
         loss,parts = split_loss(f(*args))
-        return {k:torch.as_tensor(v) for k,v in {**parts, 'loss':loss}.items() if v is not None}
+        if loss is None: raise ValueError('there is no loss')
+        return {k:torch.as_tensor(v) for k,v in {**parts, 'loss':loss}.items()}
     def _both(split):
-        whole,parts = _call(pred, *yb),[(m, _call(_rows(pred, i, n, dim), *_rows(yb, i, n))) for m,i in _parts(split)]
+        whole,parts = _call(pred, *yb),[(m, _call(_rows(pred, i, n, dim), *[_rows(o, i, n) for o in yb])) for m,i in _parts(split)]
         if not all(v.isfinite().all() for v in whole.values()): raise ValueError('the loss is not finite')
         return {k:(v.double().mean(), sum(m*o[k].double().mean() for m,o in parts)/n, v.dtype) for k,v in whole.items()}
     res = {}
@@ -226,8 +266,22 @@ def _parts(split):
     "The number of items of each part, and which they are"
     return [(len(i), i) for i in torch.arange(sum(split)).split(split)]
 
-# %% ../../nbs/loop/07_denominator.ipynb #de000013
-_DRAWS = ('scores', True), ('probabilities', True), ('scores', False), ('seen', False)
+# %% ../../nbs/loop/07_denominator.ipynb #de0000f4
+def _copied(f, memo):
+    "A copy of the loss function `f`, which changes nothing that is of `f`"
+    if isinstance(f, partial):
+        args,kwargs = deepcopy((f.args, f.keywords), memo)
+        return partial(_copied(f.func, memo), *args, **kwargs)
+    if not isinstance(f, FunctionType): return deepcopy(f, memo)
+    kinds = ModuleType,type,FunctionType,BuiltinFunctionType
+    names = {k:v for k,v in inspect.getclosurevars(f).globals.items() if not isinstance(v, kinds)}
+    cells = [CellType(deepcopy(c.cell_contents, memo)) for c in f.__closure__ or ()]
+    res = FunctionType(f.__code__, f.__globals__ | deepcopy(names, memo), f.__name__, f.__defaults__, tuple(cells))
+    res.__kwdefaults__ = f.__kwdefaults__
+    return res
+
+# %% ../../nbs/loop/07_denominator.ipynb #de0000f5
+_DRAWS = {True:('scores','probabilities'), False:('scores','probabilities','seen')} # Of predictions; with new targets?
 
 @torch.no_grad()
 def refute_mean(
@@ -236,27 +290,38 @@ def refute_mean(
     yb,   # Targets of it: shapes and values count
     n:int, # Items in it
     keep=(), # Objects that the loss function may refer to, and that are not to be copied
-    is_random:bool=True # Have random predictions and targets? Else those of the batch
+    is_random:bool=True, # Draw random predictions and targets? If not, take those of the batch
+    what:str='the prediction' # What `pred` is, for a message
 )->dict: # Part of the loss, 'loss' for itself -> why it isn't a mean over items
     "Try whether the loss of random predictions differs from the mean over parts of them"
-    pred,yb,m = _mapped(pred, Tensor.detach),_mapped(yb, Tensor.detach),sum(_SPLITS[0])
-    try: f = deepcopy(loss_func, {id(o):o for o in keep})  # it may count its calls
+    pred,yb,found,tried = _mapped(pred, Tensor.detach),_mapped(yb, Tensor.detach),{},False
+    two = _tensors(_rows(pred, torch.tensor([n-1, n-1]), n))
+    if len(two)==len(_tensors(pred)) and all(map(is_, two, _tensors(pred))):
+        return dict(loss=f'{_UNTRIED}: no tensor in {what} has {n} rows')
+    try: f = _copied(loss_func, {id(o):o for o in keep})  # it may count its calls
     except Exception: f = loss_func
     g = torch.Generator().manual_seed(0)
-    is_large = n and sum(t.numel() for t in _tensors(pred))/n*m>2**23
+    is_large = sum(t.numel() for t in _tensors(pred))/n>2**20
     with preserve_rng(), warnings.catch_warnings():
         warnings.simplefilter('ignore')
         for dtype,dim in ((torch.float64, 0), (torch.float64, 1), (torch.float32, 0), (torch.float32, 1)):
             if is_large and dtype is torch.float64 and is_random: continue
-            idx = torch.randint(n, (m,), generator=g)
-            p,y = _rows(pred, idx, n, dim),_rows(yb, idx, n)
+            idx = _some(yb, n, g)
+            p,y = _rows(pred, idx, n, dim),[_rows(o, idx, n) for o in yb]
             if is_random: p,y = (_mapped(o, partial(_as_float, dtype=dtype)) for o in (p, y))
-            for kind,new in _DRAWS if is_random else _DRAWS[-1:]:
-                a,b = (p if kind=='seen' else _random(p, kind, g)),(_resampled(p, y, g) if new else y)
-                try: found = _compare(f, a, b, dim)
-                except Exception: continue
-                return {k:_why(*o) for k,o in found.items()}
-    return {}
+            for new,kinds in _DRAWS.items() if is_random else [(False, ('seen',))]:
+                for kind in kinds:
+                    a,b = (p if kind=='seen' else _random(p, kind, g)),(_resampled(p, y, g) if new else y)
+                    try: found = {k:_why(*o) for k,o in _compare(f, a, b, dim).items()} | found
+                    except Exception as e:
+                        error = e
+                        continue
+                    tried = True
+                    break
+            if tried: return found
+    return dict(loss=f'{_UNTRIED}: {type(error).__name__}: {error}')
+
+_UNTRIED = 'could not be tried on parts of a batch'
 
 def _why(whole, parts):
     return f'is no mean over items: of 8 random ones it is {whole:.6g}, and of their parts {parts:.6g}'
@@ -278,7 +343,7 @@ _FORMS = dict(shifted=lambda x,y: (x[..., :-1, :].flatten(0, -2), y[..., 1:].fla
 
 def find_form(
     learn # A learner whose model computed the loss of a batch
-)->str|None: # 'shifted' or 'plain'; 'items' for a mean over items; None if it is another loss
+)->str|None: # 'shifted' or 'plain'; 'elements' for a mean over those of floats; None if it is another loss
     "Find the form of the loss that a model computes"
     labels,logits,n = _labels_and_logits(learn)
     if not isinstance(labels, Tensor) or not isinstance(logits, Tensor) or not labels.numel(): return None
@@ -288,7 +353,7 @@ def find_form(
     if labels.is_floating_point():
         both = x.reshape(-1),labels.float().reshape(-1)
         if len(both[0])!=len(both[1]): return None
-        return ITEMS if any(_is(f(*both)) for f in (F.mse_loss, F.binary_cross_entropy_with_logits)) else None
+        return 'elements' if any(_is(f(*both)) for f in (F.mse_loss, F.binary_cross_entropy_with_logits)) else None
     if logits.dim()!=labels.dim()+1 or logits.shape[:-1]!=labels.shape: return None
     fits = []
     for k,f in _FORMS.items():
@@ -314,8 +379,9 @@ class MeanOf:
         self.declared,self.warned = declared,set()
         self._forget(None)
     def _forget(self, f):
-        self.f,self.known,self.n,self.shapes,self.why,self.form = f,known_denominator(f),0,set(),{},''
-        self.total,self.reduction = None,getattr(f, 'reduction', None)  # the denominator of a turn, in all processes
+        self.f,self.known,self.n,self.shapes,self.why,self.form = f,known_denominator(f),0,[],{},''
+        self.span,self.n_wider = [],0  # largest and smallest targets
+        self.per_item,self.reduction = None,getattr(f, 'reduction', None)  # elements of an item of the first batch
     def _refresh(self, f):
         if f is not self.f or self.reduction!=getattr(f, 'reduction', None): self._forget(f)
     def find(self,
@@ -325,9 +391,10 @@ class MeanOf:
         "Find the denominator of the batch at hand, if it is declared or known"
         f,d = learn.loss_func,self.declared
         self._refresh(f)
-        if d is None: d = self.known if learn.yb and f is not None else self._form_of(learn)
+        if d is None: d = self._form_of(learn) if _is_of_model(learn) else self.known
         if callable(d): d = d(learn.pred, *(learn.yb or learn.xb))
         if isinstance(d, Mapping): d = d.get(part)
+        if isinstance(d, str) and self.declared is None and learn.loss.dim(): return _Elements(learn.loss.numel())
         if isinstance(d, str): d = dict(items=learn.bs, batches=1, sum=SUM)[d]
         if not learn.bs and not isinstance(d, _Sum): return 0  # this process only goes along
         return d.item() if isinstance(d, Tensor) and d.is_cpu else d
@@ -338,7 +405,8 @@ class MeanOf:
         "Find how much a batch of training counts in a mean that promises nothing, at little cost"
         f,known = learn.loss_func,self.known
         if f is self.f and self.declared is None and learn._denominator[0] is not learn.loss and learn.yb:
-            if known is None or known is ITEMS: return learn.bs
+            if known is None: return learn.bs
+            if known is _of_elements: return learn.pred.numel()
             if f is F.cross_entropy and learn.bs<=1024: return learn.yb[0]
         return as_size(self.units(learn))
     def weighs(self,
@@ -347,8 +415,8 @@ class MeanOf:
         "Tell whether the loss may be a mean of something else than items"
         self._refresh(learn.loss_func)
         if self.declared is not None: return self.declared!=ITEMS
-        if learn.loss_func is None: return self.form in _FORMS
-        return self.known not in (None, ITEMS)
+        if learn.loss_func is None: return self.form in (*_FORMS, 'elements')
+        return self.known is not None
     def state(self)->dict: # Plain data
         "Return what was found out, for a checkpoint or for other processes"
         return dict(why=self.why, form=self.form or '', warned=sorted(self.warned))
@@ -360,19 +428,55 @@ class MeanOf:
         self._forget(learn.loss_func)
         self.why,self.form,self.warned = dict(sd['why']),sd['form'],{*sd['warned']}
 
+# %% ../../nbs/loop/07_denominator.ipynb #de0000e1
+def _why_not(learn):
+    "Why the model can't be called for a probe; '' if it can"
+    hooked = any(m._forward_hooks or m._forward_pre_hooks for m in learn.model.modules())
+    return 'is sharded' if learn.team.spreads else 'has hooks' if hooked else ''
+
+@contextmanager
+def _shaken(learn):
+    "Make a function of the model: without dropout, and with weights of which not all are equal, as in an untrained head"
+    model,is_named,g = learn.model,learn._named,torch.Generator().manual_seed(0)
+    training = [m for m in model.modules() if m.training]
+    with torch.no_grad(): new = {k:p+torch.rand(p.shape, generator=g).to(p) for k,p in model.named_parameters()
+        if p.numel()>1 and p.min()==p.max()}
+    def _f(xb): return functional_call(model, new, () if is_named else xb, xb[0] if is_named else None)
+    model.eval()
+    try:
+        with torch.no_grad(): yield _f
+    finally:
+        for m in training: m.training = True
+
 # %% ../../nbs/loop/07_denominator.ipynb #de0000d3
 def _is_due(n): return n&(n-1)==0 or n%64==0  # 1, 2, 4, …, 64, 128, 192, …
+
+def _is_of_model(learn):
+    "Did the model compute the loss?"
+    return learn.loss_func is None or not learn.yb and named_loss(learn.pred) is not None
 
 @patch
 def _form_of(self:MeanOf, learn):
     "The denominator of the loss that the model computed"
     self.n += 1
     if learn.loss is None or learn.loss.dim(): return None
-    if self.form=='' or _is_due(self.n) and learn.team.world==1: self.form = find_form(learn)
+    if self.form=='' or _is_due(self.n) and learn.team.world==1: self.form = self._confirmed(learn, find_form(learn))
     if self.form in (None, ITEMS): return self.form
     labels,_,n = _labels_and_logits(learn)
+    if self.form=='elements': return _Elements(labels.numel())
     d = _counted(labels[..., 1:] if self.form=='shifted' else labels)
     return d if n is None or int(n)==int(d) else SUM  # shares of a loss whose denominator is that of a window
+
+# %% ../../nbs/loop/07_denominator.ipynb #de0000f6
+@patch
+def _confirmed(self:MeanOf, learn, form):
+    "`form`, or None if it is only that of an untrained head, whose losses are all alike"
+    x = _labels_and_logits(learn)[1]
+    if form not in _FORMS or (x.amax(-1)-x.amin(-1)).max()>.1: return form
+    if _why_not(learn): return None
+    with _shaken(learn) as f: pred = f(learn.xb)
+    there = SimpleNamespace(xb=learn.xb, yb=learn.yb, pred=pred, loss=split_loss(own_loss(pred)[0])[0], model=learn.model)
+    return form if there.loss is not None and find_form(there)==form else None
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000032
 @patch
@@ -382,32 +486,44 @@ def __call__(self:MeanOf,
 ): # As `find`; None if the loss is refuted as a mean over items, too
     "Find the denominator of the batch at hand"
     d = self.find(learn, part)
-    if d is not None: return d
-    self._look(learn)
+    if d is None: self._look(learn)
+    elif self.declared is not None or not _is_reduced_else(learn): return d
+    else: self.why['loss'] = 'is reduced by a callback, and not to its mean'
     return None if part in self.why else learn.bs
+
+def _is_reduced_else(learn):
+    "Has a callback made something else than a mean of an unreduced loss?"
+    of,loss = learn.loss,learn.loss_grad
+    if not of.dim() or loss.dim(): return False
+    return not torch.allclose(loss.detach()/(learn.open_turn.scale if learn.open_turn else 1.), of.mean(), 1e-4)
 
 def _refute_model(learn):
     "As `refute_mean`, for the loss that the model computes"
-    model,is_named = learn.model,learn._named
-    why_not = 'is sharded' if learn.team.spreads else 'has hooks' if any(
-        m._forward_hooks or m._forward_pre_hooks for m in model.modules()) else ''
-    if why_not: return dict(loss=f'could not be tried on parts of a batch, as the model {why_not}')
-    training = [m for m in model.modules() if m.training]
-    model.eval()  # without dropout
-    try: return refute_mean(lambda xb: own_loss(model(**xb[0]) if is_named else model(*xb))[0], learn.xb, (), learn.bs,
-        is_random=False)
-    finally:
-        for m in training: m.training = True
+    if why_not := _why_not(learn): return dict(loss=f'{_UNTRIED}, as the model {why_not}')
+    with _shaken(learn) as f: return refute_mean(lambda b: own_loss(f((*b.values(),)))[0],
+        dict(enumerate(learn.xb)), (), learn.bs, is_random=False, what='the input')
+
+# %% ../../nbs/loop/07_denominator.ipynb #de0000f7
+@patch
+def _is_wider(self:MeanOf, yb):
+    "Are there targets beyond those that were seen? A value that says that a target is missing may be one"
+    if self.n_wider>31 or self.n>64 and not all(t.is_cpu for t in _tensors(yb)): return False
+    span = [float(v) for t in _ordered(yb) for v in (t.amax(), -t.amin())]
+    is_wider = len(span)==len(self.span) and any(map(gt, span, self.span))
+    self.span = [*map(max, span, self.span)] if len(span)==len(self.span) else span
+    self.n_wider += is_wider
+    return is_wider
 
 @patch
 def _look(self:MeanOf, learn):
     "Probe the loss function, if that is due"
     self.n += 1
-    f,shape = learn.loss_func,getattr(learn.pred, 'shape', None)
-    is_new = shape not in self.shapes and len(self.shapes)<8
-    if 'loss' in self.why or not (is_new or _is_due(self.n)): return
-    self.shapes.add(shape)
-    if f is None or not learn.yb: found = _refute_model(learn)
+    f,shape = learn.loss_func,next((t.shape for t in _tensors(learn.pred) if t.dim() and len(t)==learn.bs), None)
+    if 'loss' in self.why: return
+    is_wider,is_new = self._is_wider(learn.yb),shape not in self.shapes and len(self.shapes)<8
+    if not (is_wider or is_new or _is_due(self.n)): return
+    if is_new: self.shapes.append(shape)
+    if _is_of_model(learn): found = _refute_model(learn) if learn.training or learn._one_loss else {}
     else:
         keep = learn,learn.model,learn.dls,learn._opt,*learn.cbs
         found = refute_mean(f, learn.pred, learn.yb, learn.bs, keep)
@@ -425,9 +541,21 @@ def units(self:MeanOf,
     of,d = learn._denominator if part=='loss' else (None, None)
     if of is None or of is not learn.loss: d = (self if who else self.find)(learn, part)
     elif callable(d): d = d()
-    if d is not None: return d
+    is_ragged = how and part=='loss' and len({math.prod(o[1:]) for o in self.shapes if o})>1
+    if d is not None and not is_ragged: return d
     if who: self._tell(learn, who, how, part)
-    return learn.bs
+    return learn.bs if d is None else d
+
+@patch
+def in_items(self:MeanOf,
+    learn, # The learner
+    d # Denominator, which may count elements
+): # The number of items, if each has as many elements as those of the first batch
+    "Write a number of elements as one of items of the first batch"
+    if not isinstance(d, _Elements) or not d: return d
+    self.per_item = self.per_item or d/learn.bs
+    n = d/self.per_item
+    return int(n) if n.is_integer() else n
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000a4
 @patch
@@ -440,7 +568,9 @@ def _tell(self:MeanOf,
     "Warn, once, that the loss has no denominator"
     if part in self.warned or not learn.team.is_first: return
     self.warned.add(part)
-    warnings.warn(f'{who}: {self.name_of(learn, part)} {self.why[part]}. {how}. '
+    why = self.why.get(part) or f'may be a mean over items or over elements, as the shapes of batches differ: \
+{", ".join(str(tuple(o)) for o in self.shapes[-2:])}'
+    warnings.warn(f'{who}: {self.name_of(learn, part)} {why}. {how}. '
         f'If it is a mean of something else, {MEAN_HELP}', stacklevel=4)
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000a5

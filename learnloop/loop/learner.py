@@ -359,6 +359,7 @@ Learner.turn_opt = property(lambda self: self.open_turn.opt if self.open_turn el
 def _is_ours(self, k): return getattr(getattr(self, k), '__func__', None) is getattr(Learner, k)
 Learner.one_turn = property(lambda self: _is_ours(self, '_do_one_batch') and _is_ours(self, 'train_batch'),
     doc='Whether a training batch is one turn, as without overrides')
+Learner._one_loss = property(lambda self: _is_ours(self, '_do_one_batch') and _is_ours(self, 'valid_batch'))
 Learner.turn_params = property(lambda self: held_params(self.turn_opt),
     doc='Parameters in `turn_opt`, frozen ones included, as the keys of a dict')
 
@@ -380,7 +381,7 @@ def denominator(self:Learner):
     if of is None or of is not self.loss: d = self.mean_of(self) if self.loss is not None else None
     elif callable(d): d = d()
     self._denominator = self.loss,d
-    return d
+    return self.mean_of.in_items(self, d)
 
 # %% ../../nbs/loop/05_learner.ipynb #55c45da1
 @patch

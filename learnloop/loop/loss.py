@@ -10,7 +10,7 @@ __all__ = ['split_loss', 'named_loss', 'own_loss', 'innermost', 'EachItem', 'los
 # %% ../../nbs/loop/07_loss.ipynb #30aa93d6
 import inspect, math, torch, warnings
 from collections.abc import Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial, reduce
 from operator import add
 from torch import nn
@@ -103,11 +103,13 @@ class EachItem:
     reduction = 'none'
     def __init__(self,
         f, # A loss function
-        weights=None # Function of (pred, *yb): how much each element of the unreduced loss counts in its mean
+        # Function of (pred, *yb): how much each element of the unreduced loss counts; None: alike; False: that is unknown
+        weights=None
     ):
         self.weights,self.is_sum = weights,getattr(innermost(f), 'reduction', None)=='batchmean'
         self.f,self.reduced,self.failed = f,innermost(f),False
         if not hasattr(self.reduced, 'reduction'): self.reduced = None
+        self.own = getattr(self.reduced, 'reduction', None)
         # `f` told not to reduce, if there is one that heeds it
         self.whole = f if self.reduced is not None else partial(f, reduction='none') if _takes(f, 'reduction') else None
     def __getattr__(self, k):
@@ -117,21 +119,24 @@ class EachItem:
         if self.reduced is None: return self._items(pred, *yb)
         with replaced(self.reduced, 'reduction', 'none'): return self._items(pred, *yb)
     def _items(self, pred, *yb):
-        n,loss = first_len(pred) or 1,None
+        n,loss = first_len((pred, *yb)) or 1,None
         try: loss = self.whole(pred, *yb) if self.whole else None
         except TypeError as e:
             if 'reduction' not in str(e): raise
         loss = _each(loss, n)
-        if loss is None: return self._one_by_one(n, pred, *yb)
+        if loss is None or self.weights is False and loss.numel()!=n: return self._one_by_one(n, pred, *yb)
         if self.is_sum: return loss.reshape(n, -1).sum(1)
-        w = None if self.weights is None else self.weights(pred, *yb)
+        w = self.weights(pred, *yb) if self.weights else None
         if w is None or w.numel()!=loss.numel(): return loss
         w = w.reshape(n, -1)
         return loss.reshape(n, -1).sum(1)/w.sum(1).clamp(min=1e-12)
     def _one_by_one(self, n, *args):
         self.whole = None
         if self.failed: return None
-        try: return torch.stack([split_loss(self.f(*(_item(o, i, n) for o in args)))[0].mean() for i in range(n)])
+        try:
+            if first_len(args[0]) is None: raise TypeError(f'the prediction, {describe(args[0])}, has no rows')
+            with replaced(self.reduced, 'reduction', self.own) if self.reduced is not None else nullcontext():
+                return torch.stack([split_loss(self.f(*(_item(o, i, n) for o in args)))[0].mean() for i in range(n)])
         except Exception as e:
             self.failed = True
             warnings.warn(f'there are no losses of items: {self.f!r} knows no `reduction`, and fails on one item '

@@ -17,7 +17,6 @@ from fastcore.basics import patch
 from torch import Tensor
 from ..data.batch import batch_parts, describe
 from ..data.checks import did_you_mean, restored
-from .denominator import join_units
 from .fast_step import fast_backward
 from .optimizer import held_params, opts, step, zero_grad
 
@@ -220,7 +219,6 @@ def _weigh(self:Turn):
     n = learn.bs if self.n_part is None else self.n_part
     items,units = learn.team.totals(n, d)
     self.parts = [*self.parts, (items, units)]
-    learn.mean_of.total = join_units([d for _,d in self.parts])
     per_item = w.per_item
     if per_item is None and isinstance(units, Tensor): per_item = torch.where(units>0, units/items, 1.)
     elif per_item is None and units: per_item = units/items

@@ -23,7 +23,7 @@ from torch import nn
 from torch.nn import functional as F
 from ..data.batch import describe, to_concat, to_detach
 from ..data.checks import did_you_mean, note_on
-from ..loop.denominator import as_size, mean_of_all
+from ..loop.denominator import as_size, known_denominator, mean_of_all
 from ..loop.loss import innermost, watch_broadcast
 from .series import Scalars, Series
 
@@ -214,18 +214,18 @@ class AvgMetric(Metric):
         then=None,   # Function of the mean over all, such as `math.sqrt`; None for the mean itself
         better:str|None=None # Which value is better: 'less' or 'more'; None for `func.better`, unless there is a `then`
     ):
-        self.func,self.metric_name,self.weight,self.then = func,metric_name,weight,then
+        self.func,self.metric_name,self.weight,self.then = func,metric_name,weight or _weight_of(func),then
         self._declare(better, None if then else func)
         self.reset()
     def reset(self): self.vals,self.sizes = Scalars(),Scalars() if self.weight else Series()
     def accumulate(self, learn):
         self.vals.append(self._scalar((self.func if self.watched else self._watch)(learn.pred, *learn.yb)))
-        self.sizes.append(self.weight(learn.pred, *learn.yb) if self.weight else learn.bs)
+        self.sizes.append(as_size(self.weight(learn.pred, *learn.yb)) if self.weight else learn.bs)
     @property
     def value(self):
-        sizes = self.sizes.tolist() if self.weight else self.sizes
-        if not (n := sum(sizes)): return None
-        res = sum(v*s for v,s in zip(self.vals.tolist(), sizes, strict=True) if s)/n  # of no items, it may be nan
+        sizes = self.sizes.tolist() if isinstance(self.sizes, Scalars) else self.sizes
+        res,n = mean_of_all(self.vals.tolist(), sizes)
+        if not n: return None
         return self.then(res) if self.then else res
     @property
     def name(self):
@@ -240,6 +240,12 @@ class AvgMetric(Metric):
         except TypeError as e:
             called = f'metric {self.name}{sig} is called with a prediction and {n_targs} target(s)'
             raise TypeError(f'{called}: {e}{_way_out(self, n_targs)}') from None
+
+# %% ../../nbs/measure/00_metrics.ipynb #be7720d1
+def _weight_of(func):
+    "What a loss function of which that is known is a mean of"
+    known = known_denominator(func)
+    return known if callable(known) else None
 
 # %% ../../nbs/measure/00_metrics.ipynb #be77200b
 @patch
@@ -634,10 +640,6 @@ class AvgLoss(AvgMetric):
         "Add `value` to the mean"
         self.vals.append(value)
         self.sizes.append(as_size(n))
-    @property
-    def value(self):
-        v,n = mean_of_all(self.vals.tolist(), self.sizes.tolist())
-        return v if n else None
 
 # %% ../../nbs/measure/00_metrics.ipynb #f415d9bb
 class Perplexity(AvgLoss):
@@ -701,34 +703,27 @@ class Smoother:
         return self.val/(1-self.beta**self.n)
 
 # %% ../../nbs/measure/00_metrics.ipynb #924fc06c
-class AvgSmoothLoss(Metric):
+class AvgSmoothLoss(AvgLoss):
     "Exponential mean of the training loss"
-    name,better,sync = 'smooth_loss','less',dict(vals='batches')
+    name = 'smooth_loss'
     def __init__(self,
         beta:float=0.98 # Weight of the past
     ):
+        super().__init__()
         self.beta = beta
-        self.reset()
-    def reset(self): self.vals = Scalars()
     def accumulate(self, learn):
-        if learn.loss_grad is None: return
-        n,loss = getattr(learn, 'n_items', 0),learn.loss
-        # of a batch in several processes, each has its share of the mean
-        self.vals.append(loss*_share(learn, n) if n and learn.bs!=n else loss)
+        if learn.loss_grad is not None: self.add(learn.loss, _units(learn))
     def together(self, team, n_before=0):
-        first,*others = team.gather([*self.vals.tolist()])
-        shares = zip_longest(first[n_before:], *others, fillvalue=0.)
-        self.vals = Scalars([*first[:n_before], *map(sum, shares)])
+        mine = [*zip(self.vals.tolist(), self.sizes.tolist(), strict=True)]
+        first,*others = team.gather(mine)
+        parts = zip_longest(first[n_before:], *others, fillvalue=(0., 0))  # of a batch, by process
+        whole = [*first[:n_before], *(mean_of_all(*zip(*o, strict=True)) for o in parts)]
+        self.vals,self.sizes = (Scalars(o[i] for o in whole) for i in range(2))
     @property
     def value(self):
         f,res = Smoother(self.beta),None
         for o in self.vals.tolist(): res = f(o)
         return res
-
-def _share(learn, n):
-    "Compute the weight of this process's loss in the loss of the whole batch, which has `n` items"
-    total = learn.mean_of.total if getattr(learn, 'training', False) else None
-    return learn.bs/n if total is None else _units(learn)/total
 
 # %% ../../nbs/measure/00_metrics.ipynb #c961c3d1
 class ValueMetric(Metric):

@@ -417,7 +417,7 @@ def most(self:TeamEngine, n): return max(o for *_,o in self.processes.meet('most
 # %% ../../nbs/scale/03_agree.ipynb #ag0000e3
 @patch
 def mean(self:TeamEngine, t, weight=1.):
-    if weight is None: weight = self.learn.bs if self.learn.denominator is None else self.learn.denominator
+    if weight is None: weight = self.learn.mean_of.units(self.learn)
     both = torch.stack([t.detach(), torch.as_tensor(weight, dtype=t.dtype, device=t.device)])
     both[0] = torch.where(both[1]>0, both[0]*both[1], 0)  # a mean of nothing may be NaN
     self.processes.meet('mean')

@@ -37,7 +37,8 @@ class FlightRecorder(Callback):
     # the norm is that before clipping, and after the scale of mixed precision
     order,run_valid,safe_in_evaluate,fit_only,remove_on_fetch = 10.5,False,True,True,True
     writes,read_only,rank_invariant = True,True,True
-    patience,most = 2.,2**22  # seconds, and bytes of predictions and targets, that wait to be written together
+    patience = 2. # Seconds that steps wait to be written together
+    at_once,most = 16,2**22 # Steps whose losses of rows are computed at once, and bytes of what they are computed of
     def __init__(self,
         max_mb:float=64, # What each process keeps at most, in megabytes: the oldest steps are deleted
         folder='flight'  # Below `learn.path`, unless it is absolute; each process writes files of its own there
@@ -46,7 +47,7 @@ class FlightRecorder(Callback):
         self.max_mb,self.folder = max_mb,check_place('folder', folder, 'a folder below learn.path', 'path')
         self._clear()
 
-    def _clear(self): self._steps,self._waiting,self._bytes,self._norms,self._file,self._warned = [],[],0,(),None,False
+    def _clear(self): self._steps,self._waiting,self._rows,self._norms,self._file,self._warned = [],[],{},[],None,False
     def in_graph(self, event): return InGraph()
     def before_fit(self):
         self._clear()
@@ -55,14 +56,14 @@ class FlightRecorder(Callback):
         turn = self.learn.open_turn
         if turn is not None and not turn.counts: return
         params = [p for o in opts(self.learn.turn_opt) for g in o.param_groups for p in g['params']]
-        grads = [p.grad for p in params if p.grad is not None]
-        if {*map(type, grads)}=={Tensor}: norms = torch._foreach_norm(grads)
-        else: norms = [grad_norm(self.learn, grads)] if grads else []
-        self._norms = norms
+        grads = [g for p in params if (g := p.grad) is not None]
+        if {*map(type, grads)}=={Tensor}: self._norms[:] = torch._foreach_norm(grads)
+        else: self._norms[:] = [grad_norm(self.learn, grads)] if grads else []
     def cleanup_batch(self):
         learn = self.learn
         if not learn.training: return
-        n,norms,rows,now,self._norms = learn.count.batches,self._norms,learn.rows,monotonic(),()
+        n,norms,rows,now = learn.count.batches,[*self._norms],learn.rows,monotonic()
+        self._norms.clear()
         if learn.outcome.get('batch')=='failed': n += 1
         if self._file is None: self._open(n-1)
         loss = None if learn.loss_grad is None else learn.loss
@@ -70,7 +71,7 @@ class FlightRecorder(Callback):
         # targets may stand for the denominator, and are counted when all is written
         size = None if loss is None else learn.mean_of.in_training(learn)
         self._steps.append((n, now, opts(learn.opt)[0].param_groups[-1]['lr'], loss, norms, size, learn.source, rows))
-        if now-self._steps[0][1]>self.patience or self._bytes>self.most: self._write()
+        if now-self._steps[0][1]>self.patience: self._write()
     def cleanup_epoch(self): self._write()
     def cleanup_fit(self):
         self._write()
@@ -95,7 +96,17 @@ def _wait_for_losses(self:FlightRecorder, loss):
     if not pred.is_cpu: pred = pred.clone()  # a recorded graph writes there again
     data = pred.detach(),*yb
     self._waiting.append((len(self._steps), f, data, [o._version for o in data]))
-    self._bytes += sum([o.nbytes for o in data])
+    k = len(self._waiting)
+    if k>=self.at_once or k*sum([o.nbytes for o in data])>self.most: self._catch_up()
+
+@patch
+def _catch_up(self:FlightRecorder):
+    "Compute the losses of rows that wait"
+    waiting = [*self._waiting]
+    self._waiting.clear()
+    try:
+        with torch.no_grad(), preserve_rng(): self._rows.update(_losses_of(waiting))
+    except Exception as e: self._warn(e, 'knows no losses of rows')
 
 # %% ../../nbs/see/13_flight.ipynb #f1140013
 def _losses_of(waiting):
@@ -187,11 +198,9 @@ def _read(path):
 @patch
 def _write(self:FlightRecorder):
     "Write the steps that wait"
-    (steps,self._steps),(waiting,self._waiting),self._bytes = (self._steps, []),(self._waiting, []),0
-    if not steps: return
-    try:
-        with torch.no_grad(), preserve_rng(): rows = _losses_of(waiting)
-    except Exception as e: rows = self._warn(e, 'knows no losses of rows') or {}
+    if not self._steps: return
+    self._catch_up()
+    (steps,self._steps),(rows,self._rows) = (self._steps, []),(self._rows, {})
     losses = [(o if o.dim()==0 else o.mean()).detach() for _,_,_,o,*_ in steps if o is not None]
     targs = [s[5] for s in steps if isinstance(s[5], Tensor) and s[5].dim()]
     sizes = iter(counts_of(targs) if targs else ())

@@ -14,6 +14,7 @@ from functools import partial
 from fastcore.basics import patch
 from torch.distributions import Beta
 from ..loop.callback import Callback
+from ..loop.denominator import element_weights
 from ..data.batch import batch_like, batch_parts, describe
 from ..data.checks import replaced
 from .training import MicroBatch
@@ -44,7 +45,7 @@ def _how_reduced(f):
 class MixHandler(Callback):
     "Mix each item of a training batch with another, targets and all, as `mix` says"
     run_valid,rank_invariant,mix = False,True,None
-    _lam = _partner = _own = None
+    _lam = _partner = _own = _units = None
     _is_mixed = False  # Was the loss that goes backward one of both targets?
     def __init__(self,
         alpha:float=.5, # Both parameters of the Beta distribution: higher for more even mixes
@@ -142,10 +143,11 @@ def after_pred(self:MixHandler): self._set_loss()
 def after_loss(self:MixHandler):
     turn = self.learn.open_turn
     if not (turn and turn.loss): self._put_back()
+    if self._units is not None: self.learn.set_denominator(self._units)
 @patch
 def cleanup_batch(self:MixHandler):
     self._put_back()
-    self._lam = self._partner = None
+    self._lam = self._partner = self._units = None
 
 # %% ../../nbs/train/06_mixup.ipynb #3447eac3
 @patch
@@ -184,8 +186,11 @@ def _mixed(self:MixHandler, pred, *yb):
     if not a.dim() or a.numel()%n: raise ValueError(f"{self.label}: with reduction='none' the loss of {n} items "
         f'has shape {tuple(a.shape)}')
     lam = lam.view(n, 1)
-    loss = (lam*a.reshape(n, -1) + (1-lam)*b.reshape(n, -1)).view_as(a)
-    return loss if how=='none' else getattr(loss, how)()
+    def _mix(a, b): return lam*a.reshape(n, -1) + (1-lam)*b.reshape(n, -1)
+    loss = _mix(a, b).view_as(a)
+    if how!='mean' or not (weights := element_weights(self._own)): return loss if how=='none' else getattr(loss, how)()
+    self._units = _mix(*(weights(pred, *o).to(a) for o in (yb, self._partner))).sum()
+    return loss.sum()/self._units
 
 def _between(lam, a, b):
     "The mean of what a loss function returned twice, weighted by `lam`: part by part"

@@ -79,6 +79,7 @@ class GradientAccumulation(Callback):
 
 # %% ../../nbs/train/03_training.ipynb #0a0df71f
 _HOW = 'Gradients are means over the items of batches, which is not the gradient of all batches in one'
+_OF_PARTS = 'It is averaged over items'
 
 class _Window(Joined):
     "What has gone backward since the last step: batches and items, the items to expect, and whether its step counts"
@@ -520,11 +521,11 @@ class MicroBatch(Callback):
         learn,whole = self.learn,self._whole
         if whole is None: return
         pred = None if learn.pred is self._made else to_detach(learn.pred, cpu=False)
-        if self._n and learn.denominator is None: self._refuse_loss()
-        learn.set_denominator(learn.denominator if self._n else 0)
+        if not self._n: learn.set_denominator(0)
+        elif learn.denominator is None: self._refuse_loss()
         learn.open_turn.n_part = self._n
-        units = {k:learn.mean_of.units(learn, k, self.label, _OF_PARTS) for k in learn.loss_parts if self._n}
-        self._seen.append((self._n, pred, learn.loss, learn.loss_parts, units | dict(loss=learn.denominator)))
+        units = {k:learn.mean_of.units(learn, k, self.label, _OF_PARTS) for k in ('loss', *learn.loss_parts) if self._n}
+        self._seen.append((self._n, pred, learn.loss, learn.loss_parts, units))
         learn.bs = whole[0]
     def before_backward(self):
         learn = self.learn
@@ -579,8 +580,6 @@ def _refuse_loss(self:MicroBatch):
         f'that of the batch. If it is a mean of something else, {MEAN_HELP}')
 
 # %% ../../nbs/train/03_training.ipynb #11dad6a1
-_OF_PARTS = 'It is averaged over items'
-
 def _join_losses(vals, units, k):
     "The loss, or its part `k`, of the whole batch"
     units = [o[k] for o in units]

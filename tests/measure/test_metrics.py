@@ -321,7 +321,7 @@ def test_together():
     assert d.value==6/8
     s = AvgSmoothLoss()
     for bs,v in ((2, 3.), (1, 1.)): s.accumulate(SimpleNamespace(loss=torch.tensor(v), loss_grad=1, bs=bs, n_items=3))
-    s.together(Others([1/3, 2*4/3]))
+    s.together(Others([(1., 1), (4., 2)]))
     torch.testing.assert_close(torch.tensor(s.vals.tolist()), torch.tensor([(2*3+1)/3, (1+2*4)/3]))
 
 class Odd(Metric):

@@ -1,8 +1,10 @@
 "Processes make the step of the whole batch, whatever its loss is a mean of, or the loss function is named"
 import pytest, torch
-from learnloop import GradientAccumulation, MicroBatch
-from means import KNOWN, MEANS, REFUTED, apart, by_hand, cut, fitted, mk_data, sizes_of
+from learnloop import AvgSmoothLoss, GradientAccumulation, MicroBatch
+from learnloop.measure.metrics import Smoother
+from means import C, KNOWN, MEANS, REFUTED, T, apart, by_hand, cut, fitted, mk_data, sizes_of
 from together import together
+from torch.nn import functional as F
 
 N = 17
 WAYS = dict(whole=(1, lambda: []), accumulated=(3, lambda: [GradientAccumulation(n_batches=3)]), parts=(1, lambda: [MicroBatch(2)]),
@@ -29,6 +31,17 @@ def steps(world, how):
             loss = learn.recorder.values[0][0]/before-1
             valid = 0. if name in REFUTED else learn.validate(dl=batches)[0]/after-1
             res[f'{name}, {way}'] = off,loss,valid,said
+    if how=='ddp' and world==2:
+        batches = [mk_data('tokens', n, g)[0][:, :k] for n,k in ((5, T), (7, 2), (5, 4))]  # which differ in length
+        batches = [(x, x[..., :C]) for x in batches]
+        whole = tuple(torch.cat([o.flatten(0, 1) for o in b]) for b in zip(*batches, strict=True))
+        learn,said = fitted(F.mse_loss, 'numbers', batches, [GradientAccumulation(n_batches=3)], how=how)
+        net,before,after = by_hand(F.mse_loss, 'numbers', whole)
+        learn.metrics = [AvgSmoothLoss()]
+        loss,smooth = learn.validate(dl=batches)
+        of,each = Smoother(),[F.mse_loss(learn.model(x), y).item() for x,y in batches]
+        res['lengths, accumulated'] = apart(learn.model, net),learn.recorder.values[0][0]/before-1,loss/after-1,said
+        res['smooth, evaluated'] = 0.,0.,smooth/[*map(of, each)][-1]-1,''
     return res
 
 @pytest.mark.parametrize('n,how', [(2, 'ddp'), (4, 'ddp'), (2, 'fsdp')])
