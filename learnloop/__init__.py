@@ -37,7 +37,7 @@ try:  # What each learner needs
     from learnloop.checkpoint.storage import Checkpoint, DamagedCheckpoint, list_checkpoints, newest_checkpoint
     from learnloop.checkpoint.interrupt import Interrupted, Terminated
     from learnloop.checkpoint.checkpoint import CheckpointCallback
-    import learnloop.loop.switch_opt, learnloop.checkpoint.resume, learnloop.checkpoint.undo
+    import learnloop.loop.switch_opt, learnloop.checkpoint.resume, learnloop.checkpoint.undo, learnloop.checkpoint.steer
     from learnloop.see.progress import ProgressCallback, ShowGraph
     from learnloop.interop import as_cb
     _show_params()

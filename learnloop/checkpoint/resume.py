@@ -100,6 +100,7 @@ class FitKeeper(Checkpointer, Engine):
         self.n_passes = 0   # Through the data of training in this epoch
         self.tried = []     # Loaders, and what `try_loader` found
         self.agreed = 0     # What processes agreed to do, and haven't yet
+        self.steering = None # The engine that acts on commands
     resuming = property(lambda self: self.origin is not None, doc='Is the fit on its way to the place that it goes '
         'on from?')
     saves_on_error = property(lambda self: any(o.on_error for o in self._checkpoint_cbs()),
@@ -148,6 +149,7 @@ def between(self:FitKeeper):
         if s: s.between()
         return
     if several: code = self._agree()
+    if code==_STEER: self.steering.heard,code = True,0
     if learn.training:
         if self.keeps: self._keep_state()
         for o in self.savers: o.look()
@@ -160,12 +162,16 @@ def between(self:FitKeeper):
     if s: s.between()
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d6000011
+_STEER = 4 # A wish above those of signals: commands wait. A process repeats its own wish until that comes true
+
 @patch
 def _agree(self:FitKeeper):
     "What is to be done between these two batches in all processes, as one of them got a signal, or by its clock"
     s = self.signals
     wish = s.wish if s else 0
-    if not wish and self.learn.team.is_first: wish = int(any(o.is_late() for o in self.savers))
+    if self.learn.team.is_first:
+        if not wish: wish = int(any(o.is_late() for o in self.savers))
+        if self.steering and self.steering.waits(): wish = _STEER
     self.agreed = max(self.agreed, self.learn.team.between(wish))
     if s and s.must_wait(): return 0  # whoever runs this evaluation acts on it
     code,self.agreed = self.agreed,0

@@ -664,14 +664,15 @@ def fit(self:Learner,
     resume=None,  # Folder of a run, for its newest checkpoint, or one checkpoint to go on from; `n_epoch` is the total
     accept=(),    # What may be different from the checkpoint, by the names that the error gives; True for all
     keep_failed:bool=False, # Copy the state before each batch, to resume or replay it after an error?
-    fuse=None     # True, or arguments of `learn.fuse` as a dict: fuse steps from here on; False: no longer
+    fuse=None,    # True, or arguments of `learn.fuse` as a dict: fuse steps from here on; False: no longer
+    replay=None   # Folder of a run that was steered: act on its commands at the same places, see `learn.tell`
 )->None:
     "Train for `n_epoch` epochs, validating after each"
     self._check_fit(n_epoch, start_epoch, max_steps, steps_per_epoch)
     cbs = [mk_cb(o) for o in as_list(cbs)]
     limit = [StepLimit(max_steps, steps_per_epoch)] if max_steps or steps_per_epoch else []
     self.fit_args = SimpleNamespace(n_epoch=n_epoch, lr=lr, wd=wd, max_steps=max_steps, steps_per_epoch=steps_per_epoch,
-        resume=resume, accept=accept, keep_failed=keep_failed, given=cbs, cbs=[*limit, *cbs])
+        resume=resume, accept=accept, keep_failed=keep_failed, replay=replay, given=cbs, cbs=[*limit, *cbs])
     self.restack()
     with self.enclosed('fit'), self.added_cbs(self.fit_args.cbs):
         self._prepare_opt(lr, wd, reset_opt, fuse)

@@ -156,6 +156,12 @@ if MYPY:
                 - `meta`: Anything that JSON can hold
 
                 Returns: Where it is"""
+            def tell(self, command: str='', end: bool=False, **hypers: Any) -> None:
+                """Give the running fit a command, from another cell or thread: it acts between two batches, in all processes
+
+                - `command`: `pause`, `go`, `validate`, `save`, `rewind 20` or `stop`; '' to set hyper-parameters
+                - `end`: End the schedules of these hyper-parameters, rather than scale what is left of them?
+                - `hypers`: Numbers by name, such as `lr=1e-4`"""
             def undone(self, device: Any=None, of: Any=None) -> AbstractContextManager[Any]:
                 """Restore the learner, or `of`, at the end of a `with` block to its state at the start
 
@@ -254,7 +260,7 @@ if MYPY:
                 ...
             def to_device(self) -> Any:
                 """Have model and loss function where batches go"""
-            def fit(self, n_epoch: int | None=None, lr: Any=None, wd: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, max_steps: int | None=None, steps_per_epoch: int | None=None, resume: Any=None, accept: Any=(), keep_failed: bool=False, fuse: Any=None) -> None:
+            def fit(self, n_epoch: int | None=None, lr: Any=None, wd: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, max_steps: int | None=None, steps_per_epoch: int | None=None, resume: Any=None, accept: Any=(), keep_failed: bool=False, fuse: Any=None, replay: Any=None) -> None:
                 """Train for `n_epoch` epochs, validating after each
 
                 - `n_epoch`: Epochs to train for; None if `max_steps` says when to stop
@@ -268,7 +274,8 @@ if MYPY:
                 - `resume`: Folder of a run, for its newest checkpoint, or one checkpoint to go on from; `n_epoch` is the total
                 - `accept`: What may be different from the checkpoint, by the names that the error gives; True for all
                 - `keep_failed`: Copy the state before each batch, to resume or replay it after an error?
-                - `fuse`: True, or arguments of `learn.fuse` as a dict: fuse steps from here on; False: no longer"""
+                - `fuse`: True, or arguments of `learn.fuse` as a dict: fuse steps from here on; False: no longer
+                - `replay`: Folder of a run that was steered: act on its commands at the same places, see `learn.tell`"""
             def no_logging(self) -> AbstractContextManager[Any]:
                 """Print nothing, inside a `with` block"""
             def to_detach(self, b: Any, cpu: bool=True) -> Any:
@@ -656,6 +663,7 @@ if MYPY:
             from learnloop.checkpoint.saving import load as load
             from learnloop.checkpoint.saving import hold_file as hold_file
             from learnloop.checkpoint.saving import export as export
+            from learnloop.checkpoint.steer import tell as tell
             from learnloop.checkpoint.undo import undone as undone
             from learnloop.loop.evaluate import evaluate_on as evaluate_on
             from learnloop.loop.evaluate import validate as validate
@@ -750,6 +758,7 @@ else:
         from learnloop.checkpoint.saving import load as load
         from learnloop.checkpoint.saving import hold_file as hold_file
         from learnloop.checkpoint.saving import export as export
+        from learnloop.checkpoint.steer import tell as tell
         from learnloop.checkpoint.undo import undone as undone
         from learnloop.loop.evaluate import evaluate_on as evaluate_on
         from learnloop.loop.evaluate import validate as validate
@@ -1101,7 +1110,7 @@ def use_dl(self: Learner, dl: Any) -> bool:
     ...
 def to_device(self: Learner) -> Any:
     ...
-def fit(self: Learner, n_epoch: int | None=None, lr: Any=None, wd: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, max_steps: int | None=None, steps_per_epoch: int | None=None, resume: Any=None, accept: Any=(), keep_failed: bool=False, fuse: Any=None) -> None:
+def fit(self: Learner, n_epoch: int | None=None, lr: Any=None, wd: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, max_steps: int | None=None, steps_per_epoch: int | None=None, resume: Any=None, accept: Any=(), keep_failed: bool=False, fuse: Any=None, replay: Any=None) -> None:
     ...
 def no_logging(self: Learner) -> AbstractContextManager[Any]:
     ...

@@ -334,6 +334,7 @@ class Scheduler(Callback):
     order,run_valid,safe_in_evaluate,fit_only,needs_length,rank_invariant = 60,False,True,True,True,True
     total_steps,_first,_was = None,None,{}
     _now,_ended,_switched,_n_groups,_n_known = {},frozenset(),False,None,None
+    _goals,_factors = {},{} # What schedules continue from, and by what they are scaled, by name
     state_schema = {'first?':int, '*':...}
     def __init__(self,
         total_steps:int|None=None # Optimizer steps it takes, for loaders without a length; None to go by `pct_train`
@@ -365,6 +366,7 @@ class Scheduler(Callback):
         vals = self.values()
         if not isinstance(vals, Mapping) or not vals.keys()<=set(self.owns):
             raise ValueError(f'{self.label}.values returned {vals!r}: it must be a dict of {", ".join(self.owns)}')
+        vals = {k:self._scaled(k, v) for k,v in vals.items()} if self._goals or self._factors else vals
         self._write(vals)
         self._now = vals
         if hasattr(self.learn, 'recorder'): _record(self.learn.recorder.hps, self._in_force(vals))
@@ -374,8 +376,28 @@ class Scheduler(Callback):
 def cleanup_fit(self:Scheduler):
     self._meet_groups()
     was,self._was,self._first = self._was,{},None
-    self._now,self._ended,self._switched = {},frozenset(),False
+    self._now,self._ended,self._switched,self._goals,self._factors = {},frozenset(),False,{},{}
     self._write(was)
+
+@patch
+def reschedule(self:Scheduler,
+    name:str,    # Of a hyper-parameter that it sets, short or torch's own
+    value:float, # What the last group has in the next batch
+    ends:bool    # End the schedule, rather than scale the rest of it?
+):
+    "Scale the rest of a schedule so that it continues from `value`, or end it"
+    k = next(o for o in self.owns if hyper_names([o])==hyper_names([name]))
+    self._goals = {nm:v for nm,v in self._goals.items() if nm!=k} | ({} if ends else {k:value})
+    if ends: self._ended,self._was,self._switched = self._ended|{k},{nm:v for nm,v in self._was.items() if nm!=k},True
+
+@patch
+def _scaled(self:Scheduler, k, v):
+    vals,goal = _as_list(v),self._goals.get(k)
+    if goal is not None and vals[-1]:
+        self._factors = self._factors | {k:goal/vals[-1]}
+        self._goals = {nm:o for nm,o in self._goals.items() if nm!=k}
+    f = self._factors.get(k, 1.)
+    return [o*f for o in vals] if isinstance(v, (list,tuple)) else v*f
 
 # %% ../../nbs/train/00_schedule.ipynb #502ab2c5
 @patch
@@ -466,6 +488,7 @@ def state_dict(self:Scheduler)->dict: # Plain data; empty outside of fits
     if self._switched:
         was = {k:v for k,v in self._was.items() if '.' not in k}
         res |= dict(was=was, ended=sorted(self._ended))
+    if self._goals or self._factors: res |= dict(goals=self._goals, factors=self._factors)
     return Callback.state_dict(self) | res
 
 # %% ../../nbs/train/00_schedule.ipynb #debb2918
@@ -475,7 +498,7 @@ def load_state_dict(self:Scheduler,
 ):
     "Take up the schedule where it was"
     Callback.load_state_dict(self, sd)
-    self._first = sd.get('first', self._first)
+    self._first,self._goals,self._factors = sd.get('first', self._first),sd.get('goals', {}),sd.get('factors', {})
     if 'was' not in sd: return
     self._was,self._ended,self._switched = self._was|sd['was'],frozenset(sd['ended']),True
     for k in self._ended: self._was.pop(k, None)

@@ -241,6 +241,27 @@ def _end(self:TorchScheduler):
     self._release([o.optimizer for o in self._scheds.values()])
     self._scheds,self._was,self._switched,self._is_over = {},{},True,True
 
+# %% ../../nbs/train/09_torchsched.ipynb #7e1100a1
+@patch
+def reschedule(self:TorchScheduler,
+    name:str,    # `lr`, or momentum
+    value:float, # What the last group has in the next batch
+    ends:bool    # End the schedulers, rather than scale the rest?
+):
+    "Scale the rest of the schedules so that the learning rate continues from `value`, or end them"
+    if ends: return self._end()
+    k = value/get_hyper(self.learn.opt, 'lr')[-1]
+    set_hypers(self.learn.opt, self.learn.model, lr=[o*k for o in get_hyper(self.learn.opt, 'lr')])
+    for g in self._groups(): g.update({nm:g[nm]*k for nm in ('initial_lr','max_lr','min_lr') if nm in g})
+    for o in self._scheds.values(): _scale(o, k)
+
+_rates = 'base_lrs','max_lrs','min_lrs','_last_lr','eta_min'
+
+def _scale(sched, k):
+    for nm,v in vars(sched).items():
+        if nm in _rates: setattr(sched, nm, [o*k for o in v] if isinstance(v, list) else v*k)
+        if nm=='_schedulers': [_scale(o, k) for o in v]
+
 # %% ../../nbs/train/09_torchsched.ipynb #0876703d
 def _sources(old, new):
     "For each torch group of the optimizer `new`, the number of one of `old` that is of the same splitter group"
