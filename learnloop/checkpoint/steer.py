@@ -156,7 +156,14 @@ def watch(self:Steering,
 def _files(self:Steering):
     "Files with commands, by name: none while one is being written"
     for folder in self.folders:
-        with suppress(OSError): yield from ((o.name, o) for o in (folder/'tell').iterdir() if o.name[0]!='.')
+        with suppress(OSError): yield from ((o.name, o) for o in (folder/'tell').iterdir() if o.name[0]!='.' and o.is_file())
+
+@patch
+def _delete(self:Steering, files):
+    for o in files:
+        with suppress(OSError): o.unlink()
+    for o in self.folders:
+        with suppress(OSError): (o/'tell').rmdir()
 
 @patch
 def _open(self:Steering):
@@ -172,8 +179,7 @@ def _open(self:Steering):
             more = read_told(check_place('replay', args.replay, 'the folder of a run'))
             log = sorted([*log, *(o for o in more if o['id'] not in known)], key=itemgetter('epoch', 'batch'))
         if self.is_fresh:  # what is there is of an earlier fit
-            for _,o in self._files(): o.unlink(missing_ok=True)
-            for o in self.folders: (o/'told.json').unlink(missing_ok=True)
+            self._delete([*(o for _,o in self._files()), *(o/'told.json' for o in self.folders)])
         if log: self._write(log)
     self.log = learn.team.from_first(log)
 
@@ -229,16 +235,15 @@ def _take(self:Steering, at):
     except OSError as e:  # no command acts that is not logged
         warnings.warn(f'commands wait, as their log can not be written: {e}', stacklevel=2)
         return []
-    for name,o in done:
-        if isinstance(o, str): self.inbox.remove((name, o))
-        else:
-            with suppress(OSError): o.unlink()
+    for o in done:
+        if o in self.inbox: self.inbox.remove(o)
+    self._delete([o for _,o in done if isinstance(o, Path)])
     return new
 
 def _text(o):
     "The text of a command, or of its file: '' for what is none"
     if isinstance(o, str): return o
-    try: return o.read_bytes().decode().strip() if o.is_file() and o.stat().st_size<1000 else ''
+    try: return o.read_bytes().decode().strip() if o.stat().st_size<1000 else ''
     except (OSError,ValueError): return ''
 
 # %% ../../nbs/checkpoint/10_steer.ipynb #7e110044
@@ -301,8 +306,7 @@ def _forget_rest(self:Steering):
     "Drop what came too late, at the end of the fit"
     late = [*self.inbox, *self._files()] if self.learn.team.is_first else []
     self.inbox.clear()
-    for _,o in late:
-        if not isinstance(o, str): o.unlink(missing_ok=True)
+    self._delete([o for _,o in late if isinstance(o, Path)])
     if late: warnings.warn('the fit ended before it acted on '+', '.join(_text(o) for _,o in late), stacklevel=2)
     if (n := len(self.log)-self.n) and self.learn.team.is_first:
-        warnings.warn(f'{n} commands of the log did not act, as the fit never came to their places', stacklevel=2)
+        warnings.warn(f'commands of the log did not act, as the fit never came to their places: {n}', stacklevel=2)
