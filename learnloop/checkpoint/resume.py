@@ -101,8 +101,12 @@ class FitKeeper(Checkpointer, Engine):
         self.tried = []     # Loaders, and what `try_loader` found
         self.agreed = 0     # What processes agreed to do, and haven't yet
         self.steering = None # The engine that acts on commands
-    resuming = property(lambda self: self.origin is not None, doc='Is the fit on its way to the place that it goes '
-        'on from?')
+        self.goal = None    # Where a rewind leads, until the fit is there: see `Rewinder`
+        self.rewinds = []   # The rewinds whose changes hold where the fit is now, as plain data
+        self.attempt = 0    # How many rewinds there were in this run
+        self.snapshots = [] # Copies of the state in memory, of this fit or the last one: see `Snapshots`
+    resuming = property(lambda self: self.origin is not None or self.goal is not None, doc='Is the fit on its way to '
+        'the place that it goes on from?')
     saves_on_error = property(lambda self: any(o.on_error for o in self._checkpoint_cbs()),
         doc='Is there a checkpoint after an error?')
     def _checkpoint_cbs(self): return [o for o in self.learn.cbs if isinstance(o, CheckpointCallback)]
@@ -239,6 +243,7 @@ def enter(self:FitKeeper,
     self.forget()
     self.args = dict(cbs=cbs, **{k:getattr(given, k) for k in _ARGS})
     self.ask,self.keeps,self.kept,self.why_not = (resume, given.accept),given.keep_failed,None,''
+    self.goal,self.rewinds,self.attempt,self.origin = None,[],0,None
     savers = [o for o in (*learn.cbs, *cbs) if isinstance(o, CheckpointCallback)]
     self._check_overrides(resume is not None or self.keeps or bool(savers))
     if self.keeps and (why := why_shapeless(learn.model)): raise ValueError(f'keep_failed copies weights, and {why}')
@@ -275,12 +280,22 @@ def start(self:FitKeeper, learn, inner):
         if at in self.no_place:
             raise ValueError(f'{origin.where} is in the middle of an epoch, next is {at!r}: {self.no_place[at]}')
         if learn.team.is_first: _warn_of_changes(origin.changes, origin.where)
-        self.marks = {k:v for k,v in origin.state['rng'].items() if k!='now'}
-        origin.before = random_states(learn)
+        self.go_from(origin)
         set_random_states(learn, self.marks.get('fit', {}))
     else: self.marks = dict(fit=random_states(learn))
-    self.origin = origin
+    loop = origin.state['loop'] if origin else {}
+    self.rewinds,self.attempt = [*loop.get('rewinds', [])],loop.get('attempt', 0)
     return origin.place if origin else inner(learn)
+
+# %% ../../nbs/checkpoint/06_resume.ipynb #d6000a02
+@patch
+def go_from(self:FitKeeper,
+    origin:Origin # Of this fit
+):
+    "Have the passes and phases that begin next go on from `origin`"
+    self.marks = {k:v for k,v in origin.state['rng'].items() if k!='now'}
+    origin.before = random_states(self.learn)
+    self.origin,self.n_passes,self.noted = origin,0,(None, None)
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #ea14d8ab
 def _refuse_runs(folder):
@@ -586,7 +601,7 @@ def begin_pass(self:FitKeeper)->Origin|None: # What the fit goes on from in this
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d6000009
 @patch
-def rewind(self:FitKeeper):
+def set_pass_rng(self:FitKeeper):
     "Set the random numbers that the pass began with, the first time"
     set_random_states(self.learn, self.origin.state['rng']['batches'])
 

@@ -16,6 +16,7 @@ from operator import itemgetter
 from os import getpid
 from pathlib import Path
 from fastcore.basics import noop, patch
+from .rewind import change_hypers
 from .saving import atomic_write
 from .storage import Checkpoint, misfit
 from ..data.checks import check_place, did_you_mean, say
@@ -23,8 +24,7 @@ from ..loop.callback import Callback
 from ..loop.engines import Engine
 from ..loop.flow import CancelFitException
 from ..loop.learner import Learner, default_engine
-from ..loop.opt_mode import check_momentum
-from ..loop.optimizer import get_hyper, hyper_names, set_hypers
+from ..loop.optimizer import get_hyper
 
 # %% ../../nbs/checkpoint/10_steer.ipynb #7e110010
 _VERBS = 'pause','go','validate','save','rewind','stop'
@@ -255,7 +255,7 @@ def _act(self:Steering, o, again=False):
         verb,arg,ends = parse_command(o['text'])
         # a run that resumes need not wait, save or stop once more
         if again and (verb in ('pause', 'go', 'save') or verb=='stop' and learn.fit_args.replay is None): return
-        try: self._set(arg, ends) if verb=='set' else self._check(verb)
+        try: change_hypers(learn, ends, **arg) if verb=='set' else self._check(verb)
         except (TypeError,ValueError) as e: o |= dict(result=str(e), refused=True)
     if not o['refused'] and verb=='validate':
         scores = learn.validate()
@@ -282,25 +282,6 @@ def _check(self:Steering, verb):
     if verb=='rewind': raise ValueError('not yet')
 
 # %% ../../nbs/checkpoint/10_steer.ipynb #7e110045
-@patch
-def _set(self:Steering, vals, ends):
-    "Set hyper-parameters for the rest of the fit, and scale or end schedules: all of `vals` or, on an error, none"
-    learn,names = self.learn,{k:hyper_names([k]) for k in vals}
-    by = {k:next((o for o in learn.cbs if o.run and nm & hyper_names(o.in_charge_of)), None) for k,nm in names.items()}
-    for k,cb in by.items():
-        if cb and not cb.reschedule: raise ValueError(f'{cb.label} sets {k} in this fit, and can not be steered')
-        if cb and not ends and names[k] & {'mom', 'sqr_mom'}: raise ValueError(f'the schedule of {k} can not be scaled, '
-            f'as {k} must stay below 1: `{k}={vals[k]} end` ends it')
-    check_momentum(learn, vals)
-    was = {k:get_hyper(learn.opt, k) for k in vals}
-    scaled = [k for k,cb in by.items() if cb and not ends]
-    for k in scaled:
-        if not was[k][-1]: raise ValueError(f'{k} is 0 here, and no factor scales its schedule to {vals[k]}')
-    set_hypers(learn.opt, learn.model, **vals)  # which checks all values
-    set_hypers(learn.opt, learn.model, **{k:was[k] for k in scaled})
-    for k,cb in by.items():
-        if cb: cb.reschedule(k, vals[k], ends)
-
 @patch
 def _forget_rest(self:Steering):
     "Drop what came too late, at the end of the fit"

@@ -156,7 +156,8 @@ class _Declares(_Named):
     state_schema = {'*':...}  # What `state_dict` may have, checked before a checkpoint is loaded: see `misfit`
     # Optional methods, None where a class has none
     opt_switched = None       # Called with the names of the hyper-parameters given, when `switch_opt` made an optimizer
-    reschedule = None         # Called with a name, a value, and whether the schedule ends: continues from that value
+    rescale = None            # Called with the name and value of a hyper-parameter: scales the rest of its schedule
+    end_schedule = None       # Called with the name of a hyper-parameter: ends its schedule
     wrap_handler = None       # Called with a callback, an event and its handler: returns what is called in its place
     use_live_weights = None   # Called with the state of a checkpoint: puts the trained weights in place of others
     together = None           # Called in all processes before a checkpoint: merges what each process has of the state

@@ -8,7 +8,8 @@ Docs: https://learnloop.github.io/learnloop/loop/flow.html.md"""
 __all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpochException', 'CancelTrainException',
            'CancelEvaluateException', 'CancelValidException', 'CancelBatchException', 'CancelTurnException',
            'CancelBackwardException', 'CancelStepException', 'CancelZeroGradException', 'CancelSaveException', 'event',
-           'CancelException', 'UncaughtCancelError', 'Phase', 'Event', 'Events', 'near_miss', 'Flow', 'in_phase']
+           'ControlException', 'CancelException', 'RewindException', 'UncaughtCancelError', 'Phase', 'Event', 'Events',
+           'near_miss', 'Flow', 'in_phase']
 
 # %% ../../nbs/loop/00_flow.ipynb #6b358ab8
 import difflib, inspect, re
@@ -22,16 +23,33 @@ from .lazy import with_lazy_methods
 from .team import SingleProcess
 
 # %% ../../nbs/loop/00_flow.ipynb #b4e61374
-class CancelException(BaseException):
-    "Root of the exceptions that skip the rest of a phase; raised by callbacks, caught by `Flow.with_events` alone"
+class ControlException(BaseException):
+    "Root of the exceptions by which callbacks direct the loop: they are no errors"
     callback = None  # Name of the callback that raised it, filled in on its way
     event    = None  # The event in which it was raised
+    inside   = ()    # Phases that must be open, the outermost first, if an engine catches it and not a phase
+
+# %% ../../nbs/loop/00_flow.ipynb #b4e61375
+class CancelException(ControlException):
+    "Root of the exceptions that skip the rest of a phase; raised by callbacks, caught by `Flow.with_events` alone"
     def __init__(self,
         *args,    # As of any exception
         **kwargs  # Attributes, for whoever catches it
     ):
         super().__init__(*args)
         vars(self).update(kwargs)
+
+# %% ../../nbs/loop/00_flow.ipynb #b4e61376
+class RewindException(ControlException):
+    "Take the fit back to an earlier place and train again from there; `changes` are what is different this time"
+    inside = 'fit','epoch'
+    def __init__(self,
+        to=None, # A `Place`, or a checkpoint; None to go back by `batches`
+        batches:int|None=None, # How many batches to go back from `learn.place`
+        **changes # Plain data: hyper-parameters as for `set_hypers`, `skip_batches`, `skip_rows`
+    ):
+        super().__init__(to, batches, changes)
+        self.to,self.batches,self.changes = to,batches,changes
 
 # %% ../../nbs/loop/00_flow.ipynb #d7913e12
 class UncaughtCancelError(RuntimeError):
@@ -98,6 +116,7 @@ PHASES = (
     Event('after_opt_step', 'step', 'count.opt_steps += 1  # if the step was not cancelled'),
     Phase('zero_grad', 'turn', 'p.grad = None'),
     Event('after_record','epoch'),
+    Event('after_rewind'),
     Phase('evaluate',  like='fit'),
     Phase('sanity',    'fit'),
     Phase('save'),
@@ -477,7 +496,7 @@ def _hear(self:Flow, fs, event, kwargs=None):
 def _blame(self:Flow, e, f, event):
     "Say on `e`, which `f` raised in `event`, where it came from"
     who = type(f.__self__).__name__ if f.__self__ is self else f.__self__.label
-    if isinstance(e, CancelException):
+    if isinstance(e, ControlException):
         if e.event is None: e.callback,e.event = who,event
         return
     at,notes = f'.{event}{safely(self._where)}',getattr(e, '__notes__', [''])
@@ -499,7 +518,7 @@ def __call__(self:Flow,
         return
     try:
         if fs := self._handlers[event]: self._hear(fs, event, kwargs)
-    except CancelException as e:
+    except ControlException as e:
         if self.taker(e) is None: raise self._uncaught(e) from e
         raise
 
@@ -543,7 +562,7 @@ def with_events(self:Flow,
     except p.catches: self._unwind(depth)
     except BaseException as e:
         err = self._in_flight(p, e)
-        self.outcome[phase] = out or 'cancelled' if isinstance(err, CancelException) else 'failed'
+        self.outcome[phase] = out or 'cancelled' if isinstance(err, ControlException) else 'failed'
         err = self._unwind(depth, self._announce(err))
         if err is e: raise
         raise err  # noqa: B904  `_uncaught` sets the cause
@@ -564,10 +583,10 @@ def _check_same(p, e, other):
 @patch
 def _in_flight(self:Flow, p, e):
     "Return what passes through the phase `p`: `e`, or what acts in its place"
-    if isinstance(e, CancelException) and self.taker(e) is None: e = self._uncaught(e)
+    if isinstance(e, ControlException) and self.taker(e) is None: e = self._uncaught(e)
     if not (ended := self.engine_stack.ended): return e
-    if isinstance(e, CancelException): e = ended(self, p, e)
-    if isinstance(e, CancelException): return e
+    if isinstance(e, ControlException): e = ended(self, p, e)
+    if isinstance(e, ControlException): return e
     self._say_where(e)  # first: other processes may get the note, too
     return ended(self, p, e)
 
@@ -596,26 +615,26 @@ def _unwind(self:Flow, depth, err=None, who=None):
 # %% ../../nbs/loop/00_flow.ipynb #33123f7a
 def _add_then(err, e):
     "Note on `err` that `e` was raised on top of it"
-    if isinstance(e, CancelException): at = f'{e.callback}.{e.event}'
+    if isinstance(e, ControlException): at = f'{e.callback}.{e.event}'
     else: at = '; '.join(getattr(e, '__notes__', ())).replace('learnloop: in ', '')
     note_on(err, f'learnloop: then {type(e).__name__}: {safely(str, e)}, in {at}')
 
 @patch
 def _merge(self:Flow, err, e, ending):
     "What is in flight when `e` is raised on top of `err`, and whether the innermost phase is ending"
-    if isinstance(e, CancelException):
+    if isinstance(e, ControlException):
         taker = self.taker(e)
         if taker is None: e = self._uncaught(e)
         elif err is None: return None if ending and taker==len(self.open)-1 else e
-        elif isinstance(err, CancelException): return e if taker<self.taker(err) else err
-    if err is None or isinstance(err, CancelException): return self._announce(e)
+        elif isinstance(err, ControlException): return e if taker<self.taker(err) else err
+    if err is None or isinstance(err, ControlException): return self._announce(e)
     _add_then(err, e)
     return err
 
 @patch
 def _announce(self:Flow, e):
     "Fire `after_exception` for an error that is new"
-    if isinstance(e, CancelException) or e is self.exception: return e
+    if isinstance(e, ControlException) or e is self.exception: return e
     self.exception = e
     self._say_where(e)
     if tip := safely(self._tip, e): note_on(e, f'learnloop: {tip}')
@@ -630,9 +649,10 @@ def _announce(self:Flow, e):
 # %% ../../nbs/loop/00_flow.ipynb #207c935d
 @patch
 def taker(self:Flow,
-    e:CancelException # One that was raised
+    e:ControlException # One that was raised
 )->int|None: # Its index in `open`
     "Find the open phase that takes `e`, the innermost"
+    if e.inside: return 0 if tuple(p.name for p in self.open[:len(e.inside)])==e.inside else None
     return next((i for i in range(len(self.open)-1, -1, -1) if isinstance(e, self.open[i].catches)), None)
 
 @patch

@@ -12,7 +12,6 @@ import math, torch, warnings
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager, suppress
 from copy import deepcopy
-from itertools import count, takewhile
 from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
 from torch import nn
@@ -81,7 +80,7 @@ class Learner(Flow):
 
     def _do_fit(self):
         self._rest('fit')
-        for self.epoch in takewhile(lambda e: e<self.n_epoch, count(self.start_place.epoch)):  # noqa: B020
+        for self.epoch in self._epochs():  # noqa: B020
             self._rest('epoch')
             self.with_events('epoch', self._do_epoch)
     def _do_epoch(self):
@@ -134,6 +133,15 @@ def ordinary_turn(self:Learner):
 def valid_batch(self:Learner):
     "What validation makes of a batch: prediction and loss; override it for a loss of another kind"
     self.calc_loss()
+
+# %% ../../nbs/loop/05_learner.ipynb #7eb8086e
+@patch
+def _epochs(self:Learner):
+    "The numbers of epochs from `start_place` on; `epoch` may be set back meanwhile"
+    e = self.start_place.epoch
+    while e<self.n_epoch:
+        yield e
+        e = self.epoch+1
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80860
 @patch

@@ -3,11 +3,12 @@
 from typing import Any, Literal
 from contextlib import AbstractContextManager
 from learnloop.checkpoint.checkpoint import CheckpointCallback
+from learnloop.checkpoint.rewind import Snapshots
 from learnloop.checkpoint.storage import Checkpoint
 from learnloop.data.loaders import DataLoaders
 from learnloop.loop.callback import Callback
 from learnloop.loop.fit_checks import Checks
-from learnloop.loop.flow import CancelException
+from learnloop.loop.flow import ControlException
 from learnloop.loop.flow import Flow
 from learnloop.loop.place import Pass
 from learnloop.loop.predict import FetchPredsCallback
@@ -104,6 +105,12 @@ if MYPY:
                 - `accept`: `'batches'`: take batches of the loader as they come, even if they are not those of before"""
             def replay_batch(self) -> SimpleNamespace:
                 """Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is"""
+            def rewind(self, to: Any=None, batches: int | None=None, **changes: Any) -> Any:
+                """Go back to an earlier place of the fit, and train again from there with `changes`
+
+                - `to`: A `Place`, or a checkpoint; None to go back by `batches`
+                - `batches`: How many batches to go back from `learn.place`
+                - `changes`: Hyper-parameters, as for `set_hypers`; `skip_batches`, `skip_rows`"""
             def save(self, file: Any, with_opt: bool=True) -> Path | None:
                 """Save weights and optimizer
 
@@ -639,7 +646,7 @@ if MYPY:
                 - `kwargs`: To `f`
 
                 Returns: What `f` returned, None if it was cancelled"""
-            def taker(self, e: CancelException) -> int | None:
+            def taker(self, e: ControlException) -> int | None:
                 """Find the open phase that takes `e`, the innermost
 
                 - `e`: One that was raised
@@ -656,6 +663,7 @@ if MYPY:
             from learnloop.checkpoint.resume import load_checkpoint as load_checkpoint
             from learnloop.checkpoint.resume import resume as resume
             from learnloop.checkpoint.resume import replay_batch as replay_batch
+            from learnloop.checkpoint.rewind import rewind as rewind
             from learnloop.checkpoint.saving import save as save
             from learnloop.checkpoint.saving import take_opt as take_opt
             from learnloop.checkpoint.saving import state_of_opt as state_of_opt
@@ -751,6 +759,7 @@ else:
         from learnloop.checkpoint.resume import load_checkpoint as load_checkpoint
         from learnloop.checkpoint.resume import resume as resume
         from learnloop.checkpoint.resume import replay_batch as replay_batch
+        from learnloop.checkpoint.rewind import rewind as rewind
         from learnloop.checkpoint.saving import save as save
         from learnloop.checkpoint.saving import take_opt as take_opt
         from learnloop.checkpoint.saving import state_of_opt as state_of_opt
@@ -918,6 +927,7 @@ class Learner(_LearnerMethods, Flow):
     part: Any
     outer_phases: Any
     checkpoint: CheckpointCallback
+    snapshots: Snapshots
     checks: Checks
     train_eval: TrainEvalCallback
     gather_preds: GatherPredsCallback

@@ -12,7 +12,7 @@ from collections import namedtuple
 from math import inf
 from ..data.loaders import batches_of, set_epoch, source_teller
 from .engines import Engine
-from .flow import CancelException
+from .flow import ControlException
 
 # %% ../../nbs/loop/04_place.ipynb #4b0940fe
 class Place(namedtuple('Place', 'epoch next batch', defaults=['epoch', 0])):
@@ -56,7 +56,7 @@ class Pass:
     def __exit__(self, kind, e, tb):
         self.learn.drop_batch()
         # workers, too; after an error, when all is saved
-        if e is None or isinstance(e, CancelException): self.batches = self.kept = None
+        if e is None or isinstance(e, ControlException): self.batches = self.kept = None
         while self.at_exit: self.at_exit.pop()()
 
 # %% ../../nbs/loop/04_place.ipynb #f6dc7cac
