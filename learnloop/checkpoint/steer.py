@@ -286,8 +286,8 @@ def _check(self:Steering, verb):
 def _forget_rest(self:Steering):
     "Drop what came too late, at the end of the fit"
     late = [*self.inbox, *self._files()] if self.learn.team.is_first else []
+    if late: warnings.warn('the fit ended before it acted on '+', '.join(_text(o) for _,o in late), stacklevel=2)
     self.inbox.clear()
     self._delete([o for _,o in late if isinstance(o, Path)])
-    if late: warnings.warn('the fit ended before it acted on '+', '.join(_text(o) for _,o in late), stacklevel=2)
     if (n := len(self.log)-self.n) and self.learn.team.is_first:
         warnings.warn(f'commands of the log did not act, as the fit never came to their places: {n}', stacklevel=2)
