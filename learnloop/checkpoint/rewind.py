@@ -214,7 +214,7 @@ class _CatchUp(Engine):
         elif at==goal.place: self.arrive(learn, goal)
         elif _order(at)>_order(goal.place):
             raise ValueError(f'the fit is to go back to {_said(goal.place)}, and there is no such place: it came to {_said(at)}')
-        elif is_pass: return
+        elif is_pass: return keeper.steering.catch_up()
         inner(learn, next)
     def arrive(self, learn, goal):
         "Apply what is changed, and say that the fit is there"

@@ -16,13 +16,13 @@ from operator import itemgetter
 from os import getpid
 from pathlib import Path
 from fastcore.basics import noop, patch
-from .rewind import change_hypers
+from .rewind import Rewinder, change_hypers
 from .saving import atomic_write
 from .storage import Checkpoint, misfit
 from ..data.checks import check_place, did_you_mean, say
 from ..loop.callback import Callback
 from ..loop.engines import Engine
-from ..loop.flow import CancelFitException
+from ..loop.flow import CancelFitException, RewindException
 from ..loop.learner import Learner, default_engine
 from ..loop.optimizer import get_hyper
 
@@ -79,7 +79,7 @@ def send_command(
     return name
 
 # %% ../../nbs/checkpoint/10_steer.ipynb #7e110034
-_LOG = dict(version=int, commands=[dict(id=str, epoch=int, batch=int, text=str, result=str, refused=bool)])
+_LOG = dict(version=int, commands=[dict(id=str, attempt=int, epoch=int, batch=int, text=str, result=str, refused=bool)])
 
 def read_told(
     folder # Of a run
@@ -99,6 +99,8 @@ class _Told(Callback):
     def __init__(self, steering): self.steering = steering
     def state_dict(self): return dict(n=self.steering.n) if self.steering.n else {}
     def load_state_dict(self, sd): self.steering.n = sd.get('n', 0)
+    def before_load(self):
+        if self.learn.resuming: self.steering.n = 0  # a state without commands has no entry
 
 @default_engine
 class Steering(Engine):
@@ -136,6 +138,7 @@ class Steering(Engine):
         if next=='fit': self._open()
         elif next=='batch' and learn.training: self._look()
         inner(learn, next)
+    attempt = property(lambda self: getattr(self.learn.keeper, 'attempt', 0), doc='How many rewinds there were')
     def waits(self)->bool:
         "Tell whether there are commands that the fit has not acted on; look into folders only now and then"
         if self.inbox: return True
@@ -177,7 +180,7 @@ def _open(self:Steering):
         if args.replay is not None:
             known = {o['id'] for o in log}
             more = read_told(check_place('replay', args.replay, 'the folder of a run'))
-            log = sorted([*log, *(o for o in more if o['id'] not in known)], key=itemgetter('epoch', 'batch'))
+            log = sorted([*log, *(o for o in more if o['id'] not in known)], key=itemgetter('attempt', 'epoch', 'batch'))
         if self.is_fresh:  # what is there is of an earlier fit
             self._delete([*(o for _,o in self._files()), *(o/'told.json' for o in self.folders)])
         if log: self._write(log)
@@ -208,15 +211,29 @@ def _look(self:Steering):
 @patch
 def _act_here(self:Steering, due):
     at = self.learn.place
-    while self.n<len(self.log) and ((o := self.log[self.n])['epoch'], o['batch'])<=(at.epoch, at.batch):
+    while self.n<len(self.log):
+        o = self.log[self.n]
+        is_lost,where = self._is_lost(o),(o['epoch'], o['batch'])
+        if not is_lost and (o['attempt']>self.attempt or where>(at.epoch, at.batch)): break
         self.n += 1
-        self._act(o, again=True)
+        if not is_lost and where==(at.epoch, at.batch): self._act(o, again=True)
     if not due: return
     new = self.learn.team.from_first(self._take(at) if self.learn.team.is_first else None)
     self.log[self.n:self.n] = new
     for o in new:
         self.n += 1
         self._act(o)
+
+@patch
+def _is_lost(self:Steering, o):
+    "Did a rewind go back to before the command `o`?"
+    rewinds = self.learn.keeper.rewinds if self.learn.keeper else ()
+    return any(r['attempt']>o['attempt'] and (r['to'][0], r['to'][2])<=(o['epoch'], o['batch']) for r in rewinds)
+
+@patch
+def catch_up(self:Steering):
+    "Act again on logged commands, on the way to the place that a rewind leads to"
+    if self.n<len(self.log): self._act_here(False)
 
 @patch
 def _take(self:Steering, at):
@@ -226,7 +243,8 @@ def _take(self:Steering, at):
         done.append((name, o))
         if name in known: continue  # the process was killed before it deleted the file
         known.add(name)
-        verb,new_one = '',dict(id=name, epoch=at.epoch, batch=at.batch, text=_text(o), result='', refused=False)
+        verb,new_one = '',dict(id=name, attempt=self.attempt, epoch=at.epoch, batch=at.batch, text=_text(o),
+            result='', refused=False)
         try: verb = parse_command(new_one['text'])[0]
         except ValueError as e: new_one |= dict(result=str(e), refused=True)
         new.append(new_one)
@@ -255,8 +273,8 @@ def _act(self:Steering, o, again=False):
         verb,arg,ends = parse_command(o['text'])
         # a run that resumes need not wait, save or stop once more
         if again and (verb in ('pause', 'go', 'save') or verb=='stop' and learn.fit_args.replay is None): return
-        try: change_hypers(learn, ends, **arg) if verb=='set' else self._check(verb)
-        except (TypeError,ValueError) as e: o |= dict(result=str(e), refused=True)
+        try: leaves = self._prepare(verb, arg, ends)
+        except (TypeError,ValueError,RuntimeError) as e: o |= dict(result=str(e), refused=True)
     if not o['refused'] and verb=='validate':
         scores = learn.validate()
         o['result'] = ', '.join(f'{k} {v:.6g}' for k,v in zip(scores.names, scores, strict=True) if isinstance(v, Real))
@@ -268,18 +286,20 @@ def _act(self:Steering, o, again=False):
     if verb in ('pause', 'go'): self.paused = verb=='pause'
     if verb in ('save', 'stop'):
         for cb in learn.keeper.savers if learn.keeper else (): cb.save()
-    if verb=='stop':
-        e = CancelFitException()
-        e.callback,e.event,e.told = 'learn.tell','between_batches',True  # all processes raise it
-        raise e
+    if leaves: raise leaves
 
 @patch
-def _check(self:Steering, verb):
-    "Refuse what this fit can't do"
+def _prepare(self:Steering, verb, arg, ends):
+    "Set hyper-parameters, and refuse what this fit can't do; return what is raised in the end"
     learn = self.learn
+    if verb=='set': change_hypers(learn, ends, **arg)
     if verb=='validate' and learn.dls.valid is None: raise ValueError('there is no validation loader')
     if verb=='save' and not (learn.keeper and learn.keeper.savers): raise ValueError('no CheckpointCallback saves this fit')
-    if verb=='rewind': raise ValueError('not yet')
+    if verb not in ('stop','rewind'): return None
+    e = CancelFitException() if verb=='stop' else RewindException(batches=arg)
+    e.callback,e.event,e.told = 'learn.tell','between_batches',True  # all processes raise it
+    if verb=='rewind': next(o for o in learn.engines if isinstance(o, Rewinder)).origin_for(e)
+    return e
 
 # %% ../../nbs/checkpoint/10_steer.ipynb #7e110045
 @patch
