@@ -55,6 +55,7 @@ class Origin:
         self.changes = () # Differences that the fit warns of
         self.before = {}  # Random states when the fit began
         self.there = ()   # Names of the checkpoints that were there
+        self.goal = None  # Where a rewind leads from here
     place = property(lambda self: Place(*(self.state['loop'][k] for k in Place._fields)), doc='Where the fit goes on')
     def __repr__(self): return f'<state of {self.where}, {self.place}>'
 
@@ -340,6 +341,7 @@ def _find(self:FitKeeper, resume, accept):
     if isinstance(resume, Origin):
         # a copy, as it may be wanted again
         origin = Origin(copy_state(resume.state), resume.where, resume.args, None, resume.batch)
+        origin.goal = resume.goal
         if _accepts_batches(accept): _forget_batches(origin.state)
         return origin
     folder,c,there = self._pick(resume)
@@ -722,6 +724,8 @@ def _pause(self:FitKeeper):
     if learn.team.broken and not (kept and kept.failed): self.why_not = _APART
     if self.why_not: return
     failed = kept and kept.failed
+    goal = self.goal
+    if goal and origin is None and learn.team.world==1: origin = goal.find()
     if origin: state = origin.state  # it hadn't come to where it was to go on
     elif kept:
         state = kept.state
@@ -739,6 +743,7 @@ def _pause(self:FitKeeper):
     # which gives it once
     again = copy_batch(failed.batch) if failed and isinstance(learn.dls.train, Iterator) else None
     learn.paused = Origin(state, 'where it was', self.args, (learn.model, learn._opt), again)
+    learn.paused.goal = goal
 
 _APART = ('the processes have parted, as one failed: start them again, with fit(…, resume=folder) to go on from '
     'the last checkpoint')

@@ -298,7 +298,12 @@ def _prepare(self:Steering, verb, arg, ends):
     if verb not in ('stop','rewind'): return None
     e = CancelFitException() if verb=='stop' else RewindException(batches=arg)
     e.callback,e.event,e.told = 'learn.tell','between_batches',True  # all processes raise it
-    if verb=='rewind': next(o for o in learn.engines if isinstance(o, Rewinder)).origin_for(e)
+    if verb=='rewind':
+        rewinds = learn.keeper.rewinds
+        try: next(o for o in learn.engines if isinstance(o, Rewinder)).origin_for(e)
+        except Exception:
+            learn.keeper.rewinds = rewinds
+            raise
     return e
 
 # %% ../../nbs/checkpoint/10_steer.ipynb #7e110045

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from functools import cache, cached_property, partial, wraps
 from types import MethodType
 from fastcore.basics import camel2snake, noop, patch, snake2camel
-from ..data.checks import NoAttribute, called_here, did_you_mean, note_on, safely
+from ..data.checks import NoAttribute, called_here, check_whole, did_you_mean, note_on, safely
 from .engines import Engine, Stack
 from .lazy import with_lazy_methods
 from .team import SingleProcess
@@ -48,6 +48,8 @@ class RewindException(ControlException):
         batches:int|None=None, # How many batches to go back from `learn.place`
         **changes # Plain data: hyper-parameters as for `set_hypers`, `skip_batches`, `skip_rows`
     ):
+        if (to is None)==(batches is None): raise ValueError(f'to={to!r}, batches={batches!r}: give one of them')
+        if batches is not None: check_whole('batches', batches)
         super().__init__(to, batches, changes)
         self.to,self.batches,self.changes = to,batches,changes
 

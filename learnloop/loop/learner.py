@@ -216,7 +216,8 @@ def rows(self:Learner)->list|None:
     # a process without a part of the batch only goes along with the others
     if not self.bs and self.n_items: return [] if isinstance(res, list) else None
     if self.part is None or res is None: return res
-    return res[self.part] if isinstance(res, list) else batch_like(res, [o and o[self.part] for o in batch_parts(res)])
+    def _of(o): return [o[i] for i in self.part] if isinstance(self.part, list) else o[self.part]
+    return _of(res) if isinstance(res, list) else batch_like(res, [o and _of(o) for o in batch_parts(res)])
 
 # %% ../../nbs/loop/05_learner.ipynb #5e1d0c41
 @patch(as_prop=True)

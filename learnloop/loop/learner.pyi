@@ -105,12 +105,14 @@ if MYPY:
                 - `accept`: `'batches'`: take batches of the loader as they come, even if they are not those of before"""
             def replay_batch(self) -> SimpleNamespace:
                 """Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is"""
-            def rewind(self, to: Any=None, batches: int | None=None, **changes: Any) -> Any:
-                """Go back to an earlier place of the fit, and train again from there with `changes`
+            def rewind(self, to: Any=None, batches: int | None=None, **changes: Any) -> Learner:
+                """Go back to an earlier place of the fit, with `changes`
 
                 - `to`: A `Place`, or a checkpoint; None to go back by `batches`
-                - `batches`: How many batches to go back from `learn.place`
-                - `changes`: Hyper-parameters, as for `set_hypers`; `skip_batches`, `skip_rows`"""
+                - `batches`: How many batches to go back from where the fit is
+                - `changes`: Hyper-parameters, as for `set_hypers`; `skip_batches`, `skip_rows`
+
+                Returns: The learner itself, if no fit is running: `resume` continues from there"""
             def save(self, file: Any, with_opt: bool=True) -> Path | None:
                 """Save weights and optimizer
 

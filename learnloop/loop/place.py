@@ -63,7 +63,7 @@ class Pass:
 # The fields of a pass, as they are before the first: an evaluation pushes its own, and pops them when it is over
 PASS_FIELDS = dict(dl=None, n_iter=None, iter=0, data_pass=None, open_turn=None, outcome={},
     batch=None, source=None, xb=None, yb=None, bs=0, n_items=0, pred=None, loss=None, loss_grad=None, loss_parts={},
-    part=None,         # Which items of the batch a turn is computed with, as a slice; None for all
+    part=None,         # Which items of the batch a turn is computed with, a slice or a list; None for all
     outer_phases=None, # Phases that were open when the outermost evaluation began; None while none runs
     _eval_cbs=(),      # Callbacks of the evaluation: one inside it goes without them
     _muted=(),         # Callbacks that hear none of the evaluation's events

@@ -312,7 +312,7 @@ def agree(self:TeamEngine,
     depth = {nm:i for i,nm in enumerate(names)}  # of several, the innermost takes it
     name = min(said & {*names}, key=depth.get)
     if name==mine: return
-    e = RewindException() if name=='rewind' else learn.phases[name].cancel()
+    e = RewindException(()) if name=='rewind' else learn.phases[name].cancel()
     e.callback,e.event,e.told = f'rank {[c for _,c,_ in rows].index(name)}','its own course',True
     raise e
 
