@@ -113,7 +113,7 @@ class Steering(Engine):
         self.log,self.n = [],0 # Commands in the order of their places, and how many of them the state contains
         self.folders = []      # Where commands come from, and where the log is written
         self.heard = False     # Have all processes agreed that commands wait?
-        self.paused = self.is_fresh = False
+        self.paused = self.is_fresh = self.is_ready = False
         self.look_at = 0.
 
     @contextmanager
@@ -121,7 +121,8 @@ class Steering(Engine):
         if what!='fit':
             yield
             return
-        self.folders,self.n,self.look_at,self.heard,self.paused,self.is_fresh = [],0,0.,False,False,False
+        self.folders,self.n,self.look_at = [],0,0.
+        self.heard = self.paused = self.is_fresh = self.is_ready = False
         learn.fit_args.cbs.append(_Told(self))
         if learn.keeper: learn.keeper.steering = self
         self.is_open = True
@@ -135,7 +136,7 @@ class Steering(Engine):
         self.is_fresh = True  # a fit that resumes doesn't come here
         return inner(learn)
     def rest(self, learn, next, inner):
-        if next=='fit': self._open()
+        if next=='fit' and not self.is_ready: self._open()  # a rewind comes here again
         elif next=='batch' and learn.training: self._look()
         inner(learn, next)
     attempt = property(lambda self: getattr(self.learn.keeper, 'attempt', 0), doc='How many rewinds there were')
@@ -184,7 +185,7 @@ def _open(self:Steering):
         if self.is_fresh:  # what is there is of an earlier fit
             self._delete([*(o for _,o in self._files()), *(o/'told.json' for o in self.folders)])
         if log: self._write(log)
-    self.log = learn.team.from_first(log)
+    self.log,self.is_ready = learn.team.from_first(log),True
 
 @patch
 def _logged(self:Steering): return next((read_told(o) for o in self.folders if (o/'told.json').is_file()), [])

@@ -231,8 +231,8 @@ def test_rewinds_go_back_with_the_commands_before_and_without_those_after(tmp_pa
         learn.fit_one_cycle(N_EPOCH, cbs=[*with_, Tells(at)], **kw)
         return learn
     once = lambda text: (lambda learn: learn.keeper.attempt or learn.tell(text))
-    at = {6:['lr=.05'], 8:[once('wd=.3')], 9:['validate'], 11:[once('lr=.9')], 13:[once('rewind 4')]}
-    a,plain = run(at),run({6:['lr=.05'], 8:['wd=.3'], 9:['validate'] })
+    at = {3:['lr=.05'], 5:[once('wd=.3')], 9:[once('validate')], 11:[once('lr=.9')], 13:[once('rewind 7')]}
+    a,plain = run(at),run({3:['lr=.05'], 5:['wd=.3']})
     b = run({}, replay=tmp_path/str(len(at)))
     def weights(learn): return {k:v.clone() for k,v in learn.model.state_dict().items()}
     check(weights(b), weights(a))
