@@ -174,8 +174,10 @@ def origin_for(self:Rewinder,
 def _find(self:Rewinder, e, now):
     "Check what `e` asks for, and find the state that leads there"
     learn,keeper,found = self.learn,self.learn.keeper,None
-    every = learn.team.gather(None if e.to==() else [_plain_to(e.to), e.batches, e.changes])
-    to,batches,changes = next(o for o in every if o is not None)
+    # that of the process which raised it: another may have come further
+    every = learn.team.gather(None if e.to==() else [_plain_to(e.to), e.batches, e.changes, [*now]])
+    to,batches,changes,now = next(o for o in every if o is not None)
+    now = Place(*now)
     changes = self._check_changes(dict(changes))
     if isinstance(to, str): found,to = self._named(to)
     to = self._target(to, batches, now)
