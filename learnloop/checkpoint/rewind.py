@@ -58,14 +58,11 @@ class Snapshots(Callback, Engine):
         keeper.put_together()
         del self.states[:len(self.states)+1-self.keep]
         self.states.append(copy_state(keeper.capture(self.learn.place)))
-        self.states[-1]['fused'] = [(g.n, g.check_at) for g in _graphs(self.learn)]
     @property
     def nbytes(self)->int:
         "Bytes of memory that the tensors of the snapshots take"
         return sum(t.nbytes for t in _tensors(self.states))
     def __repr__(self): return f'Snapshots({len(self.states)} of {self.keep}, {self.nbytes/1e6:.1f} MB)'
-
-def _graphs(learn): return getattr(learn.fuser, 'graphs', ())
 
 def _tensors(o):
     if isinstance(o, Tensor): return [o]
@@ -191,10 +188,8 @@ def origin_for(self:Rewinder,
 def _find(self:Rewinder, e, now):
     "Check what `e` asks for, and find the state that leads there"
     learn,keeper,found = self.learn,self.learn.keeper,None
-    # that of the process which raised it: another may have come further
-    every = learn.team.gather(None if e.to==() else [_plain_to(e.to), e.batches, e.changes, [*now]])
-    to,batches,changes,now = next(o for o in every if o is not None)
-    now = Place(*now)
+    every = learn.team.gather(None if e.to==() else [_plain_to(e.to), e.batches, e.changes])
+    to,batches,changes = next(o for o in every if o is not None)
     changes = self._check_changes(dict(changes))
     if isinstance(to, str): found,to = self._named(to)
     to = self._target(to, batches, now)
@@ -302,7 +297,6 @@ def _go_from(self:Rewinder, origin):
     "Have the body that runs next go on from `origin`"
     learn,keeper,n = self.learn,self.learn.keeper,_order(origin.goal.place)
     keeper.go_from(origin)
-    for g,(n_steps,check_at) in zip(_graphs(learn), origin.state.get('fused', ()), strict=False): g.n,g.check_at = n_steps,check_at
     keeper.snapshots[:] = [s for s in keeper.snapshots if _order(_place_of(s['loop']))<=n]
     learn.start_place,learn.epoch = origin.place,origin.place.epoch
     self._mute()
