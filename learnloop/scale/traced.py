@@ -97,7 +97,7 @@ class Numbers:
         at = {id(p):i for i,p in enumerate(p for g in opt.param_groups for p in g['params'])}
         for g in opt.param_groups:
             fixed,moving = {},{}
-            for k,v in sorted(g.items()):  # torch orders them otherwise once a state was loaded
+            for k,v in g.items():
                 if k=='lr' and type(v) is int: v = float(v)
                 if k=='params': fixed[k] = tuple([at[id(p)] for p in v])
                 elif type(v) is float: moving[k] = self._put(v)
