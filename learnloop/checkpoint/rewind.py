@@ -58,11 +58,14 @@ class Snapshots(Callback, Engine):
         keeper.put_together()
         del self.states[:len(self.states)+1-self.keep]
         self.states.append(copy_state(keeper.capture(self.learn.place)))
+        self.states[-1]['fused'] = [(g.n, g.check_at) for g in _graphs(self.learn)]
     @property
     def nbytes(self)->int:
         "Bytes of memory that the tensors of the snapshots take"
         return sum(t.nbytes for t in _tensors(self.states))
     def __repr__(self): return f'Snapshots({len(self.states)} of {self.keep}, {self.nbytes/1e6:.1f} MB)'
+
+def _graphs(learn): return getattr(learn.fuser, 'graphs', ())
 
 def _tensors(o):
     if isinstance(o, Tensor): return [o]
@@ -135,7 +138,11 @@ class Rewinder(Engine):
         learn # The learner
     ): self.learn,self.lengths,self.logger,self.args,self.at = learn,{},None,None,Place(0)
     def body(self, learn, phase, f):
-        if phase=='fit': self._begin()
+        if phase!='fit': return self._run(learn, phase, f)
+        self._begin()
+        try: return self._run(learn, phase, f)
+        finally: self._end()
+    def _run(self, learn, phase, f):
         while True:
             try: return f()
             except RewindException as e:
@@ -143,7 +150,6 @@ class Rewinder(Engine):
                 if origin.place.next not in _HERE[phase]: raise
             finally:
                 if phase=='train': self.lengths[learn.epoch] = learn.train_pass.n_done if learn.train_pass else 0
-                if phase=='fit': self._end()
             self._go_from(origin)
 
 # %% ../../nbs/checkpoint/09_rewind.ipynb #9e71000b
@@ -181,27 +187,28 @@ def origin_for(self:Rewinder,
         other = ended(learn, learn.open[-1], e)
         if other is not e: raise other from e
     e.origin = self._find(e, self._now())
-    learn.keeper.goal = e.origin.goal
     return e.origin
 
 @patch
 def _find(self:Rewinder, e, now):
     "Check what `e` asks for, and find the state that leads there"
     learn,keeper,found = self.learn,self.learn.keeper,None
-    every = learn.team.gather(None if e.to==() else [_plain_to(e.to), e.batches, e.changes])
-    to,batches,changes = next(o for o in every if o is not None)
+    # that of the process which raised it: another may have come further
+    every = learn.team.gather(None if e.to==() else [_plain_to(e.to), e.batches, e.changes, [*now, e.event]])
+    to,batches,changes,at = next(o for o in every if o is not None)
+    now = Place(*at[:3])
     changes = self._check_changes(dict(changes))
     if isinstance(to, str): found,to = self._named(to)
     to = self._target(to, batches, now)
     keeper.rewinds = [o for o in keeper.rewinds if _order(Place(*o['to']))<=_order(to)]
-    goal = dict(to=[*to], at=[*now], changes=changes)
+    goal = dict(to=[*to], at=at, changes=changes)
     if goal in [{k:o[k] for k in goal} for o in keeper.rewinds]:
         raise RuntimeError(f'the rewind from {_said(now)} to {_said(to)}, with {changes or "nothing changed"}, is the same '
             'as one before, and would repeat for ever: change something, such as lr=, skip_batches= or skip_rows=, or go '
             'back further')
     state,where = found or self._nearest(to)
     origin = Origin(state, where, self.args or keeper.args)
-    origin.goal = SimpleNamespace(place=to, at=now, changes=changes, stops=False, find=partial(self._find, e, now))
+    origin.goal = SimpleNamespace(place=to, at=at, changes=changes, stops=False, find=partial(self._find, e, now))
     return origin
 
 def _plain_to(to): return [*to] if isinstance(to, tuple) else None if to is None else str(getattr(to, 'path', to))
@@ -297,6 +304,8 @@ def _go_from(self:Rewinder, origin):
     "Have the body that runs next go on from `origin`"
     learn,keeper,n = self.learn,self.learn.keeper,_order(origin.goal.place)
     keeper.go_from(origin)
+    keeper.goal = origin.goal
+    for g,(n_steps,check_at) in zip(_graphs(learn), origin.state.get('fused', ()), strict=False): g.n,g.check_at = n_steps,check_at
     keeper.snapshots[:] = [s for s in keeper.snapshots if _order(_place_of(s['loop']))<=n]
     learn.start_place,learn.epoch = origin.place,origin.place.epoch
     self._mute()
@@ -347,7 +356,7 @@ def _arrive(learn, goal):
     rewinder = next(o for o in learn.engines if isinstance(o, Rewinder))
     rewinder._unmute()
     keeper.attempt += 1
-    keeper.rewinds.append(dict(to=[*goal.place], at=[*goal.at], changes=goal.changes, attempt=keeper.attempt,
+    keeper.rewinds.append(dict(to=[*goal.place], at=goal.at, changes=goal.changes, attempt=keeper.attempt,
         batches=learn.count.batches))
     change_hypers(learn, **{k:v for k,v in goal.changes.items() if not k.startswith('skip_')})
     rewinder._add_skips()
