@@ -3,6 +3,7 @@
 from typing import Any, Literal
 from contextlib import AbstractContextManager
 from learnloop.checkpoint.checkpoint import CheckpointCallback
+from learnloop.checkpoint.recover import SpikeRecovery
 from learnloop.checkpoint.rewind import Snapshots
 from learnloop.checkpoint.storage import Checkpoint
 from learnloop.data.loaders import DataLoaders
@@ -35,6 +36,7 @@ from learnloop.see.trace import Tracer
 from learnloop.train.averaging import EMA
 from learnloop.train.averaging import SWA
 from learnloop.train.averaging import WeightAveraging
+from learnloop.train.heal import HealMemory
 from learnloop.train.limits import DetectAnomaly
 from learnloop.train.limits import Deterministic
 from learnloop.train.limits import FastDevRun
@@ -929,6 +931,7 @@ class Learner(_LearnerMethods, Flow):
     part: Any
     outer_phases: Any
     checkpoint: CheckpointCallback
+    spike_recovery: SpikeRecovery
     snapshots: Snapshots
     checks: Checks
     train_eval: TrainEvalCallback
@@ -954,6 +957,7 @@ class Learner(_LearnerMethods, Flow):
     weight_averaging: WeightAveraging
     ema: EMA
     swa: SWA
+    heal_memory: HealMemory
     limit_batches: LimitBatches
     short_epoch: ShortEpochCallback
     overfit_batches: OverfitBatches
