@@ -3,7 +3,7 @@ import os, random, re, threading
 from functools import partial
 from itertools import count
 import pytest, torch
-from helpers import batches, check
+from helpers import check
 from learnloop import (Callback, CheckpointCallback, CSVLogger, DataLoaders, EMA, GradientAccumulation, Learner, ParamScheduler,
     SchedExp, Scheduler, SWA, Snapshots, TorchScheduler, list_checkpoints, set_seed)
 from learnloop.app import cli
@@ -284,8 +284,8 @@ def test_a_command_acts_once_wherever_the_process_is_killed_around_it(tmp_path):
     log = brief(read_told(tmp_path/'whole'))
     for n in count():
         folder = tmp_path/str(n)
-        def run(counts):
-            def send(learn):
+        def run(counts, folder=folder):
+            def send(learn, folder=folder):
                 for o in COMMANDS: send_command(folder, o)
                 counts(True)
             fit(folder, Tells({4:[send], 5:[lambda learn: counts(False)], 6:[lambda learn: os._exit(7)]}))

@@ -1,9 +1,7 @@
 "Commands for two processes act at the same place in both, in order and once; a replay has equal bits"
 import random, time
-from functools import partial
-from pathlib import Path
 from learnloop import Callback, CheckpointCallback, Snapshots
-from learnloop.checkpoint.steer import Steering, read_told, send_command
+from learnloop.checkpoint.steer import Steering, read_told
 from runs import mk_learner, weights
 from together import ending, same, together
 

@@ -3,7 +3,7 @@ import warnings
 from functools import partial
 import pytest, torch
 from helpers import batches, check
-from learnloop import BnFreeze, GradientAccumulation, GradientClip, HealMemory, Learner, MicroBatch, SeededItems, set_seed
+from learnloop import GradientAccumulation, GradientClip, HealMemory, Learner, MicroBatch, set_seed
 from torch import nn
 from torch.nn import functional as F
 
