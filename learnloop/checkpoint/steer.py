@@ -137,7 +137,8 @@ class Steering(Engine):
         return inner(learn)
     def rest(self, learn, next, inner):
         if next=='fit' and not self.is_ready: self._open()  # a rewind comes here again
-        elif next=='batch' and learn.training: self._look()
+        elif next=='batch' and (self.inbox or self.heard or self.n<len(self.log) or time.monotonic()>=self.look_at):
+            if learn.training: self._look()
         inner(learn, next)
     attempt = property(lambda self: getattr(self.learn.keeper, 'attempt', 0), doc='How many rewinds there were')
     def waits(self)->bool:
