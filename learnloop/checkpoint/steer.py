@@ -299,7 +299,7 @@ def _prepare(self:Steering, verb, arg, ends):
     if verb=='save' and not (learn.keeper and learn.keeper.savers): raise ValueError('no CheckpointCallback saves this fit')
     if verb not in ('stop','rewind'): return None
     e = CancelFitException() if verb=='stop' else RewindException(batches=arg)
-    e.callback,e.event,e.told = 'learn.tell','between_batches',True  # all processes raise it
+    e.callback,e.event,e.in_all = 'learn.tell','between_batches',True  # all processes raise it
     if verb=='rewind':
         rewinds = learn.keeper.rewinds
         try: next(o for o in learn.engines if isinstance(o, Rewinder)).origin_for(e)
