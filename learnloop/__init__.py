@@ -10,8 +10,8 @@ try:  # What each learner needs
     from learnloop.loop.flow import (
         PHASES, CancelBackwardException, CancelBatchException, CancelEpochException, CancelEvaluateException,
         CancelException, CancelFitException, CancelSanityException, CancelSaveException, CancelStepException,
-        CancelTrainException, CancelTurnException, CancelValidException, CancelZeroGradException, Event, Flow, Phase, UncaughtCancelError,
-        event, in_phase)
+        CancelTrainException, CancelTurnException, CancelValidException, CancelZeroGradException, Event, Flow, Phase,
+        RewindException, UncaughtCancelError, event, in_phase)
     from learnloop.loop.help import show_params as _show_params
     from learnloop.loop.lazy import LAZY as _LAZY, load_lazy as _load_lazy
     from learnloop.loop.callback import Callback, InGraph, mk_cb, on
@@ -37,7 +37,8 @@ try:  # What each learner needs
     from learnloop.checkpoint.storage import Checkpoint, DamagedCheckpoint, list_checkpoints, newest_checkpoint
     from learnloop.checkpoint.interrupt import Interrupted, Terminated
     from learnloop.checkpoint.checkpoint import CheckpointCallback
-    import learnloop.loop.switch_opt, learnloop.checkpoint.resume, learnloop.checkpoint.undo
+    import learnloop.loop.switch_opt, learnloop.checkpoint.resume, learnloop.checkpoint.undo, learnloop.checkpoint.steer
+    from learnloop.checkpoint.rewind import Snapshots, change_hypers
     from learnloop.see.progress import ProgressCallback, ShowGraph
     from learnloop.interop import as_cb
     _show_params()

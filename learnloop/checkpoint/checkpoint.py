@@ -229,6 +229,15 @@ def look(self:CheckpointCallback):
         self._told = True
     self.save(**self._wanted or {})
 
+# %% ../../nbs/checkpoint/05_checkpoint.ipynb #c8ad4529
+@patch
+def commit(self:CheckpointCallback):
+    "Save a checkpoint here, and wait for it: from then on, no run resumes from what a rewind abandoned"
+    self._last = None
+    self.save(**self._wanted or {})
+    self.join()
+    self._steps = self.learn.count.opt_steps
+
 # %% ../../nbs/checkpoint/05_checkpoint.ipynb #c8ad4528
 @patch
 def _is_ending(self:CheckpointCallback):
@@ -274,11 +283,13 @@ def save_state(
     **info # Plain data for the manifest
 )->bool: # Was it done? A callback may have cancelled it
     "Fire the `save` phase around writing the whole state"
-    if taken := info.keys() & {'epoch','next','batch','step'}:
+    if taken := info.keys() & {'epoch','next','batch','step','attempt','rewinds'}:
         raise ValueError(f'{min(taken)!r} is a name of the manifest itself: choose another')
     if not isinstance(info.get('metrics', {}), dict):
         raise TypeError(f'metrics is {info["metrics"]!r}: it must be a dict of numbers')
-    with replaced(learn, 'saved', learn.keeper.capture(place, shared=True)):
+    keeper = learn.keeper
+    if keeper.attempt: info |= dict(attempt=keeper.attempt, rewinds=[[o['attempt'], *o['to']] for o in keeper.rewinds])
+    with replaced(learn, 'saved', keeper.capture(place, shared=True)):
         def _f():
             for o in learn.cbs:
                 if type(o).state_dict is not Callback.state_dict: learn.saved.pop(o.name, None)  # it is there already

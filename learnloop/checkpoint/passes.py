@@ -229,7 +229,7 @@ class KeptPass:
         if not learn.inside('evaluate'): keeper.note_workers()
         if not learn.training: return inner()
         origin = keeper.begin_pass()
-        if origin: keeper.rewind()
+        if origin: keeper.set_pass_rng()
         is_ready = type(dl) in (list, tuple)
         marks = keeper.marks
         marks['batches'] = marks['epoch'] if is_ready and 'epoch' in marks else random_states(learn)
@@ -256,7 +256,7 @@ def _go_on(self:KeptPass, origin, dl):
     else:
         own = state['loader'] if self.keeper.by_state(dl) else None
         self.keeper.has_loaded = own is not None and not p.n_taken
-        batches,origin.how = iter_from(dl, p.n_taken, own, 'train' in state['loop']['warm'], self.keeper.rewind,
+        batches,origin.how = iter_from(dl, p.n_taken, own, 'train' in state['loop']['warm'], self.keeper.set_pass_rng,
             want=self.last, put=partial(set_random_states, learn))
     learn.iter = p.n_taken-1
     self.keeper.arrive()

@@ -55,6 +55,7 @@ class ResumePoint:
         self.changes = () # Differences that the fit warns of
         self.before = {}  # Random states when the fit began
         self.there = ()   # Names of the checkpoints that were there
+        self.goal = None  # Where a rewind leads from here
     place = property(lambda self: Place(*(self.state['loop'][k] for k in Place._fields)), doc='Where the fit goes on')
     def __repr__(self): return f'<state of {self.where}, {self.place}>'
 
@@ -100,8 +101,13 @@ class FitKeeper(Checkpointer, Engine):
         self.n_passes = 0   # Through the data of training in this epoch
         self.tried = []     # Loaders, and what `try_loader` found
         self.agreed = 0     # What processes agreed to do, and haven't yet
-    resuming = property(lambda self: self.origin is not None, doc='Is the fit on its way to the place that it goes '
-        'on from?')
+        self.steering = None # The engine that acts on commands
+        self.goal = None    # Where a rewind leads, until the fit is there: see `Rewinder`
+        self.rewinds = []   # The rewinds whose changes hold where the fit is now, as plain data
+        self.attempt = 0    # How many rewinds there were in this run
+        self.snapshots = [] # Copies of the state in memory, of this fit or the last one: see `Snapshots`
+    resuming = property(lambda self: self.origin is not None or self.goal is not None, doc='Is the fit on its way to '
+        'the place that it goes on from?')
     saves_on_error = property(lambda self: any(o.on_error for o in self._checkpoint_cbs()),
         doc='Is there a checkpoint after an error?')
     def _checkpoint_cbs(self): return [o for o in self.learn.cbs if isinstance(o, CheckpointCallback)]
@@ -148,6 +154,7 @@ def between(self:FitKeeper):
         if s: s.between()
         return
     if several: code = self._agree()
+    if code==_STEER: self.steering.heard,code = True,0
     if learn.training:
         if self.keeps: self._keep_state()
         for o in self.savers: o.look()
@@ -160,12 +167,16 @@ def between(self:FitKeeper):
     if s: s.between()
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d6000011
+_STEER = 4 # A wish above those of signals: commands wait. A process repeats its own wish until that comes true
+
 @patch
 def _agree(self:FitKeeper):
     "What is to be done between these two batches in all processes, as one of them got a signal, or by its clock"
     s = self.signals
     wish = s.wish if s else 0
-    if not wish and self.learn.team.is_first: wish = int(any(o.is_late() for o in self.savers))
+    if self.learn.team.is_first:
+        if not wish: wish = int(any(o.is_late() for o in self.savers))
+        if self.steering and self.steering.waits(): wish = _STEER
     self.agreed = max(self.agreed, self.learn.team.between(wish))
     if s and s.must_wait(): return 0  # whoever runs this evaluation acts on it
     code,self.agreed = self.agreed,0
@@ -233,6 +244,7 @@ def enter(self:FitKeeper,
     self.forget()
     self.args = dict(cbs=cbs, **{k:getattr(given, k) for k in _ARGS})
     self.ask,self.keeps,self.kept,self.why_not = (resume, given.accept),given.keep_failed,None,''
+    self.goal,self.rewinds,self.attempt,self.origin = None,[],0,None
     savers = [o for o in (*learn.cbs, *cbs) if isinstance(o, CheckpointCallback)]
     self._check_overrides(resume is not None or self.keeps or bool(savers))
     if self.keeps and (why := why_shapeless(learn.model)): raise ValueError(f'keep_failed copies weights, and {why}')
@@ -269,12 +281,22 @@ def start(self:FitKeeper, learn, inner):
         if at in self.no_place:
             raise ValueError(f'{origin.where} is in the middle of an epoch, next is {at!r}: {self.no_place[at]}')
         if learn.team.is_first: _warn_of_changes(origin.changes, origin.where)
-        self.marks = {k:v for k,v in origin.state['rng'].items() if k!='now'}
-        origin.before = random_states(learn)
+        self.go_from(origin)
         set_random_states(learn, self.marks.get('fit', {}))
     else: self.marks = dict(fit=random_states(learn))
-    self.origin = origin
+    loop = origin.state['loop'] if origin else {}
+    self.rewinds,self.attempt = [*loop.get('rewinds', [])],loop.get('attempt', 0)
     return origin.place if origin else inner(learn)
+
+# %% ../../nbs/checkpoint/06_resume.ipynb #d6000a02
+@patch
+def go_from(self:FitKeeper,
+    origin:ResumePoint # Of this fit
+):
+    "Have the passes and phases that begin next go on from `origin`"
+    self.marks = {k:v for k,v in origin.state['rng'].items() if k!='now'}
+    origin.before = random_states(self.learn)
+    self.origin,self.n_passes,self.noted = origin,0,(None, None)
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #ea14d8ab
 def _refuse_runs(folder):
@@ -319,6 +341,7 @@ def _find(self:FitKeeper, resume, accept):
     if isinstance(resume, ResumePoint):
         # a copy, as it may be wanted again
         origin = ResumePoint(copy_state(resume.state), resume.where, resume.args, None, resume.batch)
+        origin.goal = resume.goal
         if _accepts_batches(accept): _forget_batches(origin.state)
         return origin
     folder,c,there = self._pick(resume)
@@ -580,7 +603,7 @@ def begin_pass(self:FitKeeper)->ResumePoint|None: # What the fit goes on from in
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d6000009
 @patch
-def rewind(self:FitKeeper):
+def set_pass_rng(self:FitKeeper):
     "Set the random numbers that the pass began with, the first time"
     set_random_states(self.learn, self.origin.state['rng']['batches'])
 
@@ -701,6 +724,8 @@ def _pause(self:FitKeeper):
     if learn.team.broken and not (kept and kept.failed): self.why_not = _APART
     if self.why_not: return
     failed = kept and kept.failed
+    goal = self.goal
+    if goal and origin is None and learn.team.world==1: origin = goal.find()
     if origin: state = origin.state  # it hadn't come to where it was to go on
     elif kept:
         state = kept.state
@@ -718,6 +743,7 @@ def _pause(self:FitKeeper):
     # which gives it once
     again = copy_batch(failed.batch) if failed and isinstance(learn.dls.train, Iterator) else None
     learn.paused = ResumePoint(state, 'where it was', self.args, (learn.model, learn._opt), again)
+    learn.paused.goal = goal
 
 _APART = ('the processes have parted, as one failed: start them again, with fit(…, resume=folder) to go on from '
     'the last checkpoint')

@@ -39,6 +39,7 @@ from ..measure.series import shared_parts
 class Checkpointer:
     "Captures the state of a learner's fit, compares it with what is there, and puts it back"
     resuming = False # Is the fit on its way to the place where it resumes?
+    attempt = 0      # How many rewinds there were in this run
     def __init__(self,
         learn # The learner whose fits it keeps
     ):
@@ -85,6 +86,7 @@ def capture(self:Checkpointer,
     loop = dict(place._asdict(), train_iter=learn.train_iter, pct_train=learn.pct_train, base=learn.epochs_before,
         n_epoch=(self.asked, learn.n_epoch), count=dict(vars(learn.count)), warm=self._workers_at(place),
         **self._in_sight())
+    if self.attempt: loop |= dict(attempt=self.attempt, rewinds=self.rewinds)
     if place.next=='train': loop['heard'] = learn.train_pass is not None and learn.train_pass.heard_at==place.batch
     marks = dict(self.marks, now=self._rng_at(place))
     state = dict(loop=loop, config=self.config if learn.inside('fit') else self.mk_config(),

@@ -413,6 +413,8 @@ class Checkpoint:
     def step(self):
         "Number of optimizer steps"
         return int(self._name[2]) if self._name else self.manifest.get('step')
+    attempt = property(lambda self: self.manifest.get('attempt', 0), doc='How many rewinds there were before it')
+    is_abandoned = False # Did a rewind abandon the stretch that it is of? `list_checkpoints` tells
     metrics = property(lambda self: self.manifest.get('metrics', {}), doc='Latest values of loss and metrics, by name')
     size    = property(lambda self: sum(o['size'] for o in self.manifest.get('files', {}).values()), doc='Bytes')
     @property
@@ -547,7 +549,14 @@ def list_checkpoints(
         try: o.verify()
         except DamagedCheckpoint as e: o.damage = str(e)
     there = [o for o in res if o.path.is_dir()]  # a run may be deleting some
-    return Checkpoints(sorted(there, key=lambda o: (o.step, o.path.name)))
+    rewinds = [r for o in there for r in o.manifest.get('rewinds', [])]
+    for o in there: o.is_abandoned = any(o.attempt<n and _order(o)>_order(to) for n,*to in rewinds)
+    return Checkpoints(sorted(there, key=lambda o: (o.attempt, o.step, o.path.name)))
+
+def _order(o):
+    "The place of a checkpoint, or one in a manifest, as numbers that grow on the way"
+    e,at,n = (o.manifest.get(k, 0) for k in ('epoch','next','batch')) if isinstance(o, Checkpoint) else o
+    return e,dict(train=1, validate=2).get(at, 0),n
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #da8653ad
 def newest_checkpoint(
@@ -555,7 +564,7 @@ def newest_checkpoint(
 )->Checkpoint|None: # Verified; None if there is none at all
     "Find the newest checkpoint that is sound and was taken between two batches"
     bad,o = [],None
-    for o in reversed([o for o in list_checkpoints(folder, verify=False) if o.consistent]):
+    for o in reversed([o for o in list_checkpoints(folder, verify=False) if o.consistent and not o.is_abandoned]):
         try: o.verify()
         except DamagedCheckpoint as e: bad.append(str(e))
         else: break
@@ -581,11 +590,11 @@ def prune(
     if best and monitor is not None: better = need_better(check_better(better) or LOSSES.get(monitor), monitor, 'prune')
     _renew_lock(folder)
     there = list_checkpoints(folder, verify=False)
-    good = [o for o in there if o.consistent and (sound or _is_sound)(o)]
+    good = [o for o in there if o.consistent and not o.is_abandoned and (sound or _is_sound)(o)]
     score = {o.path:v for o in good if (v := as_number(o.metrics.get(monitor))) is not None and v==v}
     kept = good[-keep:] if keep is not None else good[:]
     kept += sorted((o for o in good if o.path in score), key=lambda o: score[o.path], reverse=better=='more')[:best]
-    gone = [o for o in good if o not in kept] + [o for o in there if not o.consistent][:-1]
+    gone = [o for o in there if o.is_abandoned or o in good and o not in kept] + [o for o in there if not o.consistent][:-1]
     aside = []
     for o in gone:
         _renew_lock(folder)

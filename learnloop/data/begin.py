@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/data/begin.html.md"""
 
 # %% auto #0
 __all__ = ['SeededItems', 'items_draw', 'batches_draw', 'sampler_draws', 'goes_by_state', 'loader_state', 'persistent',
-           'start_workers', 'inexact_reason', 'iter_from']
+           'start_workers', 'stop_workers', 'inexact_reason', 'iter_from']
 
 # %% ../../nbs/data/05_begin.ipynb #2d43a003
 import hashlib, math, random, sys, torch
@@ -119,6 +119,13 @@ def start_workers(
     for o in todo: batches_of(o)
     return bool(todo)
 
+# %% ../../nbs/data/05_begin.ipynb #12f6ad0c
+def stop_workers(
+    dl # Loader: any iterable of batches
+):
+    "Let go of workers of `dl` that persist, so that the next pass starts others"
+    for o in persistent(dl): o._iterator = None
+
 # %% ../../nbs/data/05_begin.ipynb #41b97d64
 def inexact_reason(
     dl # Loader to train on: any iterable of batches
@@ -193,7 +200,8 @@ def iter_from(
         with _replaced_in(own, **ends) if ends else nullcontext(): return batches_of(dl),'by its own state'
     skip = _Skipping(dl.batch_sampler, want and want['batch']) if _can_skip(dl) else None
     with _replaced_in(dl, batch_sampler=skip) if skip else nullcontext():
-        if had_workers and start_workers(dl): rewind()
+        if not had_workers: stop_workers(dl)
+        elif start_workers(dl): rewind()
         if skip: skip.n = n
         batches = batches_of(dl)
     if n: first()

@@ -22,7 +22,7 @@ from fastcore.basics import camel2snake, patch
 from torch import nn
 from ..loop.callback import Callback, makers
 from ..data.checks import NoAttribute, called_here, did_you_mean, elsewhere
-from ..loop.flow import CancelException
+from ..loop.flow import ControlException
 from ..loop.learner import Learner
 from ..measure.table import Table
 
@@ -414,7 +414,7 @@ def _call(self:Adapter, name, f, args, kwargs):
     except BaseException as e:
         new = self.translated(e)
         if new is not e: raise new from e
-        if not isinstance(e, CancelException): e.add_note(f'learnloop: in {name} of {self.label}')
+        if not isinstance(e, ControlException): e.add_note(f'learnloop: in {name} of {self.label}')
         elif self.by_flags and self.learn.team.world>1 and not getattr(e, 'in_all', False):
             raise RuntimeError(f'{self.label}: {name} raised {type(e).__name__}: in several processes, callbacks of '
                 f'{self.system} stop by what they set, as others have to hear of it') from e

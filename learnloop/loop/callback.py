@@ -156,6 +156,8 @@ class _Declares(_Named):
     state_schema = {'*':...}  # Allowed contents of `state_dict`, checked before a checkpoint is loaded: see `misfit`
     # Optional methods, None where a class lacks them
     opt_switched = None       # Called with the names of given hyper-parameters, after `switch_opt` created an optimizer
+    rescale = None            # Called with the name and value of a hyper-parameter: scales the rest of its schedule
+    end_schedule = None       # Called with the name of a hyper-parameter: ends its schedule
     wrap_handler = None       # Called with a callback, an event and its handler: returns the function to call instead
     use_live_weights = None   # Called with a checkpoint's state: replaces averages by the trained weights
     together = None           # Called in all processes before a checkpoint: merges the state of the processes

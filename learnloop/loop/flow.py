@@ -8,7 +8,8 @@ Docs: https://learnloop.github.io/learnloop/loop/flow.html.md"""
 __all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpochException', 'CancelTrainException',
            'CancelEvaluateException', 'CancelValidException', 'CancelBatchException', 'CancelTurnException',
            'CancelBackwardException', 'CancelStepException', 'CancelZeroGradException', 'CancelSaveException', 'event',
-           'CancelException', 'UncaughtCancelError', 'Phase', 'Event', 'Events', 'near_miss', 'Flow', 'in_phase']
+           'ControlException', 'CancelException', 'RewindException', 'UncaughtCancelError', 'Phase', 'Event', 'Events',
+           'near_miss', 'Flow', 'in_phase']
 
 # %% ../../nbs/loop/00_flow.ipynb #6b358ab8
 import difflib, inspect, re
@@ -16,22 +17,41 @@ from contextlib import contextmanager
 from functools import cache, partial, wraps
 from types import MethodType
 from fastcore.basics import camel2snake, noop, patch, snake2camel
-from ..data.checks import NoAttribute, called_here, did_you_mean, note_on, safely
+from ..data.checks import NoAttribute, called_here, check_whole, did_you_mean, note_on, safely
 from .engines import Engine, Stack
 from .lazy import with_lazy_methods
 from .team import SingleProcess
 
 # %% ../../nbs/loop/00_flow.ipynb #b4e61374
-class CancelException(BaseException):
-    "Base of the exceptions that skip the rest of a phase: callbacks raise them, only `Flow.with_events` catches them"
+class ControlException(BaseException):
+    "Base of the exceptions by which callbacks direct the loop; they are not errors"
     callback = None  # Name of the callback that raised it, set as it propagates
     event    = None  # The event in which it was raised
+    inside   = ()    # Phases that must be open, the outermost first, if an engine catches it and not a phase
+
+# %% ../../nbs/loop/00_flow.ipynb #b4e61375
+class CancelException(ControlException):
+    "Base of the exceptions that skip the rest of a phase: callbacks raise them, only `Flow.with_events` catches them"
     def __init__(self,
         *args,    # As for any exception
         **kwargs  # Attributes for the code that catches it
     ):
         super().__init__(*args)
         vars(self).update(kwargs)
+
+# %% ../../nbs/loop/00_flow.ipynb #b4e61376
+class RewindException(ControlException):
+    "Take the fit back to an earlier place and train again from there; `changes` are what is different this time"
+    inside = 'fit','epoch'
+    def __init__(self,
+        to=None, # A `Place`, or a checkpoint; None to go back by `batches`
+        batches:int|None=None, # How many batches to go back from `learn.place`
+        **changes # Plain data: hyper-parameters as for `set_hypers`, `skip_batches`, `skip_rows`
+    ):
+        if (to is None)==(batches is None): raise ValueError(f'to={to!r}, batches={batches!r}: give one of them')
+        if batches is not None: check_whole('batches', batches)
+        super().__init__(to, batches, changes)
+        self.to,self.batches,self.changes = to,batches,changes
 
 # %% ../../nbs/loop/00_flow.ipynb #d7913e12
 class UncaughtCancelError(RuntimeError):
@@ -98,6 +118,7 @@ PHASES = (
     Event('after_opt_step', 'step', 'count.opt_steps += 1  # if the step was not cancelled'),
     Phase('zero_grad', 'turn', 'p.grad = None'),
     Event('after_record','epoch'),
+    Event('after_rewind'),
     Phase('evaluate',  like='fit'),
     Phase('sanity',    'fit'),
     Phase('save'),
@@ -432,7 +453,7 @@ def _call_handlers(self:Flow, fs, event, kwargs=None):
 def _note_origin(self:Flow, e, f, event):
     "Record on `e` that `f` raised it in `event`"
     who = type(f.__self__).__name__ if f.__self__ is self else f.__self__.label
-    if isinstance(e, CancelException):
+    if isinstance(e, ControlException):
         if e.event is None: e.callback,e.event = who,event
         return
     at,notes = f'.{event}{safely(self._where)}',getattr(e, '__notes__', [''])
@@ -454,7 +475,7 @@ def __call__(self:Flow,
         return
     try:
         if fs := self._handlers[event]: self._call_handlers(fs, event, kwargs)
-    except CancelException as e:
+    except ControlException as e:
         if self.catcher(e) is None: raise _uncaught(self, e) from e
         raise
 
@@ -498,7 +519,7 @@ def with_events(self:Flow,
     except p.catches: self._unwind(depth)
     except BaseException as e:
         err = _in_flight(self, p, e)
-        self.outcome[phase] = out or 'cancelled' if isinstance(err, CancelException) else 'failed'
+        self.outcome[phase] = out or 'cancelled' if isinstance(err, ControlException) else 'failed'
         err = self._unwind(depth, _announce(self, err))
         if err is e: raise
         raise err  # noqa: B904  `_uncaught` sets the cause
@@ -518,10 +539,10 @@ def _check_same(p, e, other):
 # %% ../../nbs/loop/00_flow.ipynb #f10a0009
 def _in_flight(flow, p, e):
     "Return the exception that leaves the phase `p`: `e`, or one that replaces it"
-    if isinstance(e, CancelException) and flow.catcher(e) is None: e = _uncaught(flow, e)
+    if isinstance(e, ControlException) and flow.catcher(e) is None: e = _uncaught(flow, e)
     if not (ended := flow.engine_stack.ended): return e
-    if isinstance(e, CancelException): e = ended(flow, p, e)
-    if isinstance(e, CancelException): return e
+    if isinstance(e, ControlException): e = ended(flow, p, e)
+    if isinstance(e, ControlException): return e
     _say_where(flow, e)  # first, since other processes may get the note, too
     return ended(flow, p, e)
 
@@ -549,25 +570,25 @@ def _unwind(self:Flow, depth, err=None, who=None):
 # %% ../../nbs/loop/00_flow.ipynb #33123f7a
 def _add_then(err, e):
     "Note on `err` that `e` was raised afterwards"
-    if isinstance(e, CancelException): at = f'{e.callback}.{e.event}'
+    if isinstance(e, ControlException): at = f'{e.callback}.{e.event}'
     else: at = '; '.join(getattr(e, '__notes__', ())).replace('learnloop: in ', '')
     note_on(err, f'learnloop: then {type(e).__name__}: {safely(str, e)}, in {at}')
 
 @patch
 def _merge(self:Flow, err, e, ending):
     "Return what propagates after `e` was raised on top of `err`; `ending`: is the innermost phase ending?"
-    if isinstance(e, CancelException):
+    if isinstance(e, ControlException):
         catcher = self.catcher(e)
         if catcher is None: e = _uncaught(self, e)
         elif err is None: return None if ending and catcher==len(self.open)-1 else e
-        elif isinstance(err, CancelException): return e if catcher<self.catcher(err) else err
-    if err is None or isinstance(err, CancelException): return _announce(self, e)
+        elif isinstance(err, ControlException): return e if catcher<self.catcher(err) else err
+    if err is None or isinstance(err, ControlException): return _announce(self, e)
     _add_then(err, e)
     return err
 
 def _announce(flow, e):
     "Fire `after_exception` for a new error"
-    if isinstance(e, CancelException) or e is flow.exception: return e
+    if isinstance(e, ControlException) or e is flow.exception: return e
     flow.exception = e
     _say_where(flow, e)
     if tip := safely(flow._tip, e): note_on(e, f'learnloop: {tip}')
@@ -582,9 +603,10 @@ def _announce(flow, e):
 # %% ../../nbs/loop/00_flow.ipynb #207c935d
 @patch
 def catcher(self:Flow,
-    e:CancelException # A cancel that was raised
+    e:ControlException # A cancel that was raised
 )->int|None: # Its index in `open`
     "Return the index of the innermost open phase that takes `e`"
+    if e.inside: return 0 if tuple(p.name for p in self.open[:len(e.inside)])==e.inside else None
     return next((i for i in range(len(self.open)-1, -1, -1) if isinstance(e, self.open[i].catches)), None)
 
 def _uncaught(flow, e):

@@ -12,7 +12,6 @@ import math, torch, warnings
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager, suppress
 from copy import deepcopy
-from itertools import count, takewhile
 from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
 from torch import nn
@@ -81,7 +80,7 @@ class Learner(Flow):
 
     def _do_fit(self):
         self._rest('fit')
-        for self.epoch in takewhile(lambda e: e<self.n_epoch, count(self.start_place.epoch)):  # noqa: B020
+        for self.epoch in self._epochs():  # noqa: B020
             self._rest('epoch')
             self.with_events('epoch', self._do_epoch)
     def _do_epoch(self):
@@ -134,6 +133,15 @@ def ordinary_turn(self:Learner):
 def valid_batch(self:Learner):
     "Compute prediction and loss of a validation batch; override it for another kind of loss"
     self.calc_loss()
+
+# %% ../../nbs/loop/05_learner.ipynb #7eb8086e
+@patch
+def _epochs(self:Learner):
+    "The numbers of epochs from `start_place` on; `epoch` may be set back meanwhile"
+    e = self.start_place.epoch
+    while e<self.n_epoch:
+        yield e
+        e = self.epoch+1
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80860
 @patch
@@ -208,7 +216,8 @@ def rows(self:Learner)->list|None:
     # a process without a part of the batch only takes part in collective calls
     if not self.bs and self.n_items: return [] if isinstance(res, list) else None
     if self.part is None or res is None: return res
-    return res[self.part] if isinstance(res, list) else batch_like(res, [o and o[self.part] for o in batch_parts(res)])
+    def _of(o): return [o[i] for i in self.part] if isinstance(self.part, list) else o[self.part]
+    return _of(res) if isinstance(res, list) else batch_like(res, [o and _of(o) for o in batch_parts(res)])
 
 # %% ../../nbs/loop/05_learner.ipynb #5e1d0c41
 @patch(as_prop=True)
@@ -657,14 +666,15 @@ def fit(self:Learner,
     resume=None,  # Checkpoint to resume, or folder of a run for its newest one; `n_epoch` is then the total
     accept=(),    # Settings that may differ from the checkpoint, by the names that the error gives; True for all
     keep_failed:bool=False, # Copy the state before each batch, to resume or replay it after an error?
-    fuse=None     # True, or a dict of arguments of `learn.fuse`: compile steps from now on; False: stop compiling
+    fuse=None,    # True, or a dict of arguments of `learn.fuse`: compile steps from now on; False: stop compiling
+    replay=None   # Folder of a run that was steered: repeat its commands at the same places, see `learn.tell`
 )->None:
     "Train for `n_epoch` epochs, validating after each"
     self._check_fit(n_epoch, start_epoch, max_steps, steps_per_epoch)
     cbs = [mk_cb(o) for o in as_list(cbs)]
     limit = [StepLimit(max_steps, steps_per_epoch)] if max_steps or steps_per_epoch else []
     self.fit_args = SimpleNamespace(n_epoch=n_epoch, lr=lr, wd=wd, max_steps=max_steps, steps_per_epoch=steps_per_epoch,
-        resume=resume, accept=accept, keep_failed=keep_failed, given=cbs, cbs=[*limit, *cbs])
+        resume=resume, accept=accept, keep_failed=keep_failed, replay=replay, given=cbs, cbs=[*limit, *cbs])
     self.restack()
     with self.enclosed('fit'), self.added_cbs(self.fit_args.cbs):
         self._prepare_opt(lr, wd, reset_opt, fuse)

@@ -3,11 +3,13 @@
 from typing import Any, Literal
 from contextlib import AbstractContextManager
 from learnloop.checkpoint.checkpoint import CheckpointCallback
+from learnloop.checkpoint.recover import SpikeRecovery
+from learnloop.checkpoint.rewind import Snapshots
 from learnloop.checkpoint.storage import Checkpoint
 from learnloop.data.loaders import DataLoaders
 from learnloop.loop.callback import Callback
 from learnloop.loop.fit_checks import Checks
-from learnloop.loop.flow import CancelException
+from learnloop.loop.flow import ControlException
 from learnloop.loop.flow import Flow
 from learnloop.loop.place import Pass
 from learnloop.loop.predict import FetchPredsCallback
@@ -34,6 +36,7 @@ from learnloop.see.trace import Tracer
 from learnloop.train.averaging import EMA
 from learnloop.train.averaging import SWA
 from learnloop.train.averaging import WeightAveraging
+from learnloop.train.heal import HealMemory
 from learnloop.train.limits import DetectAnomaly
 from learnloop.train.limits import Deterministic
 from learnloop.train.limits import FastDevRun
@@ -104,6 +107,14 @@ if MYPY:
                 - `accept`: `'batches'`: take batches of the loader as they come, even if they are not those of before"""
             def replay_batch(self) -> SimpleNamespace:
                 """Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is"""
+            def rewind(self, to: Any=None, batches: int | None=None, **changes: Any) -> Learner:
+                """Go back to an earlier place of the fit, with `changes`
+
+                - `to`: A `Place`, or a checkpoint; None to go back by `batches`
+                - `batches`: How many batches to go back from where the fit is
+                - `changes`: Hyper-parameters, as for `set_hypers`; `skip_batches`, `skip_rows`
+
+                Returns: The learner itself, if no fit is running: `resume` continues from there"""
             def save(self, file: Any, with_opt: bool=True) -> Path | None:
                 """Save weights and optimizer
 
@@ -156,6 +167,12 @@ if MYPY:
                 - `meta`: Anything that JSON can hold
 
                 Returns: Where it is"""
+            def tell(self, command: str='', end: bool=False, **hypers: Any) -> None:
+                """Give the running fit a command, from another cell or thread: it acts between two batches, in all processes
+
+                - `command`: `pause`, `go`, `validate`, `save`, `rewind 20` or `stop`; '' to set hyper-parameters
+                - `end`: End the schedules of these hyper-parameters, rather than scale what is left of them?
+                - `hypers`: Numbers by name, such as `lr=1e-4`"""
             def undone(self, device: Any=None, of: Any=None) -> AbstractContextManager[Any]:
                 """Restore the learner, or `of`, at the end of a `with` block to its state at the start
 
@@ -252,7 +269,7 @@ if MYPY:
                 Returns: Is there one?"""
             def to_device(self) -> Any:
                 """Move the model and the loss function to `device`"""
-            def fit(self, n_epoch: int | None=None, lr: Any=None, wd: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, max_steps: int | None=None, steps_per_epoch: int | None=None, resume: Any=None, accept: Any=(), keep_failed: bool=False, fuse: Any=None) -> None:
+            def fit(self, n_epoch: int | None=None, lr: Any=None, wd: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, max_steps: int | None=None, steps_per_epoch: int | None=None, resume: Any=None, accept: Any=(), keep_failed: bool=False, fuse: Any=None, replay: Any=None) -> None:
                 """Train for `n_epoch` epochs, validating after each
 
                 - `n_epoch`: Epochs to train for; may be None if `max_steps` is given
@@ -266,7 +283,8 @@ if MYPY:
                 - `resume`: Checkpoint to resume, or folder of a run for its newest one; `n_epoch` is then the total
                 - `accept`: Settings that may differ from the checkpoint, by the names that the error gives; True for all
                 - `keep_failed`: Copy the state before each batch, to resume or replay it after an error?
-                - `fuse`: True, or a dict of arguments of `learn.fuse`: compile steps from now on; False: stop compiling"""
+                - `fuse`: True, or a dict of arguments of `learn.fuse`: compile steps from now on; False: stop compiling
+                - `replay`: Folder of a run that was steered: repeat its commands at the same places, see `learn.tell`"""
             def no_logging(self) -> AbstractContextManager[Any]:
                 """Print nothing inside a `with` block"""
             def to_detach(self, b: Any, cpu: bool=True) -> Any:
@@ -626,7 +644,7 @@ if MYPY:
                 - `kwargs`: To `f`
 
                 Returns: Return value of `f`, None if cancelled"""
-            def catcher(self, e: CancelException) -> int | None:
+            def catcher(self, e: ControlException) -> int | None:
                 """Return the index of the innermost open phase that takes `e`
 
                 - `e`: A cancel that was raised
@@ -643,6 +661,7 @@ if MYPY:
             from learnloop.checkpoint.resume import load_checkpoint as load_checkpoint
             from learnloop.checkpoint.resume import resume as resume
             from learnloop.checkpoint.resume import replay_batch as replay_batch
+            from learnloop.checkpoint.rewind import rewind as rewind
             from learnloop.checkpoint.saving import save as save
             from learnloop.checkpoint.saving import match_opt as match_opt
             from learnloop.checkpoint.saving import state_of_opt as state_of_opt
@@ -650,6 +669,7 @@ if MYPY:
             from learnloop.checkpoint.saving import load as load
             from learnloop.checkpoint.saving import hold_file as hold_file
             from learnloop.checkpoint.saving import export as export
+            from learnloop.checkpoint.steer import tell as tell
             from learnloop.checkpoint.undo import undone as undone
             from learnloop.loop.evaluate import evaluate_on as evaluate_on
             from learnloop.loop.evaluate import validate as validate
@@ -735,6 +755,7 @@ else:
         from learnloop.checkpoint.resume import load_checkpoint as load_checkpoint
         from learnloop.checkpoint.resume import resume as resume
         from learnloop.checkpoint.resume import replay_batch as replay_batch
+        from learnloop.checkpoint.rewind import rewind as rewind
         from learnloop.checkpoint.saving import save as save
         from learnloop.checkpoint.saving import match_opt as match_opt
         from learnloop.checkpoint.saving import state_of_opt as state_of_opt
@@ -742,6 +763,7 @@ else:
         from learnloop.checkpoint.saving import load as load
         from learnloop.checkpoint.saving import hold_file as hold_file
         from learnloop.checkpoint.saving import export as export
+        from learnloop.checkpoint.steer import tell as tell
         from learnloop.checkpoint.undo import undone as undone
         from learnloop.loop.evaluate import evaluate_on as evaluate_on
         from learnloop.loop.evaluate import validate as validate
@@ -899,6 +921,8 @@ class Learner(_LearnerMethods, Flow):
     part: Any
     outer_phases: Any
     checkpoint: CheckpointCallback
+    spike_recovery: SpikeRecovery
+    snapshots: Snapshots
     checks: Checks
     train_eval: TrainEvalCallback
     gather_preds: GatherPredsCallback
@@ -923,6 +947,7 @@ class Learner(_LearnerMethods, Flow):
     weight_averaging: WeightAveraging
     ema: EMA
     swa: SWA
+    heal_memory: HealMemory
     limit_batches: LimitBatches
     short_epoch: ShortEpochCallback
     overfit_batches: OverfitBatches
@@ -1091,7 +1116,7 @@ def use_dl(self: Learner, dl: Any) -> bool:
     ...
 def to_device(self: Learner) -> Any:
     ...
-def fit(self: Learner, n_epoch: int | None=None, lr: Any=None, wd: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, max_steps: int | None=None, steps_per_epoch: int | None=None, resume: Any=None, accept: Any=(), keep_failed: bool=False, fuse: Any=None) -> None:
+def fit(self: Learner, n_epoch: int | None=None, lr: Any=None, wd: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, max_steps: int | None=None, steps_per_epoch: int | None=None, resume: Any=None, accept: Any=(), keep_failed: bool=False, fuse: Any=None, replay: Any=None) -> None:
     ...
 def no_logging(self: Learner) -> AbstractContextManager[Any]:
     ...

@@ -12,7 +12,7 @@ from collections import namedtuple
 from math import inf
 from ..data.loaders import batches_of, set_epoch, find_source
 from .engines import Engine
-from .flow import CancelException
+from .flow import ControlException
 
 # %% ../../nbs/loop/04_place.ipynb #4b0940fe
 class Place(namedtuple('Place', 'epoch next batch', defaults=['epoch', 0])):
@@ -56,14 +56,14 @@ class Pass:
     def __exit__(self, kind, e, tb):
         self.learn.drop_batch()
         # frees workers, too; after an error, only once all is saved
-        if e is None or isinstance(e, CancelException): self.batches = self.kept = None
+        if e is None or isinstance(e, ControlException): self.batches = self.kept = None
         while self.at_exit: self.at_exit.pop()()
 
 # %% ../../nbs/loop/04_place.ipynb #f6dc7cac
 # Initial fields of a pass
 PASS_FIELDS = dict(dl=None, n_iter=None, iter=0, data_pass=None, open_turn=None, outcome={},
     batch=None, source=None, xb=None, yb=None, bs=0, n_items=0, pred=None, loss=None, loss_grad=None, loss_parts={},
-    part=None,         # Slice of the batch that the current turn uses; None for all
+    part=None,         # Part of the batch that the current turn uses: a slice or a list; None for all
     outer_phases=None, # Phases open when the outermost evaluation began; None outside evaluations
     _eval_cbs=(),      # Callbacks of the evaluation: a nested one doesn't use them
     _muted=(),         # Callbacks that are muted in the evaluation

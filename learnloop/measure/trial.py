@@ -19,7 +19,7 @@ from ..loop.callback import Callback
 from ..data.batch import batch_args, by_name, describe, detuplify, unpack
 from ..data.checks import note_on, safely
 from ..data.loaders import DataLoaders, batch_len
-from ..loop.flow import CancelException
+from ..loop.flow import ControlException
 from ..loop.learner import Learner
 from ..loop.loss import innermost, loss_modules, named_loss, own_loss, split_loss
 from ..loop.errors import is_oom
@@ -37,7 +37,7 @@ def try_metrics(
     theirs = learn,learn.model,learn.loss_func,learn._opt,learn.dls,learn.dls.train,learn.dls.valid,*learn.cbs
     with _undisturbed(learn.model, *loss_modules(learn.loss_func)):
         try: what = _first_batch(learn, learn.dls.valid)
-        except (Exception,CancelException): return False  # that of validation itself will say more
+        except (Exception,ControlException): return False  # that of validation itself will say more
         for m in metrics:
             if hasattr(m, 'check'): m.check(len(what['yb']))
             if _is_of_fit(m): continue
@@ -173,7 +173,7 @@ def _is_final(e):
 def _try(m, view):
     m.reset()
     try: m.accumulate(view)
-    except CancelException: return
+    except ControlException: return
     except Exception as e:
         if view.asked or is_oom(e): return
         raise
@@ -193,4 +193,4 @@ def find_loss_parts(
         try:
             view = _TrialView(learn, **_first_batch(learn, dl))
             return list(view.loss_parts)
-        except (Exception,CancelException): return []  # the first batch of the fit will say more
+        except (Exception,ControlException): return []  # the first batch of the fit will say more

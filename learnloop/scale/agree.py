@@ -17,7 +17,7 @@ from ..data.checks import replaced
 from ..data.loaders import batch_len
 from ..loop.denominator import Joined, SUM, join_units
 from ..loop.engines import Engine
-from ..loop.flow import CancelException, PHASES, Phase
+from ..loop.flow import ControlException, PHASES, Phase, RewindException
 from ..loop.team import SingleProcess
 from .share import share
 from .sharded import write_shards
@@ -127,7 +127,7 @@ class TeamEngine(SingleProcess, Engine):  # chkstyle: ignore-node
                 self.engine.end_pass()
                 for k,v in zip(_OF_PASS, kept, strict=True): setattr(self, k, v)
     def ended(self, learn, phase, e, inner):
-        if not isinstance(e, CancelException): return inner(learn, phase, self.processes.fail(e))
+        if not isinstance(e, ControlException): return inner(learn, phase, self.processes.fail(e))
         try: e = self._tell(e)
         except Exception as err: e = err  # they are elsewhere, or gone
         return inner(learn, phase, e)
@@ -261,7 +261,7 @@ def _tell(self:TeamEngine, e):
     learn = self.learn
     i = learn.catcher(e)
     if i is None or self.broken or getattr(e, 'in_all', False): return e
-    name = learn.open[i].name
+    name = 'rewind' if isinstance(e, RewindException) else learn.open[i].name
     if not self._misses(name):
         self._check_known(e, name)
         return e
@@ -269,7 +269,7 @@ def _tell(self:TeamEngine, e):
     is_early = self not in runs  # in `before_fit`
     if is_early: runs.append(self)
     try: self.processes.meet('', cancel=name)
-    except CancelException as other: e = other
+    except ControlException as other: e = other
     finally:
         if is_early: runs.remove(self)
     e.in_all = True
@@ -279,7 +279,7 @@ def _tell(self:TeamEngine, e):
 @patch
 def _misses(self:TeamEngine, name):
     "Do others wait where this process won't come, as it skips the rest of the phase `name`?"
-    if name in _ENDS or name not in _OURS and 'ends' in self.points: return True
+    if name in _ENDS or name=='rewind' or name not in _OURS and 'ends' in self.points: return True
     to = _ORDER.get(name, 0)
     return any(self.passed<k<=to and self._is_due(p) for p,k in _ORDER.items())
 
@@ -303,6 +303,7 @@ def agree(self:TeamEngine,
     "Raise the outermost of what was cancelled, unless it was raised here"
     learn = self.learn
     names,said = [p.name for p in learn.open],{c for _,c,_ in rows if c}
+    names.insert(1, 'rewind')  # which the fit goes on after
     # others may be further in the turn
     ahead = {*_STEPS} if said & {*names} - {*_STEPS} else set()
     if not said-ahead<={*names}:
@@ -311,7 +312,7 @@ def agree(self:TeamEngine,
     depth = {nm:i for i,nm in enumerate(names)}  # of several, the innermost takes it
     name = min(said & {*names}, key=depth.get)
     if name==mine: return
-    e = learn.phases[name].cancel()
+    e = RewindException(()) if name=='rewind' else learn.phases[name].cancel()
     e.callback,e.event,e.in_all = f'rank {[c for _,c,_ in rows].index(name)}','its own course',True
     raise e
 

@@ -15,6 +15,7 @@ from numbers import Integral, Real
 from pathlib import Path, PurePath
 from fastcore.basics import patch
 from ..checkpoint.saving import atomic_write
+from ..checkpoint.steer import Steering
 from ..measure.display import error_line, told_error
 from ..measure.about import flat_facts, run_facts
 from .trace import Tracer
@@ -189,6 +190,8 @@ def open_run(
         try: _open[at] = RunFile(learn, at)
         except TimeoutError: return None
     if _open[at].learn is not learn: return None
+    for o in learn.engines:
+        if isinstance(o, Steering): o.watch(at)
     _open[at].n_users += 1
     return _open[at]
 

@@ -15,7 +15,7 @@ from math import inf
 from types import MethodType
 from fastcore.basics import patch
 from ..loop.callback import Callback, on
-from ..loop.flow import CancelException, Event, Flow
+from ..loop.flow import ControlException, Event, Flow
 from ..loop.lazy import with_lazy_methods
 from ..data.checks import check_whole
 from ..measure.display import human_time
@@ -588,7 +588,7 @@ def _raised(self:Tracer, e, s, callback='', label='', event=''):
     if e is None: return
     learn = self.learn
     if not label: label,event = getattr(e, 'callback', None) or '',getattr(e, 'event', None) or f'body of {s.phase}'
-    k = learn.catcher(e) if isinstance(e, CancelException) and learn.exception is None else None
+    k = learn.catcher(e) if isinstance(e, ControlException) and learn.exception is None else None
     catcher = learn.open[k].name if k is not None else ''
     done = tuple(o for o in learn._inside.get(catcher, ()) if learn.outcome.get(o)=='done')
     place,start = (s.epoch, s.iter, s.training),(self._now()-self._t0)/1e9

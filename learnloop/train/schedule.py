@@ -9,7 +9,7 @@ __all__ = ['annealer', 'SchedLin', 'SchedCos', 'SchedNo', 'SchedExp', 'SchedPoly
            'GradualUnfreezing', 'Scheduler', 'ParamScheduler', 'check_owners']
 
 # %% ../../nbs/train/00_schedule.ipynb #74cffd1f
-import inspect, math, warnings
+import inspect, math, operator, warnings
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from functools import partial, reduce, wraps
@@ -333,7 +333,7 @@ class Scheduler(Callback):
     "Set hyper-parameters before each training batch of a fit: a subclass says which in `owns`, and to what in `values`"
     order,run_valid,safe_in_evaluate,fit_only,needs_length,rank_invariant = 60,False,True,True,True,True
     total_steps,_first,_was = None,None,{}
-    _now,_ended,_switched,_n_groups,_n_known = {},frozenset(),False,None,None
+    _now,_ended,_switched,_n_groups,_n_known,_goals,_scales = {},frozenset(),False,None,None,{},{}
     state_schema = {'first?':int, '*':...}
     def __init__(self,
         total_steps:int|None=None # Optimizer steps it takes, for loaders without a length; None to go by `pct_train`
@@ -365,6 +365,7 @@ class Scheduler(Callback):
         vals = self.values()
         if not isinstance(vals, Mapping) or not vals.keys()<=set(self.owns):
             raise ValueError(f'{self.label}.values returned {vals!r}: it must be a dict of {", ".join(self.owns)}')
+        if self._goals or self._scales: vals = self._scaled(vals)
         self._write(vals)
         self._now = vals
         if hasattr(self.learn, 'recorder'): _record(self.learn.recorder.hps, self._in_force(vals))
@@ -374,7 +375,7 @@ class Scheduler(Callback):
 def cleanup_fit(self:Scheduler):
     self._meet_groups()
     was,self._was,self._first = self._was,{},None
-    self._now,self._ended,self._switched = {},frozenset(),False
+    self._now,self._ended,self._switched,self._goals,self._scales = {},frozenset(),False,{},{}
     self._write(was)
 
 # %% ../../nbs/train/00_schedule.ipynb #502ab2c5
@@ -425,6 +426,40 @@ def _has(opt, k):
     try: return bool(get_hyper(opt, k))
     except ValueError: return False
 
+# %% ../../nbs/train/00_schedule.ipynb #0354cef5
+@patch
+def rescale(self:Scheduler,
+    k:str, # A name in `owns`
+    v # Value for the batch that is next: a number for the last group, or a list or slice for each
+):
+    "Scale the rest of the schedule of `k`, so that it continues from `v`"
+    now,v = self._read(k),_plain(v)
+    if not all(_as_list(now)):
+        raise ValueError(f'{k}={v!r}: the schedule of {k} is at {now!r} here, and no factor leads from 0 to another value')
+    self._goals = self._goals | {k: v if _is_number(v) else spread_hyper(k, v, self._n_groups)}
+
+@patch
+def end_schedule(self:Scheduler,
+    k:str # A name in `owns`
+):
+    "Leave `k` to others from here on"
+    for o in (goals := dict(self._goals), was := dict(self._was)): o.pop(k, None)
+    self._goals,self._was,self._ended,self._switched = goals,was,self._ended|{k},True
+
+@patch
+def _scaled(self:Scheduler, vals):
+    "Scale `vals`; what a goal leads to is known here, as `values` is asked only once for each batch"
+    for k,v in self._goals.items():
+        now = vals[k] if isinstance(v, list) else _as_list(vals[k])[-1]
+        self._scales = self._scales | {k:_each(operator.truediv, v, now)}
+    self._goals = {}
+    return {k:_each(operator.mul, v, self._scales[k]) if k in self._scales else v for k,v in vals.items()}
+
+def _each(f, *vals):
+    "`f` of numbers, or of lists with one number for each group"
+    n = max((len(o) for o in vals if isinstance(o, list)), default=0)
+    return [f(*(o[i] if isinstance(o, list) else o for o in vals)) for i in range(n)] if n else f(*vals)
+
 # %% ../../nbs/train/00_schedule.ipynb #0388466d
 @patch
 def _meet_groups(self:Scheduler):
@@ -466,6 +501,7 @@ def state_dict(self:Scheduler)->dict: # Plain data; empty outside of fits
     if self._switched:
         was = {k:v for k,v in self._was.items() if '.' not in k}
         res |= dict(was=was, ended=sorted(self._ended))
+    if self._goals or self._scales: res |= dict(goals=self._goals, scales=self._scales)
     return Callback.state_dict(self) | res
 
 # %% ../../nbs/train/00_schedule.ipynb #debb2918
@@ -475,7 +511,7 @@ def load_state_dict(self:Scheduler,
 ):
     "Take up the schedule where it was"
     Callback.load_state_dict(self, sd)
-    self._first = sd.get('first', self._first)
+    self._first,self._goals,self._scales = sd.get('first', self._first),sd.get('goals', {}),sd.get('scales', {})
     if 'was' not in sd: return
     self._was,self._ended,self._switched = self._was|sd['was'],frozenset(sd['ended']),True
     for k in self._ended: self._was.pop(k, None)

@@ -11,12 +11,13 @@ __all__ = ['TorchScheduler']
 import inspect
 from collections.abc import Mapping
 from copy import deepcopy
+from numbers import Real
 from fastcore.basics import patch
 from torch import Tensor
 from torch.optim.lr_scheduler import LRScheduler
 from ..loop.callback import Callback
 from ..data.checks import did_you_mean
-from ..loop.optimizer import get_hyper, get_hypers, hyper_groups, opts, set_hypers
+from ..loop.optimizer import get_hyper, get_hypers, hyper_groups, opts, set_hypers, spread_hyper
 from .schedule import check_owners
 
 # %% ../../nbs/train/09_torchsched.ipynb #4576e0f8
@@ -240,6 +241,37 @@ def _end(self:TorchScheduler):
     "Set nothing any more in this fit"
     self._release([o.optimizer for o in self._scheds.values()])
     self._scheds,self._was,self._switched,self._is_over = {},{},True,True
+
+# %% ../../nbs/train/09_torchsched.ipynb #7e1100a1
+@patch
+def rescale(self:TorchScheduler,
+    k:str, # `lr`
+    v # Value for the batch that is next: a number for the last group, or a list or slice for each
+):
+    "Scale the rest of the schedules, so that the learning rate continues from `v`"
+    now = get_hyper(self.learn.opt, 'lr')
+    if k!='lr': raise ValueError(f'{self.label} sets {k} in this fit, and can not scale it')
+    if not all(now): raise ValueError(f'lr={v!r}: lr is {now!r} here, and no factor leads from 0 to another value')
+    by = [v/now[-1]]*len(now) if isinstance(v, Real) else [a/b for a,b in zip(spread_hyper('lr', v, len(now)), now, strict=True)]
+    set_hypers(self.learn.opt, self.learn.model, lr=[a*b for a,b in zip(now, by, strict=True)])
+    for i,g in hyper_groups(self.learn.opt): g.update({nm:g[nm]*by[i] for nm in ('initial_lr','max_lr','min_lr') if nm in g})
+    for o in self._scheds.values(): _scale(o, [by[i] for i,_ in hyper_groups(o.optimizer)])
+
+@patch
+def end_schedule(self:TorchScheduler,
+    k:str # `lr`, or momentum: one scheduler sets both, so both end
+):
+    "Set nothing any more in this fit"
+    self._end()
+
+_rates = 'base_lrs','max_lrs','min_lrs','_last_lr','eta_min'
+
+def _scale(sched, by):
+    "Multiply the learning rates that the scheduler knows, of each group, by `by`"
+    for nm in [o for o in vars(sched) if o in _rates]:
+        v = getattr(sched, nm)
+        setattr(sched, nm, [a*b for a,b in zip(v, by, strict=True)] if isinstance(v, list) else v*by[-1])
+    for o in getattr(sched, '_schedulers', ()): _scale(o, by)
 
 # %% ../../nbs/train/09_torchsched.ipynb #0876703d
 def _sources(old, new):

@@ -1,0 +1,250 @@
+"A fit that was taken back is the fit that never made the detour, to the bit; what fires on the way is a table"
+import random
+import pytest, torch
+from benchmarks.disk import Disk, Watch, lay_out
+from fastcore.basics import noop
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, Dataset
+from learnloop import (EMA, Callback, CancelBatchException, CancelStepException, CancelTrainException, CheckpointCallback, GradientAccumulation, Learner, Place, Snapshots,
+    UncaughtCancelError, newest_checkpoint)
+
+X = torch.randn(40, 4, generator=torch.Generator().manual_seed(1))
+N = 5  # batches of an epoch
+
+class Noisy(Dataset):
+    def __len__(self): return len(X)
+    def __getitem__(self, i): return X[i]+.01*torch.randn(4),X[i].sum()[None]
+
+def mk(cbs=None, **kwargs):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(.2), nn.ReLU(), nn.Linear(8, 1))
+    learn = Learner((DataLoader(Noisy(), 8, shuffle=True, **kwargs), [(X, X.sum(1, True))]), model, F.mse_loss, lr=.02, cbs=cbs)
+    learn.logger = noop
+    return learn
+
+class Back(Callback):
+    "Goes back in `event` of a place, once"
+    read_only = True
+    def __init__(self, event, at, rank=None, **how): self.event,self.at,self.rank,self.how,self.came,self.done = event,at,rank,how,[],False
+    def after_rewind(self): self.came.append(self.learn.place)
+    def go(self):
+        learn = self.learn
+        if self.done or (learn.epoch, learn.n_done)!=self.at or self.rank not in (None, learn.team.rank): return
+        self.done = True
+        learn.rewind(**self.how)
+
+for _e in ('before_epoch between_batches after_fetch before_batch after_pred after_loss before_step after_opt_step cleanup_step after_batch after_train before_validate '
+    'after_validate after_epoch cleanup_epoch').split(): setattr(Back, _e, lambda self, e=_e: self.go() if e==self.event else None)
+
+class Halve(Callback):
+    "Halves the rate from a place on"
+    order,run_valid = 61,False
+    def __init__(self, at): self.at = at
+    def before_batch(self):
+        if (self.learn.epoch, self.learn.iter)>=self.at:
+            for g in self.learn.opt.param_groups: g['lr'] *= .5
+
+def left_by(learn):
+    rec = learn.recorder
+    return ([*learn.model.state_dict().values()], [v for s in learn.opt.state.values() for v in s.values()], torch.tensor(rec.losses), torch.tensor([v or 0. for o in rec.values for v in o], dtype=torch.float64),
+        torch.tensor([*vars(learn.count).values()]), torch.get_rng_state())
+
+def fitted(*cbs, own=(), **kwargs):
+    learn = mk(**kwargs)
+    learn.fit_one_cycle(3, cbs=[*own, *cbs])
+    return learn
+
+# ---- equal to the fit without the detour
+
+@pytest.fixture(scope='module')
+def plain():
+    learn = fitted()
+    return learn,left_by(learn)
+
+def equal(learn, ref): return all(torch.equal(t, u) for o,p in zip(left_by(learn), ref, strict=True) for t,u in zip(*([o], [p]) if isinstance(o, torch.Tensor) else (o, p), strict=True))
+
+EVENTS = [('between_batches', 3), ('after_fetch', 3), ('after_loss', 3), ('before_step', 3), ('after_opt_step', 3), ('cleanup_step', 3), ('after_batch', 3), ('after_train', 5), ('before_validate', 5),
+    ('after_validate', 1), ('after_epoch', 1), ('cleanup_epoch', 1)]
+
+PLACES = [Place(0), Place(0, 'train', 3), Place(1), Place(1, 'train', 2), Place(1, 'validate'), Place(2)]
+
+@pytest.mark.parametrize('event,n,to', [(*o, to) for i,o in enumerate(EVENTS) for to in PLACES[i%2::3]][::2])
+def test_from_any_event_to_any_place(event, n, to, plain):
+    learn = fitted(Snapshots(4, keep=9), back := Back(event, (2, n), to=to))
+    assert back.done and back.came==[Place(1, 'train', N) if to.next=='validate' else to]
+    assert equal(learn, plain[1])
+
+OWN = dict(accumulation=lambda: [GradientAccumulation(24)], ema=lambda: [EMA(.9)], workers=list)
+
+@pytest.mark.parametrize('own', OWN)
+def test_with_half_the_rate(own):
+    kwargs = dict(workers=dict(num_workers=2)).get(own, {})
+    ref = fitted(Halve((1, 2)), own=OWN[own](), **kwargs)
+    state = left_by(ref)
+    plain = fitted(own=OWN[own](), **kwargs)
+    lr = plain.recorder.hps['lr'][N+2]/2
+    learn = fitted(Snapshots(4, keep=9), back := Back('after_batch', (2, 1), batches=4, lr=lr), own=OWN[own](), **kwargs)
+    assert back.came==[Place(1, 'train', 2)] and equal(learn, state)
+
+# ---- programs of rewinds, cancels and validations
+
+CANCELS = CancelBatchException,CancelStepException,CancelTrainException
+
+class Program(Callback):
+    "Cancels and validations by place, and rewinds, each once, at places and events that were drawn"
+    def __init__(self, seed, goes_back):
+        r = random.Random(seed)
+        self.cancels = {(r.randrange(2), r.randrange(3)):r.choice(CANCELS) for _ in range(r.randrange(3))}
+        self.looks = {(r.randrange(2), r.randrange(3)) for _ in range(r.randrange(2))}
+        self.backs = {(r.choice(['between_batches','after_loss','after_batch','after_validate']), r.randrange(2), r.randrange(3)):r.randrange(1, 6)
+            for _ in range(r.randrange(1, 4))} if goes_back else {}
+    def between_batches(self):
+        if (self.learn.epoch, self.learn.n_done) in self.looks: self.learn.validate()
+    def before_batch(self):
+        if self.learn.training and (c := self.cancels.get((self.learn.epoch, self.learn.iter))) and c is not CancelStepException: raise c
+    def before_step(self):
+        if self.cancels.get((self.learn.epoch, self.learn.iter)) is CancelStepException: raise CancelStepException
+
+class Backs(Program):
+    order = 70
+    def before_fit(self): self.been = set()
+    def _go(self, event):
+        learn = self.learn
+        key = next((k for k in self.backs if k[:2]==(event, learn.epoch) and (event=='after_validate' or k[2]==learn.n_done)), None)
+        if learn.inside('evaluate') or key is None: return
+        been = sorted(o for o in self.been if o<=(learn.epoch, learn.train_pass.n_done))
+        e,n = been[-min(self.backs.pop(key), len(been))]
+        learn.rewind(to=Place(e, 'train', n))
+    def between_batches(self):
+        super().between_batches()
+        self.been.add((self.learn.epoch, self.learn.n_done))
+        self._go('between_batches')
+    def after_loss(self):
+        if self.learn.training: self._go('after_loss')
+    def after_batch(self):
+        if self.learn.training: self._go('after_batch')
+    def after_validate(self): self._go('after_validate')
+
+def ran(cb, *cbs):
+    torch.manual_seed(0)
+    learn = Learner(([(x, x.sum(1, True)) for x in X.split(14)], [(X, X.sum(1, True))]), nn.Sequential(nn.Linear(4, 2), nn.Dropout(.2), nn.Linear(2, 1)), F.mse_loss, lr=.02)
+    learn.logger = noop
+    learn.fit_one_cycle(2, cbs=[*cbs, cb])
+    return learn
+
+@pytest.mark.parametrize('seed', range(0, 200, 40))
+def test_random_programs_of_detours(seed):
+    for i in range(seed, seed+40):
+        ref = left_by(ran(Program(i, False)))
+        learn = ran(Backs(i, True), Snapshots(1+i%4, keep=20))
+        assert equal(learn, ref), i
+
+# ---- what fires, as a table
+
+class Sees(Callback):
+    "Lists what fires from the raise on, up to the first event of the next batch"
+    order = -99
+    def __init__(self): self.log = None
+
+def _sees(e):
+    def _f(self):
+        if self.log is not None: self.log.append(e)
+    return _f
+for _e in mk().events:
+    if not _e.startswith('after_create'): setattr(Sees, _e, _sees(_e))
+
+def table_of(event, at, to):
+    sees,done = Sees(),[]
+    def go(cb):
+        learn = cb.learn
+        if done or (learn.epoch, learn.n_done)!=at or learn.inside('evaluate') and event!='after_loss_in_evaluate': return
+        done.append(1)
+        sees.log = []
+        learn.rewind(to=to)
+    learn = mk([sees, Callback('raiser', **{event:go})])
+    learn.fit(3, cbs=Snapshots(1, keep=99))
+    return ' '.join(sees.log[:next((i for i,o in enumerate(sees.log) if o=='before_fetch'), None)])
+
+TABLE = {
+    ('after_loss', (1, 3), Place(1, 'train', 2)):'cleanup_turn cleanup_batch before_load after_load cleanup_load after_rewind between_batches',
+    ('cleanup_batch', (1, 3), Place(1, 'train', 2)):'cleanup_batch before_load after_load cleanup_load after_rewind between_batches',
+    ('between_batches', (1, 3), Place(0, 'train', 2)):'before_load after_load cleanup_load after_rewind between_batches',
+    ('after_fetch', (1, 3), Place(0, 'train', 2)):'cleanup_fetch before_load after_load cleanup_load after_rewind between_batches',
+    ('before_validate', (1, 5), Place(1, 'train', 2)):'cleanup_validate before_train before_load after_load cleanup_load after_rewind between_batches',
+    ('after_epoch', (1, 1), Place(1, 'train', 2)):'cleanup_epoch before_epoch before_train before_load after_load cleanup_load after_rewind between_batches',
+    ('before_epoch', (1, 1), Place(0, 'train', 2)):'cleanup_epoch before_epoch before_train before_load after_load cleanup_load after_rewind between_batches',
+}
+
+@pytest.mark.parametrize('event,at,to', TABLE)
+def test_truth_table(event, at, to): assert table_of(event, at, to)==TABLE[event, at, to]
+
+# ---- refused
+
+def test_what_is_refused():
+    def go(**kwargs): return lambda cb: cb.learn.rewind(**kwargs)
+    for error,message,how,cbs in ((ValueError, 'can only go back', dict(to=Place(2)), [Snapshots(2)]), (ValueError, 'has not had as many', dict(batches=99), [Snapshots(2)]),
+        (ValueError, 'unknown hyper-parameter', dict(batches=1, lrr=1), [Snapshots(2)]), (ValueError, 'give fit cbs=Snapshots', dict(batches=1), []), (ValueError, 'give one of them', {}, []),
+        (RuntimeError, 'would repeat for ever', dict(batches=2), [Snapshots(2)])):
+        with pytest.raises(error, match=message): mk().fit(1, cbs=[*cbs, Callback(after_batch=lambda cb, f=go(**how): f(cb) if cb.learn.training and cb.learn.iter==3 else None)])
+    for e in ('before_fit', 'after_fit', 'cleanup_fit'):
+        with pytest.raises(UncaughtCancelError, match='RewindException'): mk().fit(1, cbs=[Snapshots(2), Callback(**{e:go(batches=1)})])
+    learn = mk()
+    learn.dls.train = iter([(X, X.sum(1, True))]*3)
+    with pytest.raises(ValueError, match='gives each batch once'): learn.fit(1, cbs=Snapshots(2))
+    with pytest.raises(RuntimeError, match='no fit to take back'): mk().rewind(batches=1)
+
+def test_an_error_is_not_hidden_by_a_rewind():
+    def fails(cb): raise ZeroDivisionError
+    def back(cb): cb.learn.rewind(to=Place(0))
+    with pytest.raises(ZeroDivisionError) as e: mk().fit(1, cbs=[Snapshots(2), Callback(after_loss=fails), Callback(cleanup_batch=back)])
+    assert any('RewindException' in o for o in e.value.__notes__)
+
+# ---- left out, and between fits
+
+class Leave(Callback):
+    run_valid,order = False,-99
+    def before_batch(self):
+        if (self.learn.epoch, self.learn.iter) in [(1, 2), (1, 3)]: raise CancelBatchException
+
+@pytest.mark.parametrize('skip', [2, [2, 3]])
+def test_batches_are_left_out(skip):
+    ref = left_by(fitted(Leave()))
+    assert equal(fitted(Snapshots(4, keep=9), Back('after_batch', (2, 1), to=Place(1, 'train', 2), skip_batches=skip)), ref)
+
+def test_rows_are_left_out():
+    seen = []
+    look = Callback('look', after_batch=lambda cb: seen.extend(cb.learn.rows) if cb.learn.training and back.came and cb.learn.bs==len(cb.learn.x) else None)
+    fitted(Snapshots(4, keep=9), back := Back('after_batch', (1, 4), batches=3, skip_rows=[3, 4, 5]), look)
+    assert sorted(seen[-37:])==[i for i in range(40) if i not in (3, 4, 5)]
+
+def test_between_fits(plain):
+    learn = fitted(Snapshots(4, keep=9))
+    learn.rewind(to=Place(1, 'train', 2))
+    assert learn.count.batches==N+2
+    learn.resume()
+    assert equal(learn, plain[1])
+
+# ---- on disk
+
+def test_wherever_it_is_killed_no_run_resumes_in_the_abandoned_stretch(tmp_path, plain):
+    "After each operation on files around a rewind, and the run that resumes ends like one that was left alone"
+    lr,done = plain[0].recorder.hps['lr'][N+1]/2,set()
+    ref = left_by(fitted(Halve((1, 1))))
+    (root := tmp_path/'run').mkdir()
+    def cbs(folder): return [CheckpointCallback(folder, every_steps=2), Back('between_batches', (1, 4), batches=3, lr=lr)]
+    with Watch(root) as w: mk().fit_one_cycle(3, cbs=cbs(root))
+    disk,committed = Disk(w.log),False
+    for i in range(len(w.log)+1):
+        (folder := tmp_path/str(i)).mkdir()
+        lay_out(disk.tree([o for part in disk.upto(i) for o in part]), folder)
+        c = newest_checkpoint(folder)
+        if c is None: continue
+        assert committed<=c.attempt  # once it is there, it stays
+        committed = committed or bool(c.attempt)
+        if (c.attempt, c.step) in done or c.step not in (6, 8): continue
+        done.add((c.attempt, c.step))
+        learn = mk()
+        learn.fit_one_cycle(3, cbs=cbs(folder) if not c.attempt else cbs(folder)[:1], resume=folder)
+        assert equal(learn, ref), (i, c)
+    assert {(0, 8), (1, 6)}<=done, done
