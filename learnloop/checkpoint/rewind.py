@@ -14,7 +14,7 @@ from math import inf
 from types import SimpleNamespace
 from fastcore.basics import noop, patch
 from torch import Tensor
-from .resume import Origin, read_origin
+from .resume import ResumePoint, read_resume_point
 from .shards import copy_state
 from .storage import list_checkpoints, named_checkpoint
 from ..data.batch import describe, narrow_batch
@@ -42,7 +42,7 @@ class Snapshots(Callback, Engine):
         if isinstance(dl, Iterator): raise ValueError(f'{self.label}: {describe(dl)} to train on gives each batch once, '
             'so this fit could not go back: give a loader that can begin again, such as a list or a DataLoader, or fit '
             'without Snapshots')
-        if not isinstance(self.learn.fit_args.resume, Origin) or self.states is not self.learn.keeper.snapshots:
+        if not isinstance(self.learn.fit_args.resume, ResumePoint) or self.states is not self.learn.keeper.snapshots:
             self.states = self.learn.keeper.snapshots = []
     def rest(self, learn, next, inner):
         if next=='batch' and learn.training and self._is_due() and learn.keeper.is_whole(): self.save()
@@ -165,7 +165,7 @@ def _end(self:Rewinder):
 @patch
 def origin_for(self:Rewinder,
     e:RewindException # On its way
-)->Origin: # The same for each phase that `e` passes
+)->ResumePoint: # The same for each phase that `e` passes
     "Agree on where to go, and find the state to start from"
     if getattr(e, 'origin', None): return e.origin
     learn = self.learn
@@ -193,7 +193,7 @@ def _find(self:Rewinder, e, now):
             'as one before, and would repeat for ever: change something, such as lr=, skip_batches= or skip_rows=, or go '
             'back further')
     state,where = found or self._nearest(to)
-    origin = Origin(state, where, self.args or keeper.args)
+    origin = ResumePoint(state, where, self.args or keeper.args)
     origin.goal = SimpleNamespace(place=to, at=at, changes=changes, stops=False, find=partial(self._find, e, now))
     return origin
 
@@ -279,7 +279,7 @@ def _named(self:Rewinder, path):
 
 @patch
 def _read(self:Rewinder, c):
-    origin = read_origin(c)
+    origin = read_resume_point(c)
     self.learn.keeper.take_own(origin)
     self.learn.keeper.check(origin)
     return origin.state,c.path
