@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from functools import partial
 from math import inf
 from types import SimpleNamespace
-from fastcore.basics import listify, noop, patch
+from fastcore.basics import noop, patch
 from torch import Tensor
 from .resume import ResumePoint, read_resume_point
 from .shards import copy_state
-from .storage import Checkpoint, list_checkpoints, named_checkpoint
+from .storage import list_checkpoints, named_checkpoint
 from ..data.batch import describe, narrow_batch
 from ..data.checks import check_whole, checked_args, say
 from ..loop.callback import Callback

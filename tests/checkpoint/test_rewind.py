@@ -6,8 +6,9 @@ from fastcore.basics import noop
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset
-from learnloop import (EMA, Callback, CancelBatchException, CancelStepException, CancelTrainException, CheckpointCallback, GradientAccumulation, Learner, Place, Snapshots,
-    UncaughtCancelError, newest_checkpoint)
+from learnloop import (
+    EMA, Callback, CancelBatchException, CancelStepException, CancelTrainException, CheckpointCallback, GradientAccumulation, Learner,
+    Place, Snapshots, UncaughtCancelError, newest_checkpoint)
 
 X = torch.randn(40, 4, generator=torch.Generator().manual_seed(1))
 N = 5  # batches of an epoch
@@ -47,8 +48,8 @@ class Halve(Callback):
 
 def left_by(learn):
     rec = learn.recorder
-    return ([*learn.model.state_dict().values()], [v for s in learn.opt.state.values() for v in s.values()], torch.tensor(rec.losses), torch.tensor([v or 0. for o in rec.values for v in o], dtype=torch.float64),
-        torch.tensor([*vars(learn.count).values()]), torch.get_rng_state())
+    return ([*learn.model.state_dict().values()], [v for s in learn.opt.state.values() for v in s.values()], torch.tensor(rec.losses),
+        torch.tensor([v or 0. for o in rec.values for v in o], dtype=torch.float64), torch.tensor([*vars(learn.count).values()]), torch.get_rng_state())
 
 def fitted(*cbs, own=(), **kwargs):
     learn = mk(**kwargs)
@@ -62,7 +63,8 @@ def plain():
     learn = fitted()
     return learn,left_by(learn)
 
-def equal(learn, ref): return all(torch.equal(t, u) for o,p in zip(left_by(learn), ref, strict=True) for t,u in zip(*([o], [p]) if isinstance(o, torch.Tensor) else (o, p), strict=True))
+def flat(parts): return [t for o in parts for t in (o if isinstance(o, list) else [o])]
+def equal(learn, ref): return all(torch.equal(*o) for o in zip(flat(left_by(learn)), flat(ref), strict=True))
 
 EVENTS = [('between_batches', 3), ('after_fetch', 3), ('after_loss', 3), ('before_step', 3), ('after_opt_step', 3), ('cleanup_step', 3), ('after_batch', 3), ('after_train', 5), ('before_validate', 5),
     ('after_validate', 1), ('after_epoch', 1), ('cleanup_epoch', 1)]
@@ -128,7 +130,8 @@ class Backs(Program):
 
 def ran(cb, *cbs):
     torch.manual_seed(0)
-    learn = Learner(([(x, x.sum(1, True)) for x in X.split(14)], [(X, X.sum(1, True))]), nn.Sequential(nn.Linear(4, 2), nn.Dropout(.2), nn.Linear(2, 1)), F.mse_loss, lr=.02)
+    model = nn.Sequential(nn.Linear(4, 2), nn.Dropout(.2), nn.Linear(2, 1))
+    learn = Learner(([(x, x.sum(1, True)) for x in X.split(14)], [(X, X.sum(1, True))]), model, F.mse_loss, lr=.02)
     learn.logger = noop
     learn.fit_one_cycle(2, cbs=[*cbs, cb])
     return learn
@@ -173,8 +176,7 @@ TABLE = {
     ('after_fetch', (1, 3), Place(0, 'train', 2)):'cleanup_fetch before_load after_load cleanup_load after_rewind between_batches',
     ('before_validate', (1, 5), Place(1, 'train', 2)):'cleanup_validate before_train before_load after_load cleanup_load after_rewind between_batches',
     ('after_epoch', (1, 1), Place(1, 'train', 2)):'cleanup_epoch before_epoch before_train before_load after_load cleanup_load after_rewind between_batches',
-    ('before_epoch', (1, 1), Place(0, 'train', 2)):'cleanup_epoch before_epoch before_train before_load after_load cleanup_load after_rewind between_batches',
-}
+    ('before_epoch', (1, 1), Place(0, 'train', 2)):'cleanup_epoch before_epoch before_train before_load after_load cleanup_load after_rewind between_batches'}
 
 @pytest.mark.parametrize('event,at,to', TABLE)
 def test_truth_table(event, at, to): assert table_of(event, at, to)==TABLE[event, at, to]
@@ -183,10 +185,11 @@ def test_truth_table(event, at, to): assert table_of(event, at, to)==TABLE[event
 
 def test_what_is_refused():
     def go(**kwargs): return lambda cb: cb.learn.rewind(**kwargs)
+    def at_3(how): return Callback(after_batch=lambda cb: cb.learn.rewind(**how) if cb.learn.training and cb.learn.iter==3 else None)
     for error,message,how,cbs in ((ValueError, 'can only go back', dict(to=Place(2)), [Snapshots(2)]), (ValueError, 'has not had as many', dict(batches=99), [Snapshots(2)]),
         (ValueError, 'unknown hyper-parameter', dict(batches=1, lrr=1), [Snapshots(2)]), (ValueError, 'give fit cbs=Snapshots', dict(batches=1), []), (ValueError, 'give one of them', {}, []),
         (RuntimeError, 'would repeat for ever', dict(batches=2), [Snapshots(2)])):
-        with pytest.raises(error, match=message): mk().fit(1, cbs=[*cbs, Callback(after_batch=lambda cb, f=go(**how): f(cb) if cb.learn.training and cb.learn.iter==3 else None)])
+        with pytest.raises(error, match=message): mk().fit(1, cbs=[*cbs, at_3(how)])
     for e in ('before_fit', 'after_fit', 'cleanup_fit'):
         with pytest.raises(UncaughtCancelError, match='RewindException'): mk().fit(1, cbs=[Snapshots(2), Callback(**{e:go(batches=1)})])
     learn = mk()
