@@ -214,7 +214,9 @@ def run(self:Fuser)->bool: # Has the fuser run it?
         if self.version!=learn.version or self.opt is not learn.opt: return False
         if graph.n==graph.check_at or self._gather() or not graph.fits(self): return False
         args,self.args = self.args,None  # the batch isn't held
-        self._take(graph, graph.step.fast(*args.values()))
+        try: outs = graph.step.fast(*args.values())
+        except Unfusable: return False
+        self._take(graph, outs)
         graph.n += 1
         return True
     if self.version!=learn.version or self.opt is not learn.opt: self._look_around()
@@ -327,8 +329,8 @@ def _gather(self:Fuser)->str: # Why there can't be a compiled step; '' if nothin
         numbers += [*self.numbers.values, *known]
         if self.own: extras = {k:getattr(opt, k) for k in self.own}
     for p in self.takers: numbers += map(float, p.hypers())
-    self.args = dict(plan=self.plan, parts=self.parts, model=learn.forward_model, loss_func=learn.loss_func, xb=xb,
-        yb=learn.yb, params=params, states=self.states, extras=extras, numbers=numbers)
+    self.args = {'plan':self.plan, 'parts':self.parts, 'model':learn.forward_model, 'loss_func':learn.loss_func,
+        'xb':xb, 'yb':learn.yb, 'params':params, 'states':self.states, 'extras':extras, 'numbers':numbers}
     return ''
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000045
@@ -463,12 +465,14 @@ class _Graph:
         if step.fast is None: return self._compiled(args, trial or _protected)
         step.library.trial = trial
         try: return step.fast(*args.values())
+        except Unfusable as e: raise _Left(str(e)) from None
         finally: step.library.trial = None
     def _compiled(self, args, trial):
         try: return self.step.compile(args, trial)
         except _Left: raise
         except Exception as e:
             if self.step.fast is None: self._refuse(e)
+            if isinstance(e, Unfusable): raise _Left(str(e)) from None
             self._fail(f'the graph fails: {in_a_line(e)}')
             raise _Left(self.failed) from e
 
@@ -639,18 +643,19 @@ def _by_hand(rngs, k, library, ts, trial):
         own.append(new.requires_grad_(t.requires_grad))
     write_rngs(rngs)
     torch.clear_autocast_cache()
-    outs = library.gm(*own)
+    outs = library.gm.forward(*own)
     torch.clear_autocast_cache()
     return outs,[own[i].detach() for i in library.written]
 
 def _protected(library, ts):
     "Run a library for the first time: an error may come after part of the update"
     if library.call is None: raise _Left(_BUILDING)
-    written = [ts[i] for i in library.written]
+    written,rngs = [ts[i] for i in library.written],read_rngs()
     before = _clones(written)
     try: return library.run(ts)
     except Exception:
         _put_back(written, before)
+        write_rngs(rngs)
         raise
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00062b

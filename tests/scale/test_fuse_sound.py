@@ -322,6 +322,46 @@ def test_methods_that_are_replaced(monkeypatch):
         return dict(model=Net(lambda m, x: m.h.scale(x), h=Helper()), cbs=[at(6, swap)])
     same(make)
 
+# ---- tensors that share memory
+
+def two(m, x):
+    m.o[0].mul_(.9).add_(x.detach().mean(0)*.1)
+    m.o[1].mul_(.8).add_(x.detach().amax(0)*.1)
+    return x-m.o[0]*m.o[1]
+def with_two(view=False):
+    a = torch.zeros(8)
+    return Net(two, o=[a, a.view(8) if view else torch.zeros(8)])
+def share_state(learn):
+    a,b = (learn.opt.state[named(learn, k)] for k in ('a.bias','b.weight'))
+    a['exp_avg'] = b['exp_avg'].view(8)
+def flat():
+    m = Net()
+    parts = torch.cat([p.detach().flatten() for p in m.parameters()]).split([p.numel() for p in m.parameters()])
+    for p,v in zip(m.parameters(), parts, strict=True): p.data = v.view_as(p)
+    return m
+def share_bias(learn): named(learn, 'a.bias').data = learn.model.o[0]
+MEMORY = dict(at_first=(lambda: with_two(True), None), later=(with_two, lambda learn: learn.model.o.__setitem__(1, learn.model.o[0].view(8))),
+    parameter=(with_two, share_bias), state=(Net, share_state), parts=(flat, None))
+@pytest.mark.parametrize('name', MEMORY)
+def test_tensors_that_share_memory(name, cache):
+    make,f = MEMORY[name]
+    learn = same(lambda: dict(model=make(), opt_func=Adam, lr=.01, cbs=[at(6, f)] if f else []), backend=BACKEND, cache=cache)
+    assert learn.fuse_report().fused['whole']==(23 if name=='parts' else 5 if f else 0)
+
+def test_tensors_may_be_swapped():
+    same(lambda: dict(model=Net(), cbs=[at(9, lambda learn: torch.utils.swap_tensors(named(learn, 'a.weight'), nn.Parameter(torch.ones(8, 2))))]))
+
+def test_a_graph_that_fails_leaves_no_trace(monkeypatch):
+    "Neither in weights nor in random numbers"
+    def failing(gm):
+        def run(args):
+            gm.forward(*args)
+            raise RuntimeError('no')
+        return run
+    monkeypatch.setattr('learnloop.scale.fuse.replayed', failing)
+    learn = same(lambda: dict(model=Net(lambda m, x: F.dropout(x, .3)), opt_func=Adam))
+    assert not learn.fuse_report().fused
+
 # ---- optimizers of one's own
 
 class Lion(torch.optim.Optimizer):
