@@ -389,7 +389,8 @@ def _take_plan(self:Fuser, facts):
             self.takers.append(p)
             if e=='before_step': self.note_to.append(cb)
             at += n
-    key = self.is_whole,self.is_whole and self.group_key,facts,self.capturable
+    methods = self.is_whole and (*self.step_facts[3],)  # somebody may replace `step` of the optimizer's class
+    key = self.is_whole,self.is_whole and self.group_key,facts,self.capturable,methods
     if key not in self.plans: self.plans[key] = self._new_plan(named, is_cast, pattern)
     self.plan = self.plans[key]
 

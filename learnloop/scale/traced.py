@@ -9,7 +9,7 @@ __all__ = ['FRESH', 'ARGS', 'Unfusable', 'why_no_step', 'stand_in', 'own_attribu
            'TracedStep', 'methods_of', 'in_a_line', 'in_optimizer', 'why_untraced', 'tensors_in']
 
 # %% ../../nbs/scale/07_traced.ipynb #td000004
-import builtins, operator, re, sysconfig, threading, torch, types, warnings
+import operator, re, sysconfig, threading, torch, types, warnings
 from array import array
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -143,6 +143,7 @@ def _tensors(plan, numbers, at): return [torch.full((), numbers[i], dtype=plan.d
 
 # %% ../../nbs/scale/07_traced.ipynb #td000016
 def _detached(o):
+    if isinstance(o, Tensor): return o.detach()
     if not is_dataclass(o) or isinstance(o, Mapping): return tree_map_only(Tensor, Tensor.detach, o)
     return type(o)(**{f.name:_detached(getattr(o, f.name)) for f in fields(o)})
 
@@ -482,20 +483,19 @@ def methods_of(
 _IDENTITY = 'CLOSURE_MATCH','BUILTIN_MATCH','CLASS_MATCH','MODULE_MATCH'
 
 def _place_of(g, values):
-    "The namespace of torch or Python, and the name there, of what the guard `g` compares: `methods_of` is quicker"
+    "The namespace of a module of torch, and the name there, of what the guard `g` compares: `itemgetter` is quicker"
     source = g.orig_guard.originating_source
     base,key = getattr(source, 'base', None),getattr(source, 'member', getattr(source, 'index', None))
     if base is None or g.guard_type not in _IDENTITY: return None
-    if base.name.startswith("G['__builtins_dict"): return vars(builtins),key
     o = values.get(base.name)
     known = isinstance(o, types.ModuleType) and o.__name__.partition('.')[0]=='torch' and key in vars(o)
     return (vars(o), key) if known else None
 
 def _is_ours(name):
-    "Does the guard called `name` look at what the fuser owns, or at a name of this module?"
+    "Does the guard called `name` look at what the fuser owns, at a name of this module, or at `len`?"
     if not name.startswith('G['): return name.partition('.')[0].partition('[')[0] in ('plan','numbers')
     root,_,rest = name[3:].partition("'")
-    return rest==']' and (root in _OWN or root.startswith('__import_'))
+    return root.startswith('__builtins_dict') or rest==']' and (root in _OWN or root.startswith('__import_'))
 
 def _classes_of(o):
     "Classes whose methods somebody may replace: of users, and torch's modules"

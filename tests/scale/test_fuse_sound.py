@@ -322,6 +322,20 @@ def test_methods_that_are_replaced(monkeypatch):
         return dict(model=Net(lambda m, x: m.h.scale(x), h=Helper()), cbs=[at(6, swap)])
     same(make)
 
+def test_a_step_that_is_replaced_in_the_class(monkeypatch):
+    def swap(learn):
+        def step(self, closure=None):
+            with torch.no_grad(): [p.sub_(p.grad*.01) for g in self.param_groups for p in g['params']]
+        monkeypatch.setattr(SGD, 'step', step)
+    def make():
+        monkeypatch.undo()
+        return dict(model=Net(), cbs=[at(6, swap)])
+    same(make)
+    def between():
+        monkeypatch.undo()
+        return dict(model=Net(), then=swap)
+    same(between)
+
 # ---- tensors that share memory
 
 def two(m, x):
