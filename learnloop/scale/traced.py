@@ -598,7 +598,9 @@ def why_untraced(
     e = next((o for o in _chain(e) if isinstance(o, torch._dynamo.exc.Unsupported)), [*_chain(e)][-1])
     lines = [o.strip() for o in str(e).partition('from user code')[0].splitlines()]
     lines = [o for o in lines if o and not o.startswith(('Hint:', 'For more'))]
-    text,at = ' '.join([type(e).__name__, *lines]),_line(_frames(e))
+    frames,package = _frames(e),''
+    if frames: package = Path(frames[-1].filename).parent.name  # whose function it is
+    text,at = ' '.join([type(e).__name__, *lines, package]),_line(frames)
     for pattern,why in _WHYS:
         if re.search(pattern, text+at): return why+at
     told = next((o.partition('Explanation: ')[2] for o in lines if o.startswith('Explanation: ')), '')

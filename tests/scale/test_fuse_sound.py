@@ -522,6 +522,18 @@ def test_a_reason_is_a_sentence(name, capsys):
     assert len(said)==1 and re.search(why, said[0]) and not learn.fuse_report().fused, said
     if name!='keeps': assert 'test_fuse_sound.py, line' in said[0]
 
+def test_a_reason_names_the_line_that_calls_a_package(tmp_path, monkeypatch):
+    path = tmp_path/'site-packages'/'loguru'
+    path.mkdir(parents=True)
+    (path/'__init__.py').write_text('import sys\ndef info(text): return sys._getframe(1)')
+    monkeypatch.syspath_prepend(path.parent)
+    import loguru  # the one above
+    def f(m, x):
+        loguru.info('x')
+        return x
+    said = [o for o in trained(lambda: dict(model=Net(f)), True).fuse_report().eager if 'first step' not in o]
+    assert len(said)==1 and re.search(r"writes a log.*test_fuse_sound.py.*loguru.info\('x'\)", said[0]), said
+
 def test_a_compiled_model_is_fused():
     inner = torch.compile(nn.Linear(8, 8), backend='eager')
     assert set(same(lambda: dict(model=Net(lambda m, x: m.o(x), o=deepcopy(inner)))).fuse_report().fused)=={'whole'}
