@@ -417,6 +417,7 @@ def _find(self:Fuser):
     if key in self.refused: return self.refused[key]
     if why := self._why_no_more(key): return why
     if why := why_unfusable(self.learn): return why
+    if len({id(s['step']) for s in self.counted})<len(self.counted): return 'parameters share a count of steps'
     res = _Graph(self, key)
     self.graphs.append(res)
     return res

@@ -216,6 +216,9 @@ def load(learn):
         for k,v in s.items(): s[k] = v*2 if k!='step' else v
     learn.opt.load_state_dict(sd)
 def lost_count(learn): next(iter(learn.opt.state.values()))['step'].fill_(1.)
+def share_count(learn):
+    every = [*learn.opt.state.values()]
+    for s in every: s['step'] = every[0]['step']
 def to_double(learn):
     learn.model.double()
     for o in learn.opt.state.values(): o.update({k:v.double() for k,v in o.items() if k!='step'})
@@ -240,7 +243,7 @@ EDITS = dict(parameter=new_param, state=new_state, cleared=lambda learn: learn.o
     apart=lambda learn: learn.add_cb(GradientClip(.1)), ema=lambda learn: learn.add_cb(EMA()),
     windows=lambda learn: learn.add_cb(GradientAccumulation(n_batches=2)))
 OPTS = dict(sgd=SGD, momentum=partial(SGD, momentum=.9), adam=Adam, adamw=AdamW)
-COUNTED = dict(count=lost_count, betas=set_group(betas=(.5,.9)), eps=set_group(eps=1e-3))
+COUNTED = dict(count=lost_count, shared=share_count, betas=set_group(betas=(.5,.9)), eps=set_group(eps=1e-3))
 
 def edited(opt, edits):
     "A fit in which the edits, pairs of a batch and a name, take place"
