@@ -299,6 +299,7 @@ _OF_ALL_MODULES = [getattr(torch_module, f'_global_{k}_hooks') for k in _KINDS]
 def _gather(self:Fuser)->str: # Why there can't be a compiled step; '' if nothing is in the way
     "Collect the arguments of a compiled step in `args`"
     learn,opt = self.learn,self.opt
+    if torch._C._autograd._top_saved_tensors_default_hooks(False): return 'hooks change what autograd saves'
     if RemovableHandle.next_id!=self.n_handles and (why := self._why_hooked()): return why
     if self.is_whole and self.ask_step()!=self.step_facts:
         self._look_around()

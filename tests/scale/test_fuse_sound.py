@@ -339,6 +339,15 @@ def test_a_step_that_is_replaced_in_the_class(monkeypatch):
         return dict(model=Net(), then=swap)
     same(between)
 
+def test_hooks_of_saved_tensors():
+    class Scaled(Callback):
+        def before_batch(self):
+            self.hooks = torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t*1.1)
+            if self.learn.training and self.train_iter>5: self.hooks.__enter__()
+        def after_batch(self):
+            if self.learn.training and self.train_iter>6: self.hooks.__exit__()
+    same(lambda: dict(model=Net(), cbs=[Scaled()]))
+
 # ---- tensors that share memory
 
 def two(m, x):
