@@ -96,8 +96,8 @@ from learnloop.checkpoint.checkpoint import CheckpointCallback as CheckpointCall
 from learnloop.see.progress import ProgressCallback as ProgressCallback
 from learnloop.see.progress import ShowGraph as ShowGraph
 from learnloop.interop import as_cb as as_cb
-from learnloop.data.several import Alternate as Alternate
-from learnloop.data.several import Zip as Zip
+from learnloop.data.multi import Alternate as Alternate
+from learnloop.data.multi import Zip as Zip
 from learnloop.loop.prefetch import Prefetch as Prefetch
 from learnloop.measure.losses import BCELossFlat as BCELossFlat
 from learnloop.measure.losses import BCEWithLogitsLossFlat as BCEWithLogitsLossFlat

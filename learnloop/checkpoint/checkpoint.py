@@ -18,7 +18,7 @@ from fastcore.basics import patch
 from torch import Tensor, nn
 from .saving import find_unsafe
 from .storage import Checkpoint, Written, list_checkpoints, locked_folder, new_checkpoint, prune, to_plain
-from ..data.begin import why_inexact
+from ..data.begin import inexact_reason
 from ..loop.callback import Callback
 from ..data.checks import check_place, check_whole, checked_args, did_you_mean, replaced
 from ..loop.learner import Learner
@@ -182,7 +182,7 @@ def _check_folder(self:CheckpointCallback, state):
         if bad := find_unsafe(state[k]):
             raise TypeError(f'state of {k}{bad}, which a checkpoint cannot hold: have it give tensors and plain '
                 'data, such as x.item() for a NumPy number')
-    if why := why_inexact(learn.dls.train):
+    if why := inexact_reason(learn.dls.train):
         warnings.warn(f'{type(learn.dls.train).__name__} to train on: {why}', stacklevel=2)
     weights = sum(t.nbytes for t in state['model'].values() if isinstance(t, Tensor))
     weights += sum(t.nbytes for nm,t in state.get('shards', {}).items() if nm.startswith('model.'))
@@ -224,7 +224,7 @@ def look(self:CheckpointCallback):
     self._steps = n
     if self.is_late() and learn.team.world==1: due = True
     if not due and self._wanted is None: return
-    if not self._told and 'train' not in learn.keeper.no_place and (why := learn.keeper.why_no_place()):
+    if not self._told and 'train' not in learn.keeper.no_place and (why := learn.keeper.resume_blocker()):
         warnings.warn(f'not saved in the middle of epoch {learn.epoch}: {why}', stacklevel=2)
         self._told = True
     self.save(**self._wanted or {})

@@ -56,7 +56,7 @@ class Signals:
         "Have the run end as `wish` says, 2 or 3"
         if self.wish!=wish:
             self.due = Terminated() if wish==3 else Interrupted() if _in_a_task() else KeyboardInterrupt()
-        self.due.told = True
+        self.due.in_all = True
         return self.due
     def loaders(self)->list: # None for what there is not
         "The loaders whose workers may die"
@@ -168,7 +168,7 @@ def between(self:Signals):
     "Raise what is due, unless a batch or a callback's evaluation has to end first; several processes agree before"
     if self.due is None: return
     team = self.learn.team
-    if self.wish and team.world>1 and not (team.broken or getattr(self.due, 'told', False)): return
+    if self.wish and team.world>1 and not (team.broken or getattr(self.due, 'in_all', False)): return
     if self.raised or self.must_wait(): return
     self.raised = True
     raise self.due

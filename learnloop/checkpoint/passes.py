@@ -19,7 +19,7 @@ from fastcore.basics import patch
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset
 from ..data.batch import BatchSample, batch_map
-from ..data.begin import batches_draw, begin_at, goes_by_state, items_draw, sampler_draws
+from ..data.begin import batches_draw, iter_from, goes_by_state, items_draw, sampler_draws
 from ..data.loaders import Endless, batches_of, set_epoch
 from ..data.rng import all_rngs, preserve_rng, read_rngs, same_states, write_rngs
 
@@ -79,13 +79,13 @@ class _Careful:
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #310d8c32
 def _inside(dl):
-    while getattr(type(dl), 'passes_on', False): dl = dl.dl
+    while getattr(type(dl), 'is_wrapper', False): dl = dl.dl
     return dl
 
 def _in_workers(dl):
     "Are its batches made in other processes?"
     dl = _inside(dl)
-    if getattr(dl, 'is_several', False): return all(map(_in_workers, dl.parts.values()))
+    if getattr(dl, 'is_multi', False): return all(map(_in_workers, dl.parts.values()))
     return getattr(dl, 'num_workers', 0)>0 if isinstance(dl, DataLoader) else hasattr(type(dl), '_shutdown_workers')
 
 def _is_endless(dl):
@@ -208,7 +208,7 @@ def parts_of(
 )->list: # `dl` itself, if it is no `Zip` or `Alternate`
     "List the loaders that `dl` goes through"
     dl = _inside(dl)
-    if not getattr(dl, 'is_several', False): return [dl]
+    if not getattr(dl, 'is_multi', False): return [dl]
     return [o for p in dl.parts.values() for o in parts_of(p)]
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #c92e9a2b
@@ -256,7 +256,7 @@ def _go_on(self:KeptPass, origin, dl):
     else:
         own = state['loader'] if self.keeper.by_state(dl) else None
         self.keeper.has_loaded = own is not None and not p.n_taken
-        batches,origin.how = begin_at(dl, p.n_taken, own, 'train' in state['loop']['warm'], self.keeper.rewind,
+        batches,origin.how = iter_from(dl, p.n_taken, own, 'train' in state['loop']['warm'], self.keeper.rewind,
             want=self.last, put=partial(set_random_states, learn))
     learn.iter = p.n_taken-1
     self.keeper.arrive()
@@ -271,7 +271,7 @@ def _careful(self:KeptPass, batches):
     if is_dl and not once and (workers or not (batches_draw(dl) or sampler_draws(dl))): return None
     only_collates = is_dl and not items_draw(dl) and not sampler_draws(dl)
     # where several loaders are gone through, one may begin anew, and draw, in any fetch
-    several = getattr(_inside(dl), 'is_several', False)
+    several = getattr(_inside(dl), 'is_multi', False)
     notes = workers or several or self.keeper.saves_on_error and not only_collates
     rngs = list(all_rngs((learn.dls.train, learn.dls.valid))) if notes else None
     return _Careful(self, batches, rngs, waits=not workers and (once or not notes), once=once)

@@ -612,18 +612,17 @@ def _write(learn, file, saved):
 Learner.saved_hashes = {}  # Hashes of the files that `save` wrote in fits, by path
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #7a4971cb
-@patch
-def _restart_opt(self:Learner):
+def _restart_opt(learn):
     "Have the optimizer as it is before the first fit; the object stays, as schedulers may hold it"
-    if (old := self._opt) is None: return
-    for o,n in zip(opts(old), opts(self.create_opt()), strict=True):
+    if (old := learn._opt) is None: return
+    for o,n in zip(opts(old), opts(learn.create_opt()), strict=True):
         o.param_groups[:] = n.param_groups
         o.state.clear()
         o.state.update(n.state)  # some make it when they are made
-    self.opt,self._holds.opts = old,opts(old)
+    learn.opt,learn._holds.opts = old,opts(old)
 
 @patch
-def take_opt(self:Learner,
+def match_opt(self:Learner,
     sd:dict, # State of the optimizer or the optimizers, as `opt_state` makes it
     where,   # Where it is from, for messages
     tip=''   # What would help, for the end of a message
@@ -645,24 +644,23 @@ def state_of_opt(self:Learner,
     "Get the state of the optimizer"
     sd = opt_state(self._opt, self.model, together)
     if sd is None or not _was_changed(self): return sd
-    for k,note in self._opt_notes().items(): (sd[k] if isinstance(self.opt, dict) else sd)['made'] = note
+    for k,note in _opt_notes(self).items(): (sd[k] if isinstance(self.opt, dict) else sd)['made'] = note
     return sd
 
 def _was_changed(learn):
     "Whether the optimizer was ever switched, or given groups in the last fit"
     return bool(learn._first_opt or learn.opt_at_start and learn.opt_at_start.changed())
 
-@patch
-def _opt_notes(self:Learner):
+def _opt_notes(learn):
     "How to make the optimizers again, by name, and what the learner has for them"
-    own = dict(lr=self._given_lr, wd=self.wd, own_lr=self._holds and self._holds.own_lr,
-        given=self.opt is self.opt_func)
+    own = dict(lr=learn._given_lr, wd=learn.wd, own_lr=learn._holds and learn._holds.own_lr,
+        given=learn.opt is learn.opt_func)
     if isinstance(own['lr'], Tensor): own['lr'] = own['lr'].tolist()
-    return {k:opt_recipe(o)|own for k,o in (self.opt if isinstance(self.opt, dict) else {'':self.opt}).items()}
+    return {k:opt_recipe(o)|own for k,o in (learn.opt if isinstance(learn.opt, dict) else {'':learn.opt}).items()}
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #c1d0a56b
 @patch
-def put_opt(self:Learner,
+def check_opt(self:Learner,
     sd:dict, # State of the optimizer or the optimizers, as `state_of_opt` makes it
     where,   # Where it is from, for messages
     tip=''   # What would help, for the end of a message
@@ -670,18 +668,17 @@ def put_opt(self:Learner,
     "Have an optimizer of the class and with the groups that `sd` is of, if those changed on the way"
     states = {'':sd} if 'param_groups' in sd else sd
     if all('made' in s for s in states.values()):
-        if self._opt_notes()!={k:s['made'] for k,s in states.items()}: self._remake_opt(states, where)
+        if _opt_notes(self)!={k:s['made'] for k,s in states.items()}: _remake_opt(self, states, where)
         for o,s in _opt_pairs(self.opt, sd, where, tip): _regroup(o, s['param_groups'], param_names(self.model))
-    elif _was_changed(self) and not self._fits_opt(sd, where):  # it was saved before the switch
+    elif _was_changed(self) and not _fits_opt(self, sd, where):  # it was saved before the switch
         if self.opt_at_start: self.opt_at_start.restore(frozen=False)
-        if self._first_opt and not self._fits_opt(sd, where):
+        if self._first_opt and not _fits_opt(self, sd, where):
             vars(self).update(self._first_opt)
             self.create_opt()
-    return self.take_opt(sd, where, tip)
+    return self.match_opt(sd, where, tip)
 
-@patch
-def _fits_opt(self:Learner, sd, where):
-    try: self.take_opt(sd, where)
+def _fits_opt(learn, sd, where):
+    try: learn.match_opt(sd, where)
     except ValueError: return False
     return True
 
@@ -698,10 +695,9 @@ def _regroup(o, groups, names):
 def _group_of(g, params):
     return {k:v for k,v in g.items() if k!='param_names'} | dict(params=[params[n] for n in g['param_names']])
 
-@patch
-def _remake_opt(self:Learner, states, where):
+def _remake_opt(learn, states, where):
     "Make the optimizers that `states` are of, from their notes"
-    params,made,res = {n:p for p,n in param_names(self.model).items()},{},{}
+    params,made,res = {n:p for p,n in param_names(learn.model).items()},{},{}
     for k,s in states.items():
         note,groups = s['made'],s['param_groups']
         try:
@@ -711,13 +707,13 @@ def _remake_opt(self:Learner, states, where):
         except Exception as e:
             raise ValueError(f"{where} was saved after a switch to {note['cls']}, which can't be made again here "
                 f'({type(e).__name__}: {e}): call learn.switch_opt(…) with such an optimizer first') from e
-    release_opt(self)
-    self.opt = res[''] if '' in res else res
-    self.opt_func = self.opt if note['given'] else made['']
-    self.wd,self._given_lr = note['wd'],note['lr']
-    if note['lr'] is None and note['own_lr'] is None: self._given_lr = note['defaults'].get('lr')
-    self._holds = HeldParams(self.opt, self.model, None if note['given'] else self._split)
-    self._holds.own_lr = note['own_lr']
+    release_opt(learn)
+    learn.opt = res[''] if '' in res else res
+    learn.opt_func = learn.opt if note['given'] else made['']
+    learn.wd,learn._given_lr = note['wd'],note['lr']
+    if note['lr'] is None and note['own_lr'] is None: learn._given_lr = note['defaults'].get('lr')
+    learn._holds = HeldParams(learn.opt, learn.model, None if note['given'] else learn._split)
+    learn._holds.own_lr = note['own_lr']
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #5b6ae0af
 @patch
@@ -732,7 +728,7 @@ def load(self:Learner,
 )->Learner: # The learner itself
     "Load weights and optimizer: all or, after an error, nothing"
     file = self._saved_at(file)
-    if self.team.world>1 and isinstance(file, Path): self._check_shared(file)
+    if self.team.world>1 and isinstance(file, Path): _check_shared(self, file)
     with _unreplaced(self, file, digest) as f: saved = _checked_file(read_state(f, device), file, with_opt)
     if self.team.spreads:
         params = dict(self.model.named_parameters())
@@ -740,14 +736,13 @@ def load(self:Learner,
     with replaced(self, 'saved', saved): self.with_events('load', self._load, file, with_opt, strict)
     return self
 
-@patch
-def _check_shared(self:Learner, file):
+def _check_shared(learn, file):
     "Refuse a file that isn't the same for all processes"
     size = file.stat().st_size if file.is_file() else None
-    sizes = self.team.gather(size)
+    sizes = learn.team.gather(size)
     if len({*sizes})==1: return
     e = ValueError(f'{file} is not the same for all processes: it has {sizes} bytes, by rank. They must share the disk')
-    e.told = True  # all raise it
+    e.in_all = True  # all raise it
     raise e
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #be770f08
@@ -799,7 +794,7 @@ def _load(self:Learner, file, with_opt, strict):
         learned = state_for(self.loss_module, saved['loss_func'], f'the loss function of {file}', strict, _lax)
     was = OptState(self)
     try:
-        if with_opt and saved['opt'] is not None: states = self.put_opt(saved['opt'], file, _no_opt)
+        if with_opt and saved['opt'] is not None: states = self.check_opt(saved['opt'], file, _no_opt)
         self.to_device()  # first, as the optimizer's state goes where the parameters are
         self.model.load_state_dict(weights, strict=strict)
     except BaseException:
@@ -807,8 +802,8 @@ def _load(self:Learner, file, with_opt, strict):
         raise
     if learned is not None: self.loss_module.load_state_dict(learned, strict=strict)
     for o,s in states: o.load_state_dict(s)
-    self._note_hypers()
-    if with_opt and saved['opt'] is None: self._restart_opt()
+    self._record_hypers()
+    if with_opt and saved['opt'] is None: _restart_opt(self)
     self.paused = None  # a fit that was interrupted had other weights
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #303b0a4b

@@ -17,7 +17,7 @@ import torch
 from fastcore.basics import listify, patch
 from torch import Tensor
 from torch.utils.data import DataLoader
-from .changes import changed_facts, is_accepted, names_of, said
+from .changes import changed_facts, is_accepted, names_of, as_sentences
 from .passes import random_states, set_random_states
 from .saving import can_copy, cut_like, cut_named, is_torch_opt, model_state, param_names, state_for, unwrapper, whole
 from .shards import digests, find_own, take_shards
@@ -240,7 +240,7 @@ def mk_config(self:Checkpointer)->dict: # Plain data
     if not any('frozen' in o.in_charge_of for o in learn.cbs):
         res['frozen'] = [n for p,n in param_names(learn.model).items() if not p.requires_grad]
     if any(o.needs_length for o in learn.cbs): res['n_epoch'] = learn.n_epoch
-    if getattr(dl, 'is_several', False): res['parts'] = dl.facts()
+    if getattr(dl, 'is_multi', False): res['parts'] = dl.facts()
     return res
 
 # %% ../../nbs/checkpoint/03_state.ipynb #708d236f
@@ -285,7 +285,7 @@ def compare(self:Checkpointer,
     bad,refused = [k for k in others if k not in accept],[o for o in changes if o.is_refused]
     if not bad and not refused: return changes
     text = '; '.join([f'{k} was {old.get(k)!r} and is {new.get(k)!r}' for k in bad])
-    text = '; '.join(filter(None, [text, said(refused)]))
+    text = '; '.join(filter(None, [text, as_sentences(refused)]))
     if 'optimizer' in bad: text += ' (learn.switch_opt(…) gives the learner the other one)'
     raise ValueError(f'{where} is of another run: {text}. '
         f'If this is intended: accept={bad+names_of(refused)!r}; if not, give this run a folder of its own')
@@ -306,7 +306,7 @@ _STATE = {'loop':_LOOP, 'config':_CONFIG, 'rng':{'now':_RNG, '*':_RNG}, 'last_ba
     'callbacks':{'*':{'calls?':{'*':int}, '*':...}}, 'loader':..., 'loss':{'*':...}, 'frozen':[str],
     'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'resting':[str], 'about?':_ABOUT,
     'exchange?':{'unsynced?':{'*':bool}, 'order?':[str]},
-    'denominator?':dict(why={'*':str}, form=str, told=[str]), 'ranks?':[_RANK], '*':...}
+    'denominator?':dict(why={'*':str}, form=str, warned=[str]), 'ranks?':[_RANK], '*':...}
 _OPT = {'param_groups':[{'params':[int], 'param_names?':[(str, None)], '*':...}], 'state':{'*':{'*':...}},
     'made?':{'cls':str, 'defaults':dict, '*':...}, '*':...}
 _RNG_AT = dict(epoch=[], train=['epoch','batches'], validate=['epoch','validate'])  # by where a fit goes on
@@ -392,7 +392,7 @@ def check(self:Checkpointer,
     for k,states in s['rng'].items(): self._check_rng(states, p, f'rng.{k}')
     was = OptState(learn)
     try:
-        for o,sd in learn.put_opt(s['opt'], where): _check_floats(o, sd, s['model'], param_names(learn.model), where)
+        for o,sd in learn.check_opt(s['opt'], where): _check_floats(o, sd, s['model'], param_names(learn.model), where)
         self._check_after(s['loop'], p)
     finally: was.restore()
 
@@ -439,7 +439,7 @@ def restore(self:Checkpointer,
     if 'model' in s: _compare_dtypes(learn.model, s['model'], origin.accept, origin.where)
     with ExitStack() as undo:
         undo.callback(OptState(learn).restore)
-        if 'opt' in s: learn.put_opt(s['opt'], origin.where)  # callbacks take up what is of it
+        if 'opt' in s: learn.check_opt(s['opt'], origin.where)  # callbacks take up what is of it
         undo.callback(vars(learn.count).update, was)
         vars(learn.count).update(loop['count'])  # first, as callbacks go by it
         self._load_cbs(origin, undo)
@@ -484,13 +484,13 @@ def _restore_modules(self:Checkpointer, origin):
     if 'model' in s:
         learn.to_device()  # first, as the optimizer's state goes where the parameters are
         model.load_state_dict(state_for(model, s['model'], origin.where))
-        for o,sd in learn.take_opt(s['opt'], origin.where): o.load_state_dict(sd)
+        for o,sd in learn.match_opt(s['opt'], origin.where): o.load_state_dict(sd)
     else:
         for o,gs in zip(opts(learn.opt), s['hypers'], strict=True):
             for g,h in zip(o.param_groups, gs, strict=True): g.update(h)
     if origin.hypers: set_hypers(learn.opt, model, **origin.hypers)
     _set_options(learn.opt, origin.options)
-    learn._note_hypers()
+    learn._record_hypers()
     if s['loss'] and loss is not None: loss.load_state_dict(s['loss'])
     for n,p in _all_params(learn).items():
         p.requires_grad_(n not in s['frozen'])

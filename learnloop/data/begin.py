@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/data/begin.html.md"""
 
 # %% auto #0
 __all__ = ['SeededItems', 'items_draw', 'batches_draw', 'sampler_draws', 'goes_by_state', 'loader_state', 'persistent',
-           'start_workers', 'why_inexact', 'begin_at']
+           'start_workers', 'inexact_reason', 'iter_from']
 
 # %% ../../nbs/data/05_begin.ipynb #2d43a003
 import hashlib, math, random, sys, torch
@@ -120,12 +120,12 @@ def start_workers(
     return bool(todo)
 
 # %% ../../nbs/data/05_begin.ipynb #41b97d64
-def why_inexact(
+def inexact_reason(
     dl # Loader to train on: any iterable of batches
 )->str: # '' if nothing is known against it
     "Tell why a fit with `dl` can't be gone on with exactly in the middle of an epoch"
-    if getattr(dl, 'is_several', False):
-        whys = [f'of loader {nm!r}, {why}' for nm,o in dl.parts.items() if (why := why_inexact(o))]
+    if getattr(dl, 'is_multi', False):
+        whys = [f'of loader {nm!r}, {why}' for nm,o in dl.parts.items() if (why := inexact_reason(o))]
         return whys[0] if whys else ''
     if isinstance(dl, Iterator):
         return ('it can be gone through once, so a fit that goes on is exact only if it gives the same batches again '
@@ -174,7 +174,7 @@ def _replaced_in(o, **kwargs):
     finally: vars(o).update(was)
 
 # %% ../../nbs/data/05_begin.ipynb #e9bae133
-def begin_at(
+def iter_from(
     dl, # Loader: any iterable of batches
     n:int, # Batches that are done
     state=None, # Of the loader itself, if it goes by that

@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/data/loaders.html.md"""
 
 # %% auto #0
 __all__ = ['batch_len', 'check_loader', 'why_empty', 'DataLoaders', 'mk_dls', 'in_order', 'batches_of', 'rows_of', 'check_same',
-           'replay', 'set_epoch', 'leaves', 'Endless', 'Until', 'bare', 'source_teller']
+           'replay', 'set_epoch', 'leaves', 'Endless', 'Until', 'bare', 'find_source']
 
 # %% ../../nbs/data/03_loaders.ipynb #d83fd617
 import sys, torch
@@ -55,7 +55,7 @@ def why_empty(
 )->str: # A sentence without a full stop
     "Say which loader yielded no batch, why, and what helps"
     name = type(dl).__name__
-    if getattr(dl, 'is_several', False): return dl.why_empty()
+    if getattr(dl, 'is_multi', False): return dl.why_empty()
     if isinstance(dl, Iterator): return f"{name} is an exhausted iterator: pass a list or a DataLoader instead"
     n,drop = batch_len(getattr(dl, 'dataset', None)),getattr(dl, 'drop_last', False)
     if n is not None: name += f" over {n} items, batch_size={getattr(dl, 'batch_size', None)}, drop_last={drop}"
@@ -188,8 +188,8 @@ def one_batch(self:DataLoaders)->tuple: # First batch of the training loader, on
     "Get a training batch, leaving random number generators and the loader as they were"
     dl,nothing = self.train,object()
     if dl is None: raise ValueError("no training loader to take a batch from: pass DataLoaders(train)")
-    if getattr(dl, 'passes_on', False): dl = dl.dl
-    if isinstance(dl, DataLoader) or getattr(dl, 'is_several', False):
+    if getattr(dl, 'is_wrapper', False): dl = dl.dl
+    if isinstance(dl, DataLoader) or getattr(dl, 'is_multi', False):
         dl = copy(dl)
         dl._iterator = None  # persistent workers live there: taking their batch would end a running epoch
     with preserve_rng(dl):
@@ -256,7 +256,7 @@ def in_order(
     dl, # Loader: any iterable of batches
 ): # `dl` itself if it goes through its data in order and completely, or if that can't be changed
     "Get a loader that goes through the dataset of `dl` in order and completely"
-    if getattr(dl, 'is_several', False): return dl.in_order()
+    if getattr(dl, 'is_multi', False): return dl.in_order()
     if hasattr(dl, 'unshuffled'): return dl.unshuffled()
     if not isinstance(dl, DataLoader) or isinstance(dl.dataset, IterableDataset): return dl
     batches,bs = dl.batch_sampler,dl.batch_size
@@ -425,7 +425,7 @@ def check_same(
     if b is None and getattr(dl, 'is_over', bool)(): return  # the fit has had all its steps
     got = None if b is None else BatchSample(b).facts()
     if got and got['hash']==want['hash']: return
-    while getattr(dl, 'passes_on', False): dl = dl.dl
+    while getattr(dl, 'is_wrapper', False): dl = dl.dl
     raise ValueError(f"{type(dl).__name__} gives other batches than before the interruption: batch {want['batch']} of "
         f"the pass was {want['looks']}, and is {got['looks'] if got else 'missing'}. A fit is resumed only with the "
         f"same batches. {_SAME_AGAIN}")
@@ -464,13 +464,13 @@ def leaves(
 )->list: # `dl` itself, if it takes from no other
     "List the loaders that `dl` takes its batches from"
     while hasattr(dl, 'dl'): dl = dl.dl
-    if not getattr(dl, 'is_several', False): return [dl]
+    if not getattr(dl, 'is_multi', False): return [dl]
     return [o for p in dl.parts.values() for o in leaves(p)]
 
 # %% ../../nbs/data/03_loaders.ipynb #0f3b2e5b
 class Endless:
     "Go through `dl` again and again; a new iteration goes on where the last one stopped"
-    passes_on = True  # the batches of `dl`, as they are
+    is_wrapper = True  # the batches of `dl`, as they are
     def __init__(self,
         dl # Loader: any iterable of batches
     ):
@@ -486,7 +486,7 @@ class Endless:
         if self._it is None: return dict(passes=self._passes)
         sd = dict(passes=self._passes-1)
         if not self._n: return sd  # the first fetch was interrupted
-        if getattr(self.dl, 'is_several', False): sd['several'] = self.dl.state_dict()
+        if getattr(self.dl, 'is_multi', False): sd['several'] = self.dl.state_dict()
         if want := facts_of(self.last): sd['last_batch'] = want
         return dict(n=self._n, rng=self._start, warm=self._warm) | sd
     def load_state_dict(self,
@@ -544,7 +544,7 @@ def _begin(self:Endless, n=0, several=None, want=None):
 # %% ../../nbs/data/03_loaders.ipynb #40b3994b
 class Until:
     "The batches of `dl`, until `is_over()`, which is asked before each"
-    passes_on = True
+    is_wrapper = True
     def __init__(self,
         dl, # Loader: any iterable of batches
         is_over # Function without arguments
@@ -576,9 +576,9 @@ def bare(
     return dl
 
 # %% ../../nbs/data/03_loaders.ipynb #28179e89
-def source_teller(
+def find_source(
     dl # Loader: any iterable of batches
 ): # What in it has a `source`; None if nothing has
     "Find what in `dl` says where its batches come from"
-    while dl is not None and not getattr(dl, 'tells_source', False): dl = getattr(dl, 'dl', None)
+    while dl is not None and not getattr(dl, 'has_source', False): dl = getattr(dl, 'dl', None)
     return dl

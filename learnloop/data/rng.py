@@ -96,7 +96,7 @@ def _walk(o, name, seen, depth=0):
 def _generators_of(dl, in_workers=False):
     "Generators of the loader `dl`, by name; those that its workers have copies of, too, if asked for"
     if isinstance(dl, NoneType|list|tuple): return  # ready-made batches
-    if getattr(dl, 'is_several', False):
+    if getattr(dl, 'is_multi', False):
         for nm,o in dl.parts.items(): yield from ((f'{nm}_{k}', g) for k,g in _generators_of(o, in_workers))
         return
     batches = getattr(dl, 'batch_sampler', None)

@@ -90,7 +90,7 @@ class TensorLoader(DataLoader):
         check_whole('bs', bs)
         super().__init__(ds, batch_size=bs, shuffle=shuffle, drop_last=drop_last, generator=generator)
         vars(self)['batch_sampler'] = RowBatches(self.sampler, bs, drop_last)  # past torch's guard against others
-    def __iter__(self): return _Taking(self)
+    def __iter__(self): return _TensorPass(self)
     def __repr__(self): return f'TensorLoader({len(self.dataset)} rows, {len(self)} batches of {self.batch_size})'
 
     def unshuffled(self):
@@ -99,7 +99,7 @@ class TensorLoader(DataLoader):
         return TensorLoader(self.tensors, self.batch_size, rows=self.rows)
 
 # %% ../../nbs/data/04_tensors.ipynb #c0de2028
-class _Taking:
+class _TensorPass:
     "A pass through `dl`"
     def __init__(self, dl):
         self.idxs,self.subset,self.tensors,self.dl,self.rows = iter(dl.batch_sampler),dl.rows,dl.tensors,dl,None

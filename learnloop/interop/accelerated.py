@@ -235,7 +235,7 @@ class _Group(CallbackHandler):
         if hook!='on_init_end': cb.call(hook, *args, **kwargs)  # as in the package, it hears the event in which it came
     def clear_callbacks(self): raise TypeError('callbacks of a learner are removed by learn.remove_cb')
     def call_event(self, event, *args, **kwargs):
-        for o in self._adapters: o._hear(event, args, kwargs)
+        for o in self._adapters: o._call_handlers(event, args, kwargs)
 
 # %% ../../nbs/interop/04_accelerated.ipynb #c300eef7
 def _unwrapped(model, keep_compiled=True):
@@ -658,10 +658,10 @@ def _call(self:Accelerated, name, f, args, kwargs):
 def _find_turn(self:Accelerated, event):
     fs = Adapter._find_turn(self, event)
     if event in _events or not self.hears(event): return fs
-    return fs + [MethodType(lambda self, **kwargs: self._hear(event, (self.trainer,), kwargs), self)]
+    return fs + [MethodType(lambda self, **kwargs: self._call_handlers(event, (self.trainer,), kwargs), self)]
 
 @patch
-def _hear(self:Accelerated, event, args, kwargs):
+def _call_handlers(self:Accelerated, event, args, kwargs):
     if self.hears(event): self._call(event, getattr(self.foreign, event), args, kwargs)
 
 # %% ../../nbs/interop/04_accelerated.ipynb #459a679d

@@ -373,7 +373,7 @@ def _call(self:Adapter, name, f, args, kwargs):
         new = self.translated(e)
         if new is not e: raise new from e
         if not isinstance(e, CancelException): e.add_note(f'learnloop: in {name} of {self.label}')
-        elif self.by_flags and self.learn.team.world>1 and not getattr(e, 'told', False):
+        elif self.by_flags and self.learn.team.world>1 and not getattr(e, 'in_all', False):
             raise RuntimeError(f'{self.label}: {name} raised {type(e).__name__}: in several processes, callbacks of '
                 f'{self.system} stop by what they set, as others have to hear of it') from e
         raise
@@ -479,7 +479,7 @@ def _clean_up(event, self):
         for f in o._turn(event):
             try: f()
             except BaseException as e:
-                self.learn._blame(e, f, event)
+                self.learn._note_origin(e, f, event)
                 err = self.learn._merge(err, e, ending=False)
     if err is not None: raise err
 

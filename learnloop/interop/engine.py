@@ -141,7 +141,7 @@ def _value_of(m, learn, view):
 
 def _batch_metrics(learn):
     "Values of a training batch, computed when they are read"
-    view,r = learn.apart(),getattr(learn, 'recorder', None)
+    view,r = learn.silent_copy(),getattr(learn, 'recorder', None)
     view.loss_grad,view.pred = learn.loss,learn.to_detach(learn.pred, cpu=False)
     metrics = {m.name:partial(_value_of, m, learn, view) for m in (r.valid_mets if r else ())}
     return _Floats(metrics | learn.loss_parts | dict(loss=learn.loss))

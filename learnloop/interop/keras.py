@@ -462,8 +462,8 @@ def _item_tensor(o, dtype):
     return t.to(dtype) if t.dtype==torch.float64 else t
 
 def _loader(model, x, y, bs):
-    is_several = isinstance(x, (list,tuple)) and all(hasattr(o, 'shape') for o in x)
-    if hasattr(x, 'shape') or is_several: return _Items(model, x, y, bs)
+    is_multi = isinstance(x, (list,tuple)) and all(hasattr(o, 'shape') for o in x)
+    if hasattr(x, 'shape') or is_multi: return _Items(model, x, y, bs)
     if y is not None or not hasattr(x, '__iter__') or isinstance(x, dict):
         raise TypeError(f'x is a {type(x).__name__}: it must be an array, a list of arrays, or a loader of batches')
     return x

@@ -21,7 +21,7 @@ from .flow import Flow, event, near_miss
 # %% ../../nbs/loop/01_callback.ipynb #173607dc
 class on:
     "Hear `event`, at every call or at some: a decorator for methods and functions"
-    held_back = 'held back'  # What a handler returns whose filter didn't let the call pass
+    filtered_out = 'held back'  # What a handler returns whose filter didn't let the call pass
     def __init__(self,
         event:str, # Name of an event: `event.after_batch`
         every:int|None=None, # Run at calls `every`, `2*every`, …
@@ -51,7 +51,7 @@ class on:
         else:
             n = cb.calls[key] = cb.calls.get(key, 0)+1
             ok = n==self.once if self.once else n%(self.every or 1)==0
-        return f(cb, **kwargs) if ok else self.held_back
+        return f(cb, **kwargs) if ok else self.filtered_out
 
     def __str__(self):
         if self.when: return 'when ' + getattr(self.when, '__name__', '…').replace('<lambda>', '…')
@@ -291,7 +291,7 @@ def __call__(self:Callback,
         raise
     finally:
         if name=='after_fit' and not self.run: self.run = True
-    return None if res is on.held_back else res
+    return None if res is on.filtered_out else res
 
 # %% ../../nbs/loop/01_callback.ipynb #d1a000c3
 @patch
@@ -346,7 +346,7 @@ def as_list(
 # %% ../../nbs/loop/01_callback.ipynb #eb7618df
 _prefixes = 'before_','after_','cleanup_','on_','begin_'
 
-def _refuse_unheard(flow, cb):
+def _check_events(flow, cb):
     "Refuse names of events that `flow` doesn't declare, and a `__call__` that can't take one"
     fs,cls = cb._functions(),type(cb)
     heard = [o.event for f in fs.values() for o in getattr(f, 'heard', ())]
@@ -394,7 +394,7 @@ def add_cb(self:Flow,
     if cb.learn is not None:
         raise ValueError(f'{cb.label} is in another learner; remove it there first, or make another one: where a cell '
             'is run again, in the cell that makes the learner')
-    _refuse_unheard(self, cb)
+    _check_events(self, cb)
     cb._enters(self)
     nm = cb.name
     twin = next((o for o in self.cbs if o.name==nm), None)
@@ -411,7 +411,7 @@ def add_cb(self:Flow,
     if nm not in self.keeps: setattr(self, nm, cb)
     self._changed()
     if not self.created: return self
-    try: self._hear(self._handlers_of(cb, 'after_create'), 'after_create')
+    try: self._call_handlers(self._handlers_of(cb, 'after_create'), 'after_create')
     except BaseException:
         self.remove_cb(cb)
         raise
@@ -430,22 +430,21 @@ def remove_cb(self:Flow,
     "Remove a callback, if it is there"
     with ExitStack() as todo:  # all of it, also if a clean-up fails
         for o in [o for o in self.cbs if _is(o, cb)]:
-            self._drop_cb(o)
+            _drop_cb(self, o)
             todo.callback(setattr, o, 'learn', None)
             todo.callback(self._unwind, 0, who=o)
     return self
 
-@patch
-def _drop_cb(self:Flow, cb):
-    list.remove(self.cbs, cb)
-    vars(self).pop(cb.name, None)
-    self._changed()
+def _drop_cb(flow, cb):
+    list.remove(flow.cbs, cb)
+    vars(flow).pop(cb.name, None)
+    flow._changed()
 
 # %% ../../nbs/loop/01_callback.ipynb #e399c310
 def _set_list(flow, cbs): list.__setitem__(flow.cbs, slice(None), cbs)
 
 @patch
-def _have_cbs(self:Flow, was):
+def _sync_cbs(self:Flow, was):
     "Add what came into the list of callbacks since it `was` as given, and remove what left it; all or nothing"
     now = [*self.cbs]
     def _new(a, b): return [o for o in a if not any(o is p for p in b)]
@@ -504,7 +503,7 @@ def removed_cbs(self:Flow,
     before,away = list(self.cbs),as_list(cbs)
     gone = [o for o in before if any(_is(o, cb) for cb in away)]
     try:
-        for o in gone: self._drop_cb(o)
+        for o in gone: _drop_cb(self, o)
         yield self
     finally:
         late = [o for o in self.cbs if o not in before]

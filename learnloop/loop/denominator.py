@@ -311,7 +311,7 @@ class MeanOf:
         if not (declared is None or callable(declared) or declared in (ITEMS, 'batches', 'sum')):
             raise ValueError(f"denominator is {declared!r}: it must be a function of (pred, *yb), 'items' for a mean "
                 "over items, 'batches' to weight batches alike, or 'sum'")
-        self.declared,self.told = declared,set()
+        self.declared,self.warned = declared,set()
         self._forget(None)
     def _forget(self, f):
         self.f,self.known,self.n,self.shapes,self.why,self.form = f,known_denominator(f),0,set(),{},''
@@ -351,14 +351,14 @@ class MeanOf:
         return self.known not in (None, ITEMS)
     def state(self)->dict: # Plain data
         "Return what was found out, for a checkpoint or for other processes"
-        return dict(why=self.why, form=self.form or '', told=sorted(self.told))
+        return dict(why=self.why, form=self.form or '', warned=sorted(self.warned))
     def load(self,
         learn, # The learner
         sd:dict # What `state` returned
     ):
         "Take over what was found out"
         self._forget(learn.loss_func)
-        self.why,self.form,self.told = dict(sd['why']),sd['form'],{*sd['told']}
+        self.why,self.form,self.warned = dict(sd['why']),sd['form'],{*sd['warned']}
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000d3
 def _is_due(n): return n&(n-1)==0 or n%64==0  # 1, 2, 4, …, 64, 128, 192, …
@@ -438,8 +438,8 @@ def _tell(self:MeanOf,
     part:str='loss' # Name of a part of the loss
 ):
     "Warn, once, that the loss has no denominator"
-    if part in self.told or not learn.team.is_first: return
-    self.told.add(part)
+    if part in self.warned or not learn.team.is_first: return
+    self.warned.add(part)
     warnings.warn(f'{who}: {self.name_of(learn, part)} {self.why[part]}. {how}. '
         f'If it is a mean of something else, {MEAN_HELP}', stacklevel=4)
 

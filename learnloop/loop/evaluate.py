@@ -18,34 +18,33 @@ from ..data.checks import checked_args, replaced, restored
 from ..data.loaders import check_loader
 from ..data.rng import own_stream
 from .callback import as_list, mk_cb
-from .errors import let_go
+from .errors import release_refs
 from .learner import Learner
 from .place import PASS_FIELDS
 
 # %% ../../nbs/loop/06_evaluate.ipynb #7a40080d
 _GENERATORS = 'Generator','Random','RandomState'  # classes of what draws random numbers
 
-@patch
 @contextmanager
-def _pushed(self:Learner, dl, **own):
+def _pushed(learn, dl, **own):
     "Give an evaluation on `dl` fields of its own inside a `with` block, and leave all else as it was"
-    modes = [(m, m.training) for m in self.model.modules()]
-    changed = [cb for cb in self.cbs if not cb.safe_in_evaluate and self._can_hear(cb, None)]
+    modes = [(m, m.training) for m in learn.model.modules()]
+    changed = [cb for cb in learn.cbs if not cb.safe_in_evaluate and learn._can_hear(cb, None)]
     states = [(cb, deepcopy(cb.state_dict())) for cb in changed]
-    flags = [(cb, cb.run) for cb in self.cbs if self.inside('fit') or self.inside('evaluate')]
-    if self.device.type!='cpu': torch.empty(0, device=self.device)  # its generator exists once it was used
+    flags = [(cb, cb.run) for cb in learn.cbs if learn.inside('fit') or learn.inside('evaluate')]
+    if learn.device.type!='cpu': torch.empty(0, device=learn.device)  # its generator exists once it was used
     drawing = [m for m,_ in modes if any(type(v).__name__ in _GENERATORS for v in vars(m).values())]
     try:
-        with own_stream(dl, *drawing), restored(self, ['training', *PASS_FIELDS, *own]):
-            vars(self).update(own)
-            self._changed()
+        with own_stream(dl, *drawing), restored(learn, ['training', *PASS_FIELDS, *own]):
+            vars(learn).update(own)
+            learn._changed()
             yield
     finally:
         for m,v in modes: m.training = v
         for cb,sd in states:
             if sd or cb.calls: cb.load_state_dict(sd)
         for cb,v in flags: cb.run = v
-        self._changed()
+        learn._changed()
 
 # %% ../../nbs/loop/06_evaluate.ipynb #1f8c8949
 @patch
@@ -68,11 +67,11 @@ def evaluate_on(self:Learner,
     # `data_pass` is None: an error before the new pass begins must not close the fit's
     own = dict(data_pass=None, open_turn=None, loss_parts={}, outcome=dict(self.outcome), last_cancels={},
         outer_phases=outer, _eval_cbs=cbs, _muted=muted, _own_engines=engines, _loss_call=None) | own
-    with (self.enclosed('evaluate'), self.removed_cbs(self._eval_cbs), self._pushed(dl, **own),
+    with (self.enclosed('evaluate'), self.removed_cbs(self._eval_cbs), _pushed(self, dl, **own),
         self.added_cbs(cbs)):
         try: f() if inner else self.with_events('evaluate', f)
         except BaseException as e:
-            with suppress(Exception): let_go(self, e)
+            with suppress(Exception): release_refs(self, e)
             raise
         finally: self._end()
 

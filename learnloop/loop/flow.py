@@ -139,9 +139,9 @@ _words = {e:e.split('_') for e in event}
 def _nearest(name):
     words = camel2snake(name).split('_')
     for e,of in _words.items():
-        if ''.join(words)==e.replace('_', '') or (len(words)==len(of) and all(map(_is_slip, words, of))): return e
+        if ''.join(words)==e.replace('_', '') or (len(words)==len(of) and all(map(_is_typo, words, of))): return e
 
-def _is_slip(a, b):
+def _is_typo(a, b):
     if a==b: return True
     return a[:1]==b[:1] and abs(len(a)-len(b))<3 and difflib.SequenceMatcher(None, a, b).ratio()>=.75
 
@@ -153,11 +153,11 @@ class _Handlers(dict):
         if event not in self.flow.events:
             near = called_here('event', event) or did_you_mean(event, self.flow.events)
             raise ValueError(f"unknown event {event!r}{near} (`declare` adds events)")
-        self[event] = self.flow._collect(event, self.training)
+        self[event] = _collect(self.flow, event, self.training)
         return self[event]
 
 # %% ../../nbs/loop/00_flow.ipynb #d1a000f3
-class _Ears:
+class _HandlerIndex:
     "What is known of who hears what, as long as no callback comes or goes"
     def __init__(self, flow):
         self.flow,self.names,self.lists,phases = flow,{},{},flow.phases.values()
@@ -193,7 +193,7 @@ class Flow:
     def __init_subclass__(cls, phases=(), **kwargs):
         super().__init_subclass__(**kwargs)
         cls.table = (*cls.table, *phases)
-        _refuse_slips(cls)
+        _check_misspelt(cls)
 
     def __init__(self):
         self._cbs,self.open,self.outcome,self.exception,self.created = _Callbacks(self),[],{},None,False
@@ -222,9 +222,9 @@ class Flow:
         "Forget who hears what: callbacks came or went; or were `muted`, and lists made for that before are there"
         self.version,training = self.version+1,self.training
         if not muted:
-            self._ears = _Ears(self)
+            self._handler_index = _HandlerIndex(self)
             self.restack()
-        self._valid_handlers,self._train_handlers = self._ears.handlers()
+        self._valid_handlers,self._train_handlers = self._handler_index.handlers()
         self.training = training
 
 # %% ../../nbs/loop/00_flow.ipynb #f10a0002
@@ -254,7 +254,7 @@ def _changes(name):
         was,flow = [*self],vars(self).get('flow')
         res = f(self, *args, **kwargs)
         if flow is None or vars(flow).get('_cbs') is not self: return res  # it is being copied
-        getattr(flow, '_have_cbs', noop)(was)  # adds and removes them, where callbacks know their flow
+        getattr(flow, '_sync_cbs', noop)(was)  # adds and removes them, where callbacks know their flow
         flow._changed()
         return res
     return _f
@@ -267,12 +267,11 @@ def _set_cbs(self, cbs):
 Flow.cbs = property(lambda self: self._cbs, _set_cbs, doc='The callbacks: a list, of which each change acts at once')
 
 # %% ../../nbs/loop/00_flow.ipynb #548a15ec
-@patch
-def _recurs(self:Flow, o):
+def _repeats_per_batch(flow, o):
     "Does the row `o` recur with each batch? It says so, or lies in one that does, or, a phase, beside those that do"
-    own,outer = getattr(o, 'per_batch', None),[p for p in o.inside if p in self.phases]
-    if own is not None or any(p in self._recurring for p in outer): return own is not False
-    def _has_batches(p): return any(q.per_batch and p in q.inside for q in self.phases.values())
+    own,outer = getattr(o, 'per_batch', None),[p for p in o.inside if p in flow.phases]
+    if own is not None or any(p in flow._recurring for p in outer): return own is not False
+    def _has_batches(p): return any(q.per_batch and p in q.inside for q in flow.phases.values())
     return isinstance(o, Phase) and bool(outer) and all(map(_has_batches, outer))
 
 # %% ../../nbs/loop/00_flow.ipynb #8a6d9e25
@@ -282,28 +281,26 @@ def declare(self:Flow,
 )->Flow: # The flow itself
     "Add phases and events that callbacks may hear"
     rows = [Event(o) if isinstance(o, str) else o for o in rows]
-    self._check_rows(rows)
+    _check_rows(self, rows)
     for o in rows:
         self.events += o.events
         if isinstance(o, Phase): self.phases[o.name] = o
-        if self._recurs(o): self._recurring.update({o.name, *o.events})
+        if _repeats_per_batch(self, o): self._recurring.update({o.name, *o.events})
         outer = [self.phases[p].before for p in o.inside if p in self.phases]
         if getattr(o, 'per_batch', None) or any(e in self._inner for e in outer): self._inner.update(o.events)
-    self._inside = {nm:self._within(nm) for nm in self.phases}
+    self._inside = {nm:_within(self, nm) for nm in self.phases}
     self._changed()
     return self
 
-@patch
-def _within(self:Flow, name):
+def _within(flow, name):
     "Names of the phases that may run inside `name`, at any depth"
     res = [name]
-    for o in res: res += [p.name for p in self.phases.values() if o in p.inside and p.name not in res]
+    for o in res: res += [p.name for p in flow.phases.values() if o in p.inside and p.name not in res]
     return res[1:]
 
-@patch
-def _check_rows(self:Flow, rows):
-    known = {*self.phases, *(o.name for o in rows if isinstance(o, Phase))}
-    taken = {*self.phases, *self.events}
+def _check_rows(flow, rows):
+    known = {*flow.phases, *(o.name for o in rows if isinstance(o, Phase))}
+    taken = {*flow.phases, *flow.events}
     for o in rows:
         if not isinstance(o, (Phase,Event)): raise TypeError(f'declare: {o!r} is no Phase, Event or name of an event')
         if twice := [nm for nm in (*o.events, o.name) if nm in taken]:
@@ -355,7 +352,7 @@ def recurs(self:Flow,
     return name in self._recurring or name in self._inner
 
 # %% ../../nbs/loop/00_flow.ipynb #604e9524
-def _refuse_slips(cls):
+def _check_misspelt(cls):
     "Refuse methods of a subclass that seem to be events, and that none would hear"
     events = {e for o in cls.table for e in o.events}
     for k,v in vars(cls).items():
@@ -381,21 +378,20 @@ def _ordered(self:Flow, event=None):
 @patch
 def _handlers_of(self:Flow, who, event):
     "Bound methods of `who` for `event`, those of the phase that it stands in for included"
-    if who is self: return self._wrapped(who, event, [getattr(self, event)] if hasattr(type(self), event) else [])
-    fs = self._wrapped(who, event, who.handlers(event))
-    for p in self._ears.alike:
+    if who is self: return _wrapped(self, who, event, [getattr(self, event)] if hasattr(type(self), event) else [])
+    fs = _wrapped(self, who, event, who.handlers(event))
+    for p in self._handler_index.alike:
         if event not in p.events or getattr(who, 'fit_only', False): continue
         if who.handlers(p.before) or not who.handlers(f'before_{p.like}'): continue
-        like = self._wrapped(who, event, who.handlers(event.replace(p.name, p.like)))
+        like = _wrapped(self, who, event, who.handlers(event.replace(p.name, p.like)))
         fs += [MethodType(partial(_stand_in, self, p, f), who) for f in like]
     return fs
 
-@patch
-def _wrapped(self:Flow, who, event, fs):
+def _wrapped(flow, who, event, fs):
     "Let callbacks with a `wrap_handler`, such as a tracer, have a hand in the methods of others"
     fs = list(fs)
     if not fs: return fs
-    for o in self._ears.wrappers:
+    for o in flow._handler_index.wrappers:
         if o is not who: fs = [o.wrap_handler(who, event, f) for f in fs]
     return fs
 
@@ -405,18 +401,17 @@ def _listens(self:Flow, who, event, training):
     if who is self: return True
     return who in self.cbs and self._can_hear(who, event) and who.listens(event in self._inner, training)
 
-@patch
-def _collect(self:Flow, event, training):
+def _collect(flow, event, training):
     "The methods to call at `event`, in order"
-    res,phase = [],self._ears.begins.get(event)
-    inner,names = event in self._inner,self._ears.answers(event, phase)
-    for who in (self, *self._ordered(event)):
-        if who is not self and not (who.listens(inner, training) and self._ears.may_hear(who, names)): continue
+    res,phase = [],flow._handler_index.begins.get(event)
+    inner,names = event in flow._inner,flow._handler_index.answers(event, phase)
+    for who in (flow, *flow._ordered(event)):
+        if who is not flow and not (who.listens(inner, training) and flow._handler_index.may_hear(who, names)): continue
         if phase:
-            ends = self._handlers_of(who, phase.cleanup)
+            ends = flow._handlers_of(who, phase.cleanup)
             if phase.like and not ends: ends = [MethodType(_nothing, who)]
-            res += [MethodType(partial(_plan_cleanup, self, phase, f), who) for f in ends]
-        res += self._handlers_of(who, event)
+            res += [MethodType(partial(_plan_cleanup, flow, phase, f), who) for f in ends]
+        res += flow._handlers_of(who, event)
     return res
 
 # %% ../../nbs/loop/00_flow.ipynb #f10a0003
@@ -435,18 +430,18 @@ def fire_for(self:Flow,
 ):
     "Fire `event` for `cbs` alone"
     fs = [f for f in self._handlers[event] if any(f.__self__ is o for o in cbs)]
-    if fs: self._hear(fs, event)
+    if fs: self._call_handlers(fs, event)
 
 # %% ../../nbs/loop/00_flow.ipynb #f10a0015
-class _Heard(dict):
+class _NoHandlers(dict):
     "Event -> bound methods, given by whoever has it"
     training = True
     def __missing__(self, event): return ()
 
 @patch
-def apart(self:Flow)->Flow: # A copy, with `heard`: bound methods by event
+def silent_copy(self:Flow)->Flow: # A copy, with `heard`: bound methods by event
     "Make a copy with attributes of its own, whose events nobody hears"
-    res,heard = object.__new__(type(self)),_Heard()
+    res,heard = object.__new__(type(self)),_NoHandlers()
     vars(res).update(vars(self))
     vars(res).update(heard=heard, _handlers=heard, _train_handlers=heard, _valid_handlers=heard)
     return res
@@ -462,7 +457,7 @@ def _nothing(who): "In place of a clean-up: that it is due tells who was set up"
 
 # %% ../../nbs/loop/00_flow.ipynb #3ec3934c
 @patch
-def _hear(self:Flow, fs, event, kwargs=None):
+def _call_handlers(self:Flow, fs, event, kwargs=None):
     f,version = None,self.version
     try:
         for f in fs:
@@ -470,11 +465,11 @@ def _hear(self:Flow, fs, event, kwargs=None):
             if kwargs: f(**kwargs)
             else: f()
     except BaseException as e:
-        if f is not None: self._blame(e, f, event)
+        if f is not None: self._note_origin(e, f, event)
         raise
 
 @patch
-def _blame(self:Flow, e, f, event):
+def _note_origin(self:Flow, e, f, event):
     "Say on `e`, which `f` raised in `event`, where it came from"
     who = type(f.__self__).__name__ if f.__self__ is self else f.__self__.label
     if isinstance(e, CancelException):
@@ -498,20 +493,20 @@ def __call__(self:Flow,
         for o in event: self(o, **kwargs)
         return
     try:
-        if fs := self._handlers[event]: self._hear(fs, event, kwargs)
+        if fs := self._handlers[event]: self._call_handlers(fs, event, kwargs)
     except CancelException as e:
-        if self.taker(e) is None: raise self._uncaught(e) from e
+        if self.catcher(e) is None: raise _uncaught(self, e) from e
         raise
 
 # %% ../../nbs/loop/00_flow.ipynb #d983396c
 @patch
-def begin_again(self:Flow,
+def refire_before(self:Flow,
     phase:str # Name of a phase that is open
 ):
     "Fire `before_x` of `phase` once more, while that goes on: clean-ups are planned already"
     e = self._phase(phase).before
     fs = [f for f in self._handlers[e] if getattr(f.__func__, 'func', None) is not _plan_cleanup]
-    if fs: self._hear(fs, e)
+    if fs: self._call_handlers(fs, e)
 
 # %% ../../nbs/loop/00_flow.ipynb #d983396b
 @patch
@@ -530,7 +525,7 @@ def with_events(self:Flow,
     opened.append(p)
     try:
         try:
-            if fs := self._handlers[p.before]: self._hear(fs, p.before)
+            if fs := self._handlers[p.before]: self._call_handlers(fs, p.before)
             if phase in bodies: res = bodies[phase](self, phase, partial(f, *args, **kwargs) if args or kwargs else f)
             else: res = f(*args, **kwargs) if kwargs else f(*args)  # half the price
             out = self.outcome[phase] = 'done'
@@ -538,13 +533,13 @@ def with_events(self:Flow,
             out,self.last_cancels[phase] = 'cancelled',(e.callback, e.event)
             self.outcome[phase] = out
             if ended := self.engine_stack.ended: _check_same(p, e, ended(self, p, e))
-            if fs := self._handlers[p.after_cancel]: self._hear(fs, p.after_cancel)
-        if fs := self._handlers[p.after]: self._hear(fs, p.after)
+            if fs := self._handlers[p.after_cancel]: self._call_handlers(fs, p.after_cancel)
+        if fs := self._handlers[p.after]: self._call_handlers(fs, p.after)
     except p.catches: self._unwind(depth)
     except BaseException as e:
-        err = self._in_flight(p, e)
+        err = _in_flight(self, p, e)
         self.outcome[phase] = out or 'cancelled' if isinstance(err, CancelException) else 'failed'
-        err = self._unwind(depth, self._announce(err))
+        err = self._unwind(depth, _announce(self, err))
         if err is e: raise
         raise err  # noqa: B904  `_uncaught` sets the cause
     else:
@@ -561,20 +556,18 @@ def _check_same(p, e, other):
     if other is not e and not isinstance(other, p.catches): raise other from e
 
 # %% ../../nbs/loop/00_flow.ipynb #f10a0009
-@patch
-def _in_flight(self:Flow, p, e):
+def _in_flight(flow, p, e):
     "Return what passes through the phase `p`: `e`, or what acts in its place"
-    if isinstance(e, CancelException) and self.taker(e) is None: e = self._uncaught(e)
-    if not (ended := self.engine_stack.ended): return e
-    if isinstance(e, CancelException): e = ended(self, p, e)
+    if isinstance(e, CancelException) and flow.catcher(e) is None: e = _uncaught(flow, e)
+    if not (ended := flow.engine_stack.ended): return e
+    if isinstance(e, CancelException): e = ended(flow, p, e)
     if isinstance(e, CancelException): return e
-    self._say_where(e)  # first: other processes may get the note, too
-    return ended(self, p, e)
+    _say_where(flow, e)  # first: other processes may get the note, too
+    return ended(flow, p, e)
 
-@patch
-def _say_where(self:Flow, e):
+def _say_where(flow, e):
     if any(o.startswith('learnloop: in ') for o in getattr(e, '__notes__', ())): return
-    note_on(e, f'learnloop: in the {self._doing()} phase{safely(self._where)}')
+    note_on(e, f'learnloop: in the {flow._doing()} phase{safely(flow._where)}')
 
 # %% ../../nbs/loop/00_flow.ipynb #0b5154f1
 @patch
@@ -587,7 +580,7 @@ def _unwind(self:Flow, depth, err=None, who=None):
         _,event,f = todo.pop(i)
         try: f()
         except BaseException as e:
-            self._blame(e, f, event)
+            self._note_origin(e, f, event)
             err = self._merge(err, e, ending=who is None)
     if given is not None or err is None: return err
     try: raise err
@@ -604,42 +597,40 @@ def _add_then(err, e):
 def _merge(self:Flow, err, e, ending):
     "What is in flight when `e` is raised on top of `err`, and whether the innermost phase is ending"
     if isinstance(e, CancelException):
-        taker = self.taker(e)
-        if taker is None: e = self._uncaught(e)
-        elif err is None: return None if ending and taker==len(self.open)-1 else e
-        elif isinstance(err, CancelException): return e if taker<self.taker(err) else err
-    if err is None or isinstance(err, CancelException): return self._announce(e)
+        catcher = self.catcher(e)
+        if catcher is None: e = _uncaught(self, e)
+        elif err is None: return None if ending and catcher==len(self.open)-1 else e
+        elif isinstance(err, CancelException): return e if catcher<self.catcher(err) else err
+    if err is None or isinstance(err, CancelException): return _announce(self, e)
     _add_then(err, e)
     return err
 
-@patch
-def _announce(self:Flow, e):
+def _announce(flow, e):
     "Fire `after_exception` for an error that is new"
-    if isinstance(e, CancelException) or e is self.exception: return e
-    self.exception = e
-    self._say_where(e)
-    if tip := safely(self._tip, e): note_on(e, f'learnloop: {tip}')
-    for f in self._handlers['after_exception']:
-        if not self._listens(f.__self__, 'after_exception', self.training): continue
+    if isinstance(e, CancelException) or e is flow.exception: return e
+    flow.exception = e
+    _say_where(flow, e)
+    if tip := safely(flow._tip, e): note_on(e, f'learnloop: {tip}')
+    for f in flow._handlers['after_exception']:
+        if not flow._listens(f.__self__, 'after_exception', flow.training): continue
         try: f()
         except BaseException as o:
-            self._blame(o, f, 'after_exception')
+            flow._note_origin(o, f, 'after_exception')
             _add_then(e, o)
     return e
 
 # %% ../../nbs/loop/00_flow.ipynb #207c935d
 @patch
-def taker(self:Flow,
+def catcher(self:Flow,
     e:CancelException # One that was raised
 )->int|None: # Its index in `open`
     "Find the open phase that takes `e`, the innermost"
     return next((i for i in range(len(self.open)-1, -1, -1) if isinstance(e, self.open[i].catches)), None)
 
-@patch
-def _uncaught(self:Flow, e):
+def _uncaught(flow, e):
     by = f' by {e.callback} in {e.event}' if e.event else ''
-    can = ', '.join(o.cancel.__name__ for o in self.open if o.cancel) or 'no cancel at all'
-    names = ' > '.join(o.name for o in self.open) or 'none'
+    can = ', '.join(o.cancel.__name__ for o in flow.open if o.cancel) or 'no cancel at all'
+    names = ' > '.join(o.name for o in flow.open) or 'none'
     res = UncaughtCancelError(f'{type(e).__name__} was raised{by}, and no open phase takes it (open: {names}); '
         f'there, {can} can be raised')
     res.__cause__ = e

@@ -14,7 +14,7 @@ from .help import show_params
 # %% ../../nbs/loop/10_lazy.ipynb #a7c1d0f4
 # Module -> the public names that it has, and the methods that it patches onto classes that are there before
 LAZY = {  # chkstyle: ignore-node
-    'data.several': 'Alternate Zip', 'loop.prefetch': 'Prefetch',
+    'data.multi': 'Alternate Zip', 'loop.prefetch': 'Prefetch',
     'measure.losses': '''BCELossFlat BCEWithLogitsLossFlat BaseLoss CrossEntropyLossFlat DiceLoss FocalLoss
         FocalLossFlat L1LossFlat LabelSmoothingCrossEntropy LabelSmoothingCrossEntropyFlat MSELossFlat''',
     'measure.hook': '''ActivationStats Hook HookCallback Hooks ModelSummary dummy_eval hook_output hook_outputs

@@ -22,13 +22,13 @@ from .callback import Callback, as_list, mk_cb
 from .denominator import MeanOf
 from ..data.checks import check_place, check_whole, checked_args, did_you_mean, replaced, say
 from ..data.loaders import batch_len, mk_dls, rows_of, why_empty
-from .errors import let_go, tip, where
+from .errors import release_refs, tip, where
 from .flow import Flow
 from .lazy import with_lazy_methods
 from .loss import innermost, loss_modules, named_loss, own_loss, split_loss
 from .optimizer import held_params, make_opt, trainable_params, zero_grad
 from .place import PASS_FIELDS, Pass, Place, Plain
-from .portrait import as_table, portrait
+from .learner_summary import as_table, learner_summary
 from .steps import StepLimit
 from .turn import Turn
 
@@ -257,7 +257,7 @@ def calc_loss(self:Learner):
         self.forward()
         self._do_loss()
     else:
-        self.take_loss(turn.loss(), turn.name)
+        self.set_loss(turn.loss(), turn.name)
         self._denominator = self.loss,turn.declared if turn.declared is not None else self.bs
         if self.loss_grad is None: raise ValueError(f'{turn}: its loss function returned None: it must return a '
             'scalar, or a dict of parts')
@@ -266,17 +266,16 @@ def calc_loss(self:Learner):
 # %% ../../nbs/loop/05_learner.ipynb #e1f3b800
 @patch
 def _do_loss(self:Learner):
-    loss = self._own_loss() if self.loss_func is None or not self.yb else None
+    loss = _own_loss(self) if self.loss_func is None or not self.yb else None
     if loss is None and self.loss_func is not None: loss = (self._loss_call or self.loss_func)(self.pred, *self.yb)
     if isinstance(loss, torch.Tensor): self.loss_grad,self.loss = loss,loss.detach().clone()
-    else: self.take_loss(loss)
-    if self.loss_grad is None and self.training: self._refuse_none()
+    else: self.set_loss(loss)
+    if self.loss_grad is None and self.training: _refuse_none(self)
 
-@patch
-def _own_loss(self:Learner):
-    self._check_target()
-    if self.loss_func is not None: return named_loss(self.pred)
-    loss,self.pred = own_loss(self.pred)
+def _own_loss(learn):
+    learn._check_target()
+    if learn.loss_func is not None: return named_loss(learn.pred)
+    loss,learn.pred = own_loss(learn.pred)
     return loss
 
 @patch
@@ -289,17 +288,16 @@ def _check_target(self:Learner):
         f'{did_you_mean(str(self._targ[0]), known)}')
 
 # %% ../../nbs/loop/05_learner.ipynb #52f11aab
-@patch
-def _refuse_none(self:Learner):
+def _refuse_none(learn):
     why = 'loss_func returned None'
-    if self.loss_func is None: why = (
+    if learn.loss_func is None: why = (
         'give the learner a loss_func, or a model that returns its own loss: alone, in a tuple with no other scalar, '
         "as 'loss' of a dict, or as a dict of scalars to be added up")
-    raise ValueError(f'no loss: {why} (the model returned {describe(self.pred)})')
+    raise ValueError(f'no loss: {why} (the model returned {describe(learn.pred)})')
 
 # %% ../../nbs/loop/05_learner.ipynb #c31dcb07
 @patch
-def take_loss(self:Learner,
+def set_loss(self:Learner,
     res, # What a loss function returned: see `split_loss`
     name:str|None=None # Of a loss that is one of several in the batch
 ):
@@ -332,14 +330,14 @@ def turn(self:Learner,
     opt:str|None=None, # Name of its optimizer in `learn.opt`; None for all there are
     name:str|None=None, # What it is called; None for `opt`
     counts:bool=True, # Is its step one of `count.opt_steps`? Not that of a critic
-    grads=None, # Function without arguments that returns the gradients: see `take_grads`; or has added them: `ADDED`
+    grads=None, # Function without arguments that returns the gradients: see `assign_grads`; or has added them: `ADDED`
     create_graph:bool=False, # Can gradients be differentiated? For optimizers of second order
     retain_graph:bool=False, # Is the graph needed again, by another turn?
     closure:bool|None=None, # Give the optimizer's `step` a closure? None for if it can't do without
     denominator=None # What the loss is a mean of: a number, or a function without arguments; None for items
 ):
     "Take a turn in a batch: a loss, its gradients, and a step"
-    if self.open_turn is not None or not self.training: self._refuse_turn()
+    if self.open_turn is not None or not self.training: _refuse_turn(self)
     kept = self.loss,self.loss_grad
     turn = self.open_turn = Turn(self, loss, opt, name, counts, grads, create_graph, retain_graph, closure, denominator)
     try: self.with_events('turn', self._do_turn)
@@ -348,9 +346,8 @@ def turn(self:Learner,
         self.open_turn = None
         if not turn.counts: self.loss,self.loss_grad = kept  # those of the turn that counts are the batch's
 
-@patch
-def _refuse_turn(self:Learner):
-    if self.open_turn: raise RuntimeError(f'turn: {self.open_turn} goes on: end it, and then begin another')
+def _refuse_turn(learn):
+    if learn.open_turn: raise RuntimeError(f'turn: {learn.open_turn} goes on: end it, and then begin another')
     raise RuntimeError('turn: this is no training; in validation compute the loss, by overriding valid_batch')
 
 # %% ../../nbs/loop/05_learner.ipynb #55c45052
@@ -388,7 +385,7 @@ def denominator(self:Learner):
 
 # %% ../../nbs/loop/05_learner.ipynb #55c45da1
 @patch
-def take_denominator(self:Learner,
+def set_denominator(self:Learner,
     d # Number, or scalar tensor
 ):
     "Set `d` as the denominator of the present loss"
@@ -396,7 +393,7 @@ def take_denominator(self:Learner,
 
 # %% ../../nbs/loop/05_learner.ipynb #55c45054
 @patch
-def take_step(self:Learner,
+def flush_step(self:Learner,
     opt:str|None=None, # Name of its optimizer in `learn.opt`; None for all there are
     counts:bool=True,  # Is it one of `count.opt_steps`?
     name:str|None=None # Of the turn; None for `opt`
@@ -445,7 +442,7 @@ def count_step(self:Learner,
         if not turn.counts: return res
     if not self.counts_steps: self.count.opt_steps = n+1
     elif self.count.opt_steps==n: return res
-    if fs := self._handlers['after_opt_step']: self._hear(fs, 'after_opt_step')
+    if fs := self._handlers['after_opt_step']: self._call_handlers(fs, 'after_opt_step')
     return res
 
 Learner.counts_steps = False # Does an override of `_step` count in `count.opt_steps` itself?
@@ -559,11 +556,11 @@ def _tip(self:Learner, e): return tip(self, e)
 # %% ../../nbs/loop/05_learner.ipynb #f3502efd
 @patch
 def __repr__(self:Learner):
-    told = portrait(self, vars(self).get('_given_lr'))
+    told = learner_summary(self, vars(self).get('_given_lr'))
     return '\n'.join([type(self).__name__, *(f'  {k:10} {v}' for k,v in told.items())])
 
 @patch
-def _repr_markdown_(self:Learner): return as_table(type(self).__name__, portrait(self, self._given_lr))
+def _repr_markdown_(self:Learner): return as_table(type(self).__name__, learner_summary(self, self._given_lr))
 
 # %% ../../nbs/loop/05_learner.ipynb #7d5f4ea7
 def _view(k):
@@ -684,11 +681,11 @@ def fit(self:Learner,
             self.with_events('fit', self._do_fit)
         except BaseException as e:
             zero_grad(self.opt)
-            with suppress(Exception): let_go(self, e)
+            with suppress(Exception): release_refs(self, e)
             raise
         finally:
             self._end()
-            self._note_hypers(is_over=True)
+            self._record_hypers(is_over=True)
             self.fit_args = None  # it holds callbacks, and these may hold loaders
 
 # %% ../../nbs/loop/05_learner.ipynb #82fe4d7f

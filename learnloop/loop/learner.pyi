@@ -111,7 +111,7 @@ if MYPY:
                 - `with_opt`: The optimizer, too?
 
                 Returns: Where it is; None if a callback cancelled it"""
-            def take_opt(self, sd: dict, where: Any, tip: Any='') -> list:
+            def match_opt(self, sd: dict, where: Any, tip: Any='') -> list:
                 """Optimizers and the states to load, checked
 
                 - `sd`: State of the optimizer or the optimizers, as `opt_state` makes it
@@ -125,7 +125,7 @@ if MYPY:
                 - `together`: Put together what is sharded? All processes take part in that
 
                 Returns: As `opt_state` has it; with how to make it, where that changed"""
-            def put_opt(self, sd: dict, where: Any, tip: Any='') -> list:
+            def check_opt(self, sd: dict, where: Any, tip: Any='') -> list:
                 """Have an optimizer of the class and with the groups that `sd` is of, if those changed on the way
 
                 - `sd`: State of the optimizer or the optimizers, as `state_of_opt` makes it
@@ -205,7 +205,7 @@ if MYPY:
                 Returns: `pred`"""
             def calc_loss(self) -> Any:
                 """Compute the loss of the turn, or of the batch, with events: in a turn it may be computed again"""
-            def take_loss(self, res: Any, name: str | None=None) -> Any:
+            def set_loss(self, res: Any, name: str | None=None) -> Any:
                 """Have `res` as the loss: `loss_grad` with its graph, `loss` a copy of its value, scalars beside it in `loss_parts`
 
                 - `res`: What a loss function returned: see `split_loss`
@@ -217,7 +217,7 @@ if MYPY:
                 - `opt`: Name of its optimizer in `learn.opt`; None for all there are
                 - `name`: What it is called; None for `opt`
                 - `counts`: Is its step one of `count.opt_steps`? Not that of a critic
-                - `grads`: Function without arguments that returns the gradients: see `take_grads`; or has added them: `ADDED`
+                - `grads`: Function without arguments that returns the gradients: see `assign_grads`; or has added them: `ADDED`
                 - `create_graph`: Can gradients be differentiated? For optimizers of second order
                 - `retain_graph`: Is the graph needed again, by another turn?
                 - `closure`: Give the optimizer's `step` a closure? None for if it can't do without
@@ -226,11 +226,11 @@ if MYPY:
                 """Multiply `loss_grad`, and gradients that somebody supplies in its place, in `before_backward`
 
                 - `k`: Number, or scalar tensor"""
-            def take_denominator(self, d: Any) -> Any:
+            def set_denominator(self, d: Any) -> Any:
                 """Set `d` as the denominator of the present loss
 
                 - `d`: Number, or scalar tensor"""
-            def take_step(self, opt: str | None=None, counts: bool=True, name: str | None=None) -> Any:
+            def flush_step(self, opt: str | None=None, counts: bool=True, name: str | None=None) -> Any:
                 """Step and drop gradients, as phases, for a turn that went backward before: the last of an accumulation
 
                 - `opt`: Name of its optimizer in `learn.opt`; None for all there are
@@ -610,7 +610,7 @@ if MYPY:
 
                 - `event`: Name of an event
                 - `cbs`: Callbacks, some of those that hear it"""
-            def apart(self) -> Flow:
+            def silent_copy(self) -> Flow:
                 """Make a copy with attributes of its own, whose events nobody hears
 
                 Returns: A copy, with `heard`: bound methods by event"""
@@ -619,7 +619,7 @@ if MYPY:
 
                 - `event`: Name of an event, or a sequence of them
                 - `kwargs`: Handed on to those who hear it"""
-            def begin_again(self, phase: str) -> Any:
+            def refire_before(self, phase: str) -> Any:
                 """Fire `before_x` of `phase` once more, while that goes on: clean-ups are planned already
 
                 - `phase`: Name of a phase that is open"""
@@ -632,7 +632,7 @@ if MYPY:
                 - `kwargs`: To `f`
 
                 Returns: What `f` returned, None if it was cancelled"""
-            def taker(self, e: CancelException) -> int | None:
+            def catcher(self, e: CancelException) -> int | None:
                 """Find the open phase that takes `e`, the innermost
 
                 - `e`: One that was raised
@@ -650,9 +650,9 @@ if MYPY:
             from learnloop.checkpoint.resume import resume as resume
             from learnloop.checkpoint.resume import replay_batch as replay_batch
             from learnloop.checkpoint.saving import save as save
-            from learnloop.checkpoint.saving import take_opt as take_opt
+            from learnloop.checkpoint.saving import match_opt as match_opt
             from learnloop.checkpoint.saving import state_of_opt as state_of_opt
-            from learnloop.checkpoint.saving import put_opt as put_opt
+            from learnloop.checkpoint.saving import check_opt as check_opt
             from learnloop.checkpoint.saving import load as load
             from learnloop.checkpoint.saving import hold_file as hold_file
             from learnloop.checkpoint.saving import export as export
@@ -667,11 +667,11 @@ if MYPY:
             from learnloop.loop.learner import drop_batch as drop_batch
             from learnloop.loop.learner import forward as forward
             from learnloop.loop.learner import calc_loss as calc_loss
-            from learnloop.loop.learner import take_loss as take_loss
+            from learnloop.loop.learner import set_loss as set_loss
             from learnloop.loop.learner import turn as turn
             from learnloop.loop.learner import scale_loss as scale_loss
-            from learnloop.loop.learner import take_denominator as take_denominator
-            from learnloop.loop.learner import take_step as take_step
+            from learnloop.loop.learner import set_denominator as set_denominator
+            from learnloop.loop.learner import flush_step as flush_step
             from learnloop.loop.learner import backward as backward
             from learnloop.loop.learner import count_step as count_step
             from learnloop.loop.learner import use_dl as use_dl
@@ -731,11 +731,11 @@ if MYPY:
             from learnloop.loop.flow import recurs as recurs
             from learnloop.loop.flow import listeners as listeners
             from learnloop.loop.flow import fire_for as fire_for
-            from learnloop.loop.flow import apart as apart
+            from learnloop.loop.flow import silent_copy as silent_copy
             from learnloop.loop.flow import __call__ as __call__
-            from learnloop.loop.flow import begin_again as begin_again
+            from learnloop.loop.flow import refire_before as refire_before
             from learnloop.loop.flow import with_events as with_events
-            from learnloop.loop.flow import taker as taker
+            from learnloop.loop.flow import catcher as catcher
             from learnloop.see.show import show_training_loop as show_training_loop
 else:
     class _LearnerMethods:
@@ -744,9 +744,9 @@ else:
         from learnloop.checkpoint.resume import resume as resume
         from learnloop.checkpoint.resume import replay_batch as replay_batch
         from learnloop.checkpoint.saving import save as save
-        from learnloop.checkpoint.saving import take_opt as take_opt
+        from learnloop.checkpoint.saving import match_opt as match_opt
         from learnloop.checkpoint.saving import state_of_opt as state_of_opt
-        from learnloop.checkpoint.saving import put_opt as put_opt
+        from learnloop.checkpoint.saving import check_opt as check_opt
         from learnloop.checkpoint.saving import load as load
         from learnloop.checkpoint.saving import hold_file as hold_file
         from learnloop.checkpoint.saving import export as export
@@ -761,11 +761,11 @@ else:
         from learnloop.loop.learner import drop_batch as drop_batch
         from learnloop.loop.learner import forward as forward
         from learnloop.loop.learner import calc_loss as calc_loss
-        from learnloop.loop.learner import take_loss as take_loss
+        from learnloop.loop.learner import set_loss as set_loss
         from learnloop.loop.learner import turn as turn
         from learnloop.loop.learner import scale_loss as scale_loss
-        from learnloop.loop.learner import take_denominator as take_denominator
-        from learnloop.loop.learner import take_step as take_step
+        from learnloop.loop.learner import set_denominator as set_denominator
+        from learnloop.loop.learner import flush_step as flush_step
         from learnloop.loop.learner import backward as backward
         from learnloop.loop.learner import count_step as count_step
         from learnloop.loop.learner import use_dl as use_dl
@@ -825,11 +825,11 @@ else:
         from learnloop.loop.flow import recurs as recurs
         from learnloop.loop.flow import listeners as listeners
         from learnloop.loop.flow import fire_for as fire_for
-        from learnloop.loop.flow import apart as apart
+        from learnloop.loop.flow import silent_copy as silent_copy
         from learnloop.loop.flow import __call__ as __call__
-        from learnloop.loop.flow import begin_again as begin_again
+        from learnloop.loop.flow import refire_before as refire_before
         from learnloop.loop.flow import with_events as with_events
-        from learnloop.loop.flow import taker as taker
+        from learnloop.loop.flow import catcher as catcher
         from learnloop.see.show import show_training_loop as show_training_loop
 class Learner(_LearnerMethods, Flow):
     """Loaders, model, loss and optimizer, and the loop that trains them"""
@@ -866,7 +866,6 @@ class Learner(_LearnerMethods, Flow):
     paused: Any
     failed: Any
     saved_hashes: Any
-    opt: Any
     batch: Any
     source: Any
     xb: Any
@@ -884,8 +883,9 @@ class Learner(_LearnerMethods, Flow):
     n_iter: Any
     data_pass: Any
     training: bool
-    fuser: Any
+    opt: Any
     opt_at_start: Any
+    fuser: Any
     engine_stack: Any
     exception: Any
     saved: Any
@@ -1083,15 +1083,15 @@ def forward(self: Learner) -> Any:
     ...
 def calc_loss(self: Learner) -> Any:
     ...
-def take_loss(self: Learner, res: Any, name: str | None=None) -> Any:
+def set_loss(self: Learner, res: Any, name: str | None=None) -> Any:
     ...
 def turn(self: Learner, loss: Any=None, opt: str | None=None, name: str | None=None, counts: bool=True, grads: Any=None, create_graph: bool=False, retain_graph: bool=False, closure: bool | None=None, denominator: Any=None) -> Any:
     ...
 def scale_loss(self: Learner, k: Any) -> Any:
     ...
-def take_denominator(self: Learner, d: Any) -> Any:
+def set_denominator(self: Learner, d: Any) -> Any:
     ...
-def take_step(self: Learner, opt: str | None=None, counts: bool=True, name: str | None=None) -> Any:
+def flush_step(self: Learner, opt: str | None=None, counts: bool=True, name: str | None=None) -> Any:
     ...
 def backward(self: Learner) -> Any:
     ...

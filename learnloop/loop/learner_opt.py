@@ -22,32 +22,30 @@ from .optimizer import HeldParams, default_lr, freeze_to, get_hypers, held_param
 from .optimizer import is_opt, make_opt, n_groups, norm_params, opts, set_hypers
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #fc21c77a
-@patch
-def _move_first(self:Learner):
+def _move_first(learn):
     "Move the model before an optimizer is made or checked: on some devices, that makes other parameters"
-    if any(t.device!=self.device for t in (*self.model.parameters(), *self.model.buffers())): self.to_device()
+    if any(t.device!=learn.device for t in (*learn.model.parameters(), *learn.model.buffers())): learn.to_device()
 
 @patch
 def create_opt(self:Learner):
     "Make `opt` anew, by `opt_func`, from the groups of `splitter`"
-    self._move_first()
+    _move_first(self)
     lr = default_lr(self.opt_func) if self._given_lr is None else self._given_lr
     make = partial(make_opt, self.opt_func, self.model, lr=lr, wd=self.wd, wd_bn_bias=self.wd_bn_bias)
     self.opt = make(self.splitter)
     given = self.opt is self.opt_func
     # a function may have taken what the loss has to learn by itself
-    if not given and self._unheld_by_loss(): self.opt = make(self._split)
+    if not given and _unheld_by_loss(self): self.opt = make(self._split)
     # an instance counts as taken when it was first
     is_known = given and self._holds and self._holds.opts==opts(self.opt)
     if not is_known: self._holds = HeldParams(self.opt, self.model, None if given else self._split)
     self._holds.own_lr,self._holds.made_by = _lr_of(self.opt) if lr is None else None,_made_by(self)
-    self._have_modes()
+    _add_opt_modes(self)
     return self.opt
 
-@patch
-def _have_modes(self:Learner):
+def _add_opt_modes(learn):
     "Add `OptModes` where an optimizer has modes"
-    if with_modes(self.opt) and not any(isinstance(o, OptModes) for o in self.cbs): self.add_cb(OptModes)
+    if with_modes(learn.opt) and not any(isinstance(o, OptModes) for o in learn.cbs): learn.add_cb(OptModes)
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #fc21c77c
 def _get_opt(self):
@@ -62,7 +60,7 @@ def _set_opt(self, v):
     if v is not None and not is_opt(v):
         raise TypeError(f'learn.opt was set to {v!r}: it must be a torch optimizer, a dict of them by name, or None')
     self._opt = v
-    self._note_hypers()
+    self._record_hypers()
 Learner._opt,Learner._makes_opt = None,False
 Learner.opt = property(_get_opt, _set_opt, doc='Torch optimizer, or dict of them; made when first read')
 
@@ -92,20 +90,19 @@ def _opt_lr(learn):
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #c4a7e1b1
 @patch
-def _note_hypers(self:Learner, is_over=False):
+def _record_hypers(self:Learner, is_over=False):
     "Note `lr` and `wd` of the optimizer, unless a fit changes them: it does so at its end"
     if not is_over and self._seen_hypers is None: return
     self._seen_hypers = {k:_lr_of(self._opt, k) for k in ('lr','wd') if self._opt}
 
-@patch
-def _keep_hypers(self:Learner, names=()):
+def _keep_hypers(learn, names=()):
     "Take `names` of `lr` and `wd`, and those that were edited in the optimizer since they were noted, for later fits"
-    now = {k:_lr_of(self._opt, k) for k in self._seen_hypers or () if self._opt}
-    for k in [k for k,v in now.items() if k in names or v!=self._seen_hypers[k]]:
-        if k=='wd': self.wd = now[k]
+    now = {k:_lr_of(learn._opt, k) for k in learn._seen_hypers or () if learn._opt}
+    for k in [k for k,v in now.items() if k in names or v!=learn._seen_hypers[k]]:
+        if k=='wd': learn.wd = now[k]
         # an instance, or an assigned optimizer of a learner without a rate, keeps its own
-        elif not is_opt(self.opt_func) and (self._given_lr is not None or _made_opt(self)): self._given_lr = now[k]
-    self._note_hypers()
+        elif not is_opt(learn.opt_func) and (learn._given_lr is not None or _made_opt(learn)): learn._given_lr = now[k]
+    learn._record_hypers()
 
 Learner._seen_hypers = {} # `lr` and `wd` of the optimizer when it was made, loaded or used last; None during a fit
 
@@ -122,7 +119,7 @@ def _get_lr(self):
     return default_lr(self.opt_func) if lr is None else lr
 def _set_lr(self, v):
     if v is not None: _refuse_lr(self.opt_func, v)
-    self._keep_hypers()
+    _keep_hypers(self)
     self._given_lr = v
 Learner.lr = property(_get_lr, _set_lr, doc='Learning rate of fits that name none')
 
@@ -130,7 +127,7 @@ Learner.lr = property(_get_lr, _set_lr, doc='Learning rate of fits that name non
 @patch
 def named_lr(self:Learner)->float|list|None: # A list has one rate for each group; None if none was given
     "Return the learning rate that was given, for fits that name none: the optimizer's own, or the learner's"
-    self._keep_hypers()
+    _keep_hypers(self)
     lr = _opt_lr(self)
     return self._given_lr if lr is None else lr
 
@@ -150,11 +147,10 @@ def _loss_params(self:Learner):
         res |= {f'{type(m).__name__}.{n}':p for n,p in m.named_parameters() if p.requires_grad and p not in own}
     return res
 
-@patch
-def _unheld_by_loss(self:Learner):
+def _unheld_by_loss(learn):
     "Names of what the loss function has to learn, and no optimizer holds"
-    params = self._loss_params()
-    held = held_params(self.opt) if params else ()
+    params = learn._loss_params()
+    held = held_params(learn.opt) if params else ()
     return [n for n,p in params.items() if p not in held]
 
 @patch
@@ -177,7 +173,7 @@ def set_hypers(self:Learner,
     if self.inside('fit'): _refuse_scheduled(self, hypers)
     check_momentum(self, hypers)
     set_hypers(self.opt, self.model, **hypers)
-    self._keep_hypers(hyper_names(hypers))
+    _keep_hypers(self, hyper_names(hypers))
 
 def _refuse_scheduled(learn, hypers):
     for cb in learn.cbs:
@@ -210,23 +206,22 @@ def unfreeze(self:Learner):
     self.freeze_to(0)
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #7a6c78d6
-@patch
-def _have_fused(self:Learner, fuse):
+def _set_fuse(learn, fuse):
     "Do as `fuse` of `fit` says"
     if fuse is None: return
     if not isinstance(fuse, bool|Mapping):
         raise TypeError(f'fuse is {fuse!r}: it must be True, False, or a dict of arguments of learn.fuse')
-    if fuse is False: self.fuser = None
-    elif self.fuser is None or fuse is not True: self.fuse(**({} if fuse is True else fuse))
+    if fuse is False: learn.fuser = None
+    elif learn.fuser is None or fuse is not True: learn.fuse(**({} if fuse is True else fuse))
 
 @patch
 def _prepare_opt(self:Learner, lr, wd, reset_opt, fuse):
     "Make or check the optimizer, and set what the fit asks for"
-    self._have_fused(fuse)
-    self._move_first()
-    self._keep_hypers()
+    _set_fuse(self, fuse)
+    _move_first(self)
+    _keep_hypers(self)
     if reset_opt or _is_outdated(self): self.create_opt()
-    self._have_modes()  # of an optimizer that was assigned, too
+    _add_opt_modes(self)  # of an optimizer that was assigned, too
     self._check_held()
     self._check_params()
     if lr is None and _opt_lr(self)!=_lr_of(self.opt): lr = self.lr
@@ -255,7 +250,7 @@ def _check_held(self:Learner, note=None):
     "Refuse a fit in which something would never train, with `note` on the error"
     held = _noted(self)
     try:
-        lost = self._unheld_by_loss()
+        lost = _unheld_by_loss(self)
         if lost:
             if len(lost)>3: lost[3:] = ['…']
             fix = 'reset_opt=True makes' if held.splitter else 'give'

@@ -48,7 +48,7 @@ class OptMode:
             self._versions = [p._version for p in held_params(opt)]
             self.is_train = False
         elif not keep: self.live = None
-    def have_live(self,
+    def set_live(self,
         live:list # Tensors, in the order of parameters in the optimizers
     ):
         "Take copies of `live` as the weights that are trained"
@@ -101,7 +101,7 @@ def load_state_dict(self:OptModes,
     if 'trains' not in sd: return
     mode,opt = self.opt_mode,self.learn._opt
     (mode.train if sd['trains'] else mode.eval)(opt)
-    if 'live' in sd: mode.have_live(sd['live'])
+    if 'live' in sd: mode.set_live(sd['live'])
 
 # %% ../../nbs/loop/04_opt_mode.ipynb #92d231a6
 def _is_checkpoint(saved): return 'loop' in (saved or ())  # which has the state as it is, and says which that is

@@ -63,7 +63,7 @@ class OptState:
         if not is_kept: learn.create_opt()
         self._put_groups(is_kept)
         if self.whole: self._put_states()
-        learn._note_hypers()
+        learn._record_hypers()
         if not self.whole: learn.opt_at_start = OptState(learn, whole=False)
 
 # %% ../../nbs/loop/04_opt_state.ipynb #b7e40008

@@ -371,7 +371,7 @@ class HeldParams:
         held,self.opts,self.splitter,self.own_lr,self.made_by = held_params(opt),opts(opt),splitter,None,None
         self.names = {p:n for n,p in model.named_parameters()}
         self.left = {p for p in self._expected(model) if p not in held}
-        self.told = {p for p in self.names if p.requires_grad and p not in held}
+        self.warned = {p for p in self.names if p.requires_grad and p not in held}
 
     def _expected(self, model):
         "The parameters of `model` that the optimizers should hold"
@@ -388,14 +388,14 @@ class HeldParams:
         now,given,came = {p:n for n,p in model.named_parameters()},self.splitter is None,[]
         opt  = dict(enumerate(self.opts))
         held = held_params(opt)
-        left = [p for p in now if p.requires_grad and p not in held and p not in self.told]
+        left = [p for p in now if p.requires_grad and p not in held and p not in self.warned]
         # the splitter is asked if there is something new: it knows nothing of a wrapper, such as that of torch.compile
         if not in_fit and (given or left or any(p not in held and p not in self.names for p in now)):
             came = [now.get(p, f'one of shape {tuple(p.shape)}') for p in self._expected(model)
                 if p not in held and p not in self.left and (p.requires_grad or not given)]
         gone = [n for p,n in self.names.items() if p in held and p not in now]
         if not in_fit and (came or gone and given): raise ValueError(_why_stale(came, gone, given))
-        self.told.update(left)
+        self.warned.update(left)
         _warn_left_out([now[p] for p in left], opt, model)
 
 # %% ../../nbs/loop/03_optimizer.ipynb #84460260

@@ -10,7 +10,7 @@ __all__ = ['PASS_FIELDS', 'Place', 'Pass', 'Plain']
 # %% ../../nbs/loop/04_place.ipynb #dc33f067
 from collections import namedtuple
 from math import inf
-from ..data.loaders import batches_of, set_epoch, source_teller
+from ..data.loaders import batches_of, set_epoch, find_source
 from .engines import Engine
 from .flow import CancelException
 
@@ -26,7 +26,7 @@ class Pass:
         learn, # The learner that takes them
         dl     # Loader: any iterable of batches
     ):
-        self.learn,self.dl,self.batches,self.teller = learn,dl,None,source_teller(dl)
+        self.learn,self.dl,self.batches,self.teller = learn,dl,None,find_source(dl)
         self.n_taken,self.n_done,self.is_over,self.at_exit = 0,0,False,[]  # functions that are called at the end
         self.begin = batches_of # Called with the loader for an iterator: another engine may begin elsewhere
         self.kept = None        # What the engine that resumes notes of it

@@ -130,11 +130,11 @@ def _bare(o):
     if isinstance(o, Mapping): return dict(zip(o, vals, strict=True))
     return vals if type(o) is list else tuple(vals)
 
-def _dressed(like, o):
+def _rewrap(like, o):
     "`o` in containers of the kind that `like` has"
     vals,has = batch_parts(o),batch_parts(like)
     if vals is None or has is None: return o
-    return batch_like(like, [_dressed(a, b) for a,b in zip(has, vals, strict=True)])
+    return batch_like(like, [_rewrap(a, b) for a,b in zip(has, vals, strict=True)])
 
 # %% ../../nbs/loop/06_predict.ipynb #c0ae0042
 @patch
@@ -158,7 +158,7 @@ def _gather_parts(self:GatherPredsCallback):
     self._parts = None
     for _,batch in sorted(batches.items()):
         for k,v in batch.items():
-            if self._like: v[:] = [_dressed(self._like.get(k, o), o) for o in v]
+            if self._like: v[:] = [_rewrap(self._like.get(k, o), o) for o in v]
             getattr(self, k).extend(v)
     if self._saves: team.first(self._save_all, batches)
     if not self.with_preds: self.preds = []
@@ -185,7 +185,7 @@ class _QuickPass(Engine):
     "Takes a pass through the model, without events that no callback hears"
     level,takes = 40,'pass'
     def __init__(self, cb): self.cb = cb
-    def take(self, learn, what, inner): return learn._predict_all(self.cb, learn.data_pass) or inner(learn, what)
+    def take(self, learn, what, inner): return _predict_all(learn, self.cb, learn.data_pass) or inner(learn, what)
 
 def _with_targets(f, pred, *yb):
     "The loss by `f`; None without targets"
@@ -210,7 +210,7 @@ def get_preds(self:Learner,
     "Gather predictions and targets"
     dl,f,cbs = self.find_dl(ds_idx, dl),self.loss_func,[mk_cb(o) for o in as_list(cbs)]
     cb = GatherPredsCallback(with_input=with_input, with_loss=with_loss, **kwargs)
-    if self._is_taken(cb.name, cbs): cb.name = f'gather_{id(cb)}'
+    if _is_taken(self, cb.name, cbs): cb.name = f'gather_{id(cb)}'
     if with_loss and f is None: raise ValueError('get_preds(with_loss=True): the learner has no loss_func')
     muted = [o for o in self.cbs if o.remove_on_fetch]  # trackers and recorders: nothing is measured here
     self.evaluate_on(in_order(dl) if reorder else dl, [cb, *cbs], inner, muted,
@@ -275,7 +275,7 @@ def _item_kind(dl, split):
     is_torchs = isinstance(dl, DataLoader)
     is_map = is_torchs and not isinstance(dl.dataset, IterableDataset)
     src = dl.dataset if is_torchs else dl
-    if getattr(dl, 'is_several', False) or not is_map and iter(src) is src: return None,None
+    if getattr(dl, 'is_multi', False) or not is_map and iter(src) is src: return None,None
     is_item,targs = is_torchs and dl.batch_sampler is not None,None
     with preserve_rng(dl):
         o = src[0] if is_map else next(iter(src))
@@ -290,14 +290,14 @@ def _describe_targets(yb):
     return yb[0].new_empty((1, *yb[0].shape[1:]), device='cpu') if is_one else None
 
 # %% ../../nbs/loop/06_predict.ipynb #5a7c3e06
-def _odd(o, like):
+def _find_mismatch(o, like):
     "What in `o` has another number of dimensions than `like` says, and that number; None if there is nothing"
     kind = _kind(o)
     if isinstance(kind, int) and isinstance(like, int): return None if kind==like else (o, like)
     if isinstance(kind, dict) and isinstance(like, dict): pairs = [(o[k], like[k]) for k in kind if k in like]
     elif isinstance(kind, list) and isinstance(like, list): pairs = zip(batch_parts(o), like, strict=False)
     else: return None
-    return next(filter(None, starmap(_odd, pairs)), None)
+    return next(filter(None, starmap(_find_mismatch, pairs)), None)
 
 
 # %% ../../nbs/loop/06_predict.ipynb #5a7c3e04
@@ -328,7 +328,7 @@ def _as_item(item, like, n_inp):
     return x,is_whole
 
 def _check_item(x, like):
-    odd = _odd(x, like)
+    odd = _find_mismatch(x, like)
     if odd is None: return
     what,n = odd
     fix = 'it looks like a batch: use learn.get_preds(dl=[batch])' if _kind(what)>n else 'give an item like those'
@@ -373,63 +373,59 @@ class FetchPredsCallback(Callback):
             self.preds = self.learn.get_preds(self.ds_idx, self.dl_, inner=True, **self.how)
 
 # %% ../../nbs/loop/06_predict.ipynb #c12a0001
-@patch
-def _is_taken(self:Learner, name, cbs):
+def _is_taken(learn, name, cbs):
     "Is `name` that of one of `cbs`, or of something that is here to stay? Callbacks of the evaluation around aren't"
     if any(o.name==name for o in cbs): return True
-    return hasattr(self, name) and not any(getattr(self, name) is o for o in self._eval_cbs)
+    return hasattr(learn, name) and not any(getattr(learn, name) is o for o in learn._eval_cbs)
 
 # %% ../../nbs/loop/06_predict.ipynb #c12a0004
-_PIECES = ('one_batch', '_do_one_batch', 'valid_batch', 'calc_loss', 'forward', 'take_loss', '_do_loss', '_fetch',
+_LOOP_METHODS = ('one_batch', '_do_one_batch', 'valid_batch', 'calc_loss', 'forward', 'set_loss', '_do_loss', '_fetch',
     'drop_batch', 'with_events', '__call__')
 
-@patch
-def _is_alone(self:Learner, cb):
+def _only_gathers(learn, cb):
     "Does nobody but `cb` hear anything of a batch, but for those that only look when it is over?"
-    if any(getattr(type(self), k) is not getattr(Learner, k) or k in vars(self) for k in _PIECES): return False
-    if self.engine_stack.is_around(('fetch', 'batch'), but=[self.team]): return False
-    for e in (*self.phases['fetch'].events, *self.phases['batch'].events, 'after_pred', 'after_loss'):
-        for f in self._handlers[e]:
+    if any(getattr(type(learn), k) is not getattr(Learner, k) or k in vars(learn) for k in _LOOP_METHODS): return False
+    if learn.engine_stack.is_around(('fetch', 'batch'), but=[learn.team]): return False
+    for e in (*learn.phases['fetch'].events, *learn.phases['batch'].events, 'after_pred', 'after_loss'):
+        for f in learn._handlers[e]:
             looks = e=='after_batch' and getattr(f.__self__, 'read_only', False)
             if f.__self__ is not cb and not looks: return False
     return True
 
 # %% ../../nbs/loop/06_predict.ipynb #c12a0005
-@patch
-def _predict_all(self:Learner, cb, batches):
+def _predict_all(learn, cb, batches):
     "Take `batches` through the model as long as no other callback hears of them; tell whether all of them were taken"
-    if not self._is_alone(cb) or self.team.world>1 and not getattr(batches.dl, 'is_sure', False): return False
-    version,n,after,self.loss = self.version,len(self.open),self._handlers['after_batch'],None
+    if not _only_gathers(learn, cb) or learn.team.world>1 and not getattr(batches.dl, 'is_sure', False): return False
+    version,n,after,learn.loss = learn.version,len(learn.open),learn._handlers['after_batch'],None
     try:
-        while version==self.version:
+        while version==learn.version:
             try:
-                self._between()
-                self.open.append(self.phases['fetch'])
-                if not self._fetch(batches): return True
-                self._predict_batch(cb, batches.n_done, n, after)
+                learn._between()
+                learn.open.append(learn.phases['fetch'])
+                if not learn._fetch(batches): return True
+                _predict_batch(learn, cb, batches.n_done, n, after)
             except BaseException as e:
-                if len(self.open)==n: raise
-                phase = self.open[n].name
-                del self.open[n:]
-                self.with_events(phase, _raise, e)  # as if it had been open: a note, `after_exception`, a cancel
-            del self.open[n:]
-            self.drop_batch()
+                if len(learn.open)==n: raise
+                phase = learn.open[n].name
+                del learn.open[n:]
+                learn.with_events(phase, _raise, e)  # as if it had been open: a note, `after_exception`, a cancel
+            del learn.open[n:]
+            learn.drop_batch()
             batches.n_done += 1
         return False
     finally:
-        del self.open[n:]
-        self.drop_batch()
+        del learn.open[n:]
+        learn.drop_batch()
 
-@patch
-def _predict_batch(self:Learner, cb, i, n, after):
-    if type(self.batch) is not tuple and (self._targ or isinstance(self.batch, Mapping)):
-        del self.open[n:]
-        return self.one_batch(i, self.batch)  # which knows what a model makes of names
-    self.open[n] = self.phases['batch']
-    self._unpack(i, self.batch)
+def _predict_batch(learn, cb, i, n, after):
+    if type(learn.batch) is not tuple and (learn._targ or isinstance(learn.batch, Mapping)):
+        del learn.open[n:]
+        return learn.one_batch(i, learn.batch)  # which knows what a model makes of names
+    learn.open[n] = learn.phases['batch']
+    learn._unpack(i, learn.batch)
     if cb.with_input: cb.before_batch()
-    self.pred = self.forward_model(*self.xb)
-    if self.loss_func is None: self.pred = own_loss(self.pred)[1]
+    learn.pred = learn.forward_model(*learn.xb)
+    if learn.loss_func is None: learn.pred = own_loss(learn.pred)[1]
     for f in after: f()
 
 def _raise(e): raise e

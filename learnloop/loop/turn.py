@@ -109,7 +109,7 @@ def evaluate(self:Closure)->Tensor: # The loss, a scalar without graph
     with torch.enable_grad(), self._autocast(): learn.calc_loss()
     if learn.loss_grad is None: raise ValueError(f'{type(self.opt).__name__} asked for the loss, and there was none')
     with torch.enable_grad(): learn.backward()
-    learn.begin_again('step')
+    learn.refire_before('step')
     return learn.team.mean(learn.loss_grad.detach())  # processes that saw another loss would look elsewhere
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000110
@@ -186,7 +186,7 @@ def backward(self:Turn):
     if self.joins is not None: self._weigh()
     if self.grads is not None:
         given = self.grads()
-        if given is not ADDED: _take_grads(self, given)
+        if given is not ADDED: _assign_grads(self, given)
         return
     loss = self.learn.loss_grad
     if not loss.requires_grad or loss.numel()!=1: _refuse_loss(loss)
@@ -254,7 +254,7 @@ def step(self:Turn):
 # %% ../../nbs/loop/04_turn.ipynb #t0000016
 ADDED = 'added' # What a function that is to give gradients returns when it has added them to `.grad` itself
 
-def _take_grads(turn, grads):
+def _assign_grads(turn, grads):
     "Add `grads`, a list or a dict by name, times the turn's scale, to `.grad` of the parameters of `turn`"
     every = held_params(turn.opt)
     params = [p for p in every if p.requires_grad]

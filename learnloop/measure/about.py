@@ -153,7 +153,7 @@ def _loader(dl):
         elif o is not None: res |= _named(k, described(o, elsewhere=[v for v in (ds, sampler) if v is not o]))
     res.pop('sampler.data_source', None)
     if ds is not None: res['items'] = batch_len(ds)
-    if getattr(dl, 'is_several', False): res['parts'] = {k:_loader(o) for k,o in dl.parts.items()}
+    if getattr(dl, 'is_multi', False): res['parts'] = {k:_loader(o) for k,o in dl.parts.items()}
     return {k:v for k,v in res.items() if v is not None}
 
 # %% ../../nbs/measure/10_about.ipynb #8f0a0015

@@ -119,8 +119,8 @@ def _quiet(res):
     "`res`, if it is axes, as notebooks print nothing of"
     axes = pyplot().Axes
     if isinstance(res, axes): res._ipython_display_ = _nothing
-    is_several = isinstance(res, list|tuple) and len(res) and all(isinstance(o, axes) for o in res)
-    return _AxesList(map(_quiet, res)) if is_several else res
+    is_multi = isinstance(res, list|tuple) and len(res) and all(isinstance(o, axes) for o in res)
+    return _AxesList(map(_quiet, res)) if is_multi else res
 
 # %% ../../nbs/measure/08_display.ipynb #1a3f00ce
 def settle_axes(

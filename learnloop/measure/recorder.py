@@ -535,7 +535,7 @@ def _agreed(team, mets, vals):
             if _alike(a, b): continue
             e = ValueError(f'metric {m.name} is {a} on rank 0, and {b} on rank {r}: its value has to be that of all '
                 'processes, which exchange what they have in `together`, or by learn.team.gather')
-            e.told = True  # all raise it
+            e.in_all = True  # all raise it
             raise e
     return [v if a is None or v==a else a for v,a in zip(vals, first, strict=True)]
 

@@ -137,7 +137,7 @@ def _can_try(learn, dl):
     inside = getattr(called, 'module', None),getattr(called, '_orig_mod', None)
     if all(o is not learn.model for o in (called, *inside)): return False
     pieces = ('_pick','use_dl','_do_epoch_validate','all_batches','one_batch','_do_one_batch','valid_batch','calc_loss',
-        'forward','take_loss','_do_loss')
+        'forward','set_loss','_do_loss')
     if any(getattr(cls, k, None) is not getattr(Learner, k, None) for k in pieces): return False
     return _is_plain(learn.model) and not _needs_others(learn)
 

@@ -55,7 +55,7 @@ def points_needed(
     res = {}
     never = set() if learn.training else _OF_TURNS
     for e in learn.events:
-        if e in never or not (e in at or learn.recurs(e)): continue
+        if e in never or not (e in at or learn.per_batch(e)): continue
         for o in learn.listeners(e):
             if not _is_invariant(o, e): res.setdefault(at.get(e, 'anywhere'), []).append((o, e))
     if res and (not learn.one_turn or 'anywhere' in res):
@@ -174,12 +174,12 @@ def _finish(self:TeamEngine, name):
         if not self.defer_sync: self.sync_grads()
         self._begin_again()
     elif name in _PASSES:
-        self._hear(self._flush())
+        self._take_code(self._flush())
         if name=='train': self.engine.end_train()
         crc = getattr(self.learn.data_pass and self.learn.data_pass.dl, 'crc', 0)
         numbers = [n for *_,n in self.processes.meet(f'end of {name}', number=crc|self.wanted<<32)]
         _check_order({n%2**32 for n in numbers})
-        self._hear(max(numbers)>>32)
+        self._take_code(max(numbers)>>32)
     elif (name in _ENDS or name in ('turn', 'batch') and self._is_due(name)
         or 'ends' in self.points and name not in _OURS):
         self.processes.meet(f'end of {name}')
@@ -259,8 +259,8 @@ def aside(self:TeamEngine):
 def _tell(self:TeamEngine, e):
     "Tell the other processes of the cancel `e`; return what acts"
     learn = self.learn
-    i = learn.taker(e)
-    if i is None or self.broken or getattr(e, 'told', False): return e
+    i = learn.catcher(e)
+    if i is None or self.broken or getattr(e, 'in_all', False): return e
     name = learn.open[i].name
     if not self._misses(name):
         self._check_known(e, name)
@@ -272,7 +272,7 @@ def _tell(self:TeamEngine, e):
     except CancelException as other: e = other
     finally:
         if is_early: runs.remove(self)
-    e.told = True
+    e.in_all = True
     self.passed = max(self.passed, _ORDER.get(name, 0))
     return e
 
@@ -312,7 +312,7 @@ def agree(self:TeamEngine,
     name = min(said & {*names}, key=depth.get)
     if name==mine: return
     e = learn.phases[name].cancel()
-    e.callback,e.event,e.told = f'rank {[c for _,c,_ in rows].index(name)}','its own course',True
+    e.callback,e.event,e.in_all = f'rank {[c for _,c,_ in rows].index(name)}','its own course',True
     raise e
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000022
@@ -440,7 +440,7 @@ def between(self:TeamEngine, code=0):
     apart = min(max(int(.05/max(a_batch, 1e-6)), 1), 1000)
     self.looked_at,self.since = now,0
     t = torch.tensor([self.wanted, apart])
-    self.flag = self.processes.take_most(t),t
+    self.flag = self.processes.all_reduce_max(t),t
     return 0
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0001b3
@@ -455,7 +455,7 @@ def _flush(self:TeamEngine):
     return code
 
 @patch
-def _hear(self:TeamEngine, code):
+def _take_code(self:TeamEngine, code):
     "Have `code`, which all have heard at the end of a pass, be what `between` returns next"
     self.heard = max(self.heard, code)
     if code: self.wanted = 0
@@ -493,7 +493,7 @@ def _compare(facts):
             if a==b: continue
             e = ValueError(f'the processes have different fits: {k} is {a} on rank 0, and {b} on rank {r}. Have all '
                 'of them run the same code with the same settings')
-            e.told = True  # all raise it
+            e.in_all = True  # all raise it
             raise e
 
 @patch

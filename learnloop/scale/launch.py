@@ -94,7 +94,7 @@ class _Out:
 class _Child:
     "A process that was started here"
     def __init__(self, rank, n, f, args, folder, go):
-        self.rank,self.file,self.said = rank,Path(folder)/str(rank),None
+        self.rank,self.file,self.reply = rank,Path(folder)/str(rank),None
         self.is_over = self.was_ended = False
         pipes = [os.pipe() for _ in range(2)]
         self.process = mp.get_context('fork').Process(target=_work, name=f'rank {rank}',
@@ -116,7 +116,7 @@ class _Child:
         for fd in self.outs: os.close(fd)  # its own children may still hold the other end
         self.process.join()
         self.outs,self.is_over,code = {},True,self.process.exitcode
-        self.said = pickle.loads(self.file.read_bytes()) if self.file.exists() else _gone(code)
+        self.reply = pickle.loads(self.file.read_bytes()) if self.file.exists() else _gone(code)
         self.process.close()
 
 def _gone(code):
@@ -142,7 +142,7 @@ class _Crew:
     @property
     def left(self): return [o for o in self.children if not o.is_over]
     @property
-    def failed(self): return [o for o in self.children if o.is_over and not (o.was_ended or 'res' in o.said)]
+    def failed(self): return [o for o in self.children if o.is_over and not (o.was_ended or 'res' in o.reply)]
     def signal(self, sig):
         for o in self.left: os.kill(o.process.pid, sig)
     def look(self, seconds):
@@ -196,9 +196,9 @@ def _late(self:_Crew, timeout):
 def _results(self:_Crew):
     "What the function returned, by rank; or raise what went wrong"
     def order(said): return said.get('is_peer', False),not said.get('is_killed', False),said['at']
-    failed = sorted(self.failed, key=lambda o: order(o.said))
-    if not failed: return {o.rank:pickle.loads(o.said['res']) for o in self.children}
-    rank,said = failed[0].rank,failed[0].said
+    failed = sorted(self.failed, key=lambda o: order(o.reply))
+    if not failed: return {o.rank:pickle.loads(o.reply['res']) for o in self.children}
+    rank,said = failed[0].rank,failed[0].reply
     e = pickle.loads(said['err']) if said['err'] else PeerError(f"rank {rank} {said['how']}")
     if said['text']: e.add_note(f"rank {rank} has raised it:\n{said['text']}")
     raise e

@@ -63,5 +63,5 @@ def _of_all(e, team):
     "The error that a process had in writing, for each of them to raise"
     rank,(err,_) = next(iter(e.failures.items()))
     if rank!=team.rank: err = PeerError(f'rank {rank} failed: {type(err).__name__}: {err}')
-    err.told = True
+    err.in_all = True
     return err

@@ -221,7 +221,7 @@ def _fingerprint(b, crc):
 # %% ../../nbs/scale/02_share.ipynb #5a000023
 class _Passing:
     "A loader that takes from another, `dl`, and has the state of that, if it has one"
-    passes_on = True
+    is_wrapper = True
     resumes_exactly = property(lambda self: goes_by_state(self.dl))
     def __getattr__(self, k):
         if k in ('state_dict', 'load_state_dict') and hasattr(vars(self).get('dl'), k): return getattr(self, f'_{k}')
@@ -371,7 +371,7 @@ def _share_through(dl, **kwargs):
     return res
 
 # %% ../../nbs/scale/02_share.ipynb #5a000031
-class _SharedSeveral:
+class _SharedMulti:
     "Several loaders, each of them shared"
     _waits = False
     is_sure = property(lambda self: all(_teller(o).is_sure for o in self.parts.values()))
@@ -391,11 +391,11 @@ class _SharedSeveral:
     def load_state_dict(self, sd):
         with _waiting(self): super().load_state_dict(sd)
 
-def _share_several(dl, **kwargs):
+def _share_multi(dl, **kwargs):
     parts = {nm:share(o, **kwargs) for nm,o in dl.parts.items()}
     for o in parts.values():
         if isinstance(o, _SharedLoader): o._is_part = True
-    return _copy_as(_SharedSeveral, dl, parts=parts, _team=kwargs['team'])
+    return _copy_as(_SharedMulti, dl, parts=parts, _team=kwargs['team'])
 
 # %% ../../nbs/scale/02_share.ipynb #5a000042
 @contextmanager
@@ -409,7 +409,7 @@ def _waiting(several):
 
 def _shared_in(dl):
     while hasattr(dl, 'dl'): dl = dl.dl
-    if isinstance(dl, _SharedLoader|_SharedSeveral): yield dl
+    if isinstance(dl, _SharedLoader|_SharedMulti): yield dl
     for o in getattr(dl, 'parts', {}).values(): yield from _shared_in(o)
 
 def _prime(batches):
@@ -434,8 +434,8 @@ def share(
     "Make a loader of the parts of `dl` that are for this process"
     kwargs = dict(team=team, training=training, per_process=per_process, count=count)
     if hasattr(dl, 'n_items') and hasattr(dl, 'is_sure'): return dl
-    if getattr(dl, 'is_several', False): return _share_several(dl, **kwargs)
-    if getattr(type(dl), 'passes_on', False): return _share_through(dl, **kwargs)
+    if getattr(dl, 'is_multi', False): return _share_multi(dl, **kwargs)
+    if getattr(type(dl), 'is_wrapper', False): return _share_through(dl, **kwargs)
     if is_sharded(dl): return _share_own(dl, team, training)
     if _has_indices(dl): return _share_indices(dl, team, training, per_process)
     return _Narrowed(dl, team, training, team.world if per_process else 1, count)

@@ -236,14 +236,14 @@ def first(self:Team,
     said = self.from_first(_name(err) if err else '')
     if not said: return
     if err is None: err = PeerError(f'rank 0 failed: {said}')
-    err.told = True  # all raise it
+    err.in_all = True  # all raise it
     raise err
 
 def _name(e): return f'{type(e).__name__}: {e}'.removesuffix(': ')
 
 # %% ../../nbs/scale/00_team.ipynb #te0000f1
 @patch
-def take_most(self:Team,
+def all_reduce_max(self:Team,
     t:Tensor # Numbers, in whose place come the largest that any process gave
 ): # What to `wait` for, until they are there
     "Exchange numbers beside what else goes on, unmet: all processes do so in the same order"
@@ -274,7 +274,7 @@ def fail(self:Team,
     e # An error in this process
 ): # The one to raise: another process's, if that is what `e` comes of
     "Part from the others, telling them of `e`; or learn what parted them"
-    if self.broken or getattr(e, 'told', False): return e
+    if self.broken or getattr(e, 'in_all', False): return e
     self.error,res = str(e) if isinstance(e, PeerError) else _name(e),e
     if _is_of_group(e):
         res = PeerError(self._ask(e))

@@ -508,7 +508,7 @@ def _begin(self:Fingerprint, n):
     self._now = SimpleNamespace(steps=learn.count.opt_steps, loss=learn.loss, heard=False, is_detail=is_detail)
     self._row = _Step(n, learn.epoch)
     self._row.streams = _stream_hashes()
-    self._note_hypers()
+    self._record_hypers()
     return True
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb09004a
@@ -603,7 +603,7 @@ def after_load(self:Fingerprint):
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090029
 @patch
-def _note_hypers(self:Fingerprint):
+def _record_hypers(self:Fingerprint):
     row,was = self._row,self._known
     vals = [[v for k,v in g.items() if k!='params'] for o in opts(self.learn.opt) for g in o.param_groups]
     if was is None or vals!=was[0] or any(isinstance(v, Tensor) for g in vals for v in g):
@@ -623,7 +623,7 @@ def after_step(self:Fingerprint):
     self._row.add('gradients', [g for *_,g in there], _salt(mask), norms=True)
     if self._now.is_detail: self._row.add_detail(True, there)
     self._now.heard = True
-    self._note_hypers()
+    self._record_hypers()
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb09002b
 @patch

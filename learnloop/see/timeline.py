@@ -68,7 +68,7 @@ def _slices(self:Trace):
         if ns is None: continue
         work,more = total.event.removeprefix('after_'),{}
         if outcome: more['raised'] = outcome
-        if held: more['held_back'] = True
+        if held: more['filtered_out'] = True
         if total.callback: yield _Slice('callback', total.callback, total.event, t, ns, s, more)
         else: yield _Slice('work', work, work, t-ns, ns, s, {})
 

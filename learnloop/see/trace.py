@@ -36,7 +36,7 @@ class TraceRow:
     start:float = field(default=0., compare=False) # Seconds since the trace began
     # How long the turn took, or what led to the event: `after_pred` has the model's time
     seconds:float|None = field(default=None, compare=False)
-    held_back:bool = field(default=False, compare=False) # Turn: did the filter of `@on(…)` not let it pass?
+    filtered_out:bool = field(default=False, compare=False) # Turn: did the filter of `@on(…)` not let it pass?
     turn:str = '' # Name of the turn in the batch; '' for that of a batch that has but one
 
 # %% ../../nbs/see/03_trace.ipynb #95185162
@@ -127,9 +127,9 @@ def depth(self:Trace,
 # %% ../../nbs/see/03_trace.ipynb #db7f7368
 @patch
 def totals(self:Trace
-)->list: # Dicts of `callback`, `event`, `filter`, `calls`, `held_back`, `seconds` and `outcomes`, exceptions by name
+)->list: # Dicts of `callback`, `event`, `filter`, `calls`, `filtered_out`, `seconds` and `outcomes`, exceptions by name
     "Tell how long each callback took in each event in all, the longest first"
-    return [dict(callback=o.callback, event=o.event, filter=o.filter, calls=o.n, held_back=o.held, seconds=o.ns/1e9,
+    return [dict(callback=o.callback, event=o.event, filter=o.filter, calls=o.n, filtered_out=o.held, seconds=o.ns/1e9,
         outcomes=dict(o.outcomes)) for o in self._turn_totals()]
 
 @patch
@@ -381,7 +381,7 @@ def _mk_before(tracer, event, phase):
     opened,now,at,fire = tracer.learn.open,tracer._now,tracer._at,_mk_fire(tracer, event)
     def fired(_, /, **kwargs):
         s,depth = at.span,len(opened)
-        if s.depth==depth and s.state=='begun': return fire(s, now())  # by `begin_again`
+        if s.depth==depth and s.state=='begun': return fire(s, now())  # by `refire_before`
         if s.depth!=depth or s.state!='early':  # else a turn of the learner's own has begun it
             if s.depth!=depth-1: tracer._sync(depth-1)
             s = tracer._push(phase, 'begun')
@@ -537,7 +537,7 @@ def _filter_of(f):
 def _mk_turn(tracer, event, f, who):
     "Calls `f`, a handler of `who`, and records how that went"
     learn,now,add,at,hears = tracer.learn,tracer._now,tracer._rows.append,tracer._at,_mk_hears(tracer, event)
-    opened,held_back = learn.open,on.held_back
+    opened,filtered_out = learn.open,on.filtered_out
     total = tracer._total(event, getattr(who, 'name', type(who).__name__), _filter_of(f))
     ends = next((p.name for p in learn.phases.values() if p.cleanup==event), None)
     def turn(_, /, **kwargs):
@@ -556,7 +556,7 @@ def _mk_turn(tracer, event, f, who):
         at.last = t = now()
         row[3] = t-row[0]
         total.add(row[3])
-        if res is held_back:
+        if res is filtered_out:
             row[5] = True
             total.held += 1
         return res
@@ -588,12 +588,12 @@ def _raised(self:Tracer, e, s, callback='', label='', event=''):
     if e is None: return
     learn = self.learn
     if not label: label,event = getattr(e, 'callback', None) or '',getattr(e, 'event', None) or f'body of {s.phase}'
-    k = learn.taker(e) if isinstance(e, CancelException) and learn.exception is None else None
-    taker = learn.open[k].name if k is not None else ''
-    done = tuple(o for o in learn._inside.get(taker, ()) if learn.outcome.get(o)=='done')
+    k = learn.catcher(e) if isinstance(e, CancelException) and learn.exception is None else None
+    catcher = learn.open[k].name if k is not None else ''
+    done = tuple(o for o in learn._inside.get(catcher, ()) if learn.outcome.get(o)=='done')
     place,start = (s.epoch, s.iter, s.training),(self._now()-self._t0)/1e9
-    by = TraceCancel(type(e).__name__, callback, label, event, taker, *place, start, done, _message(e), s.turn)
-    (self._cancels if taker else self._errors).append(by)
+    by = TraceCancel(type(e).__name__, callback, label, event, catcher, *place, start, done, _message(e), s.turn)
+    (self._cancels if catcher else self._errors).append(by)
     while s.depth>(k or 0):
         s.by = s.by or by
         s = s.parent

@@ -132,11 +132,11 @@ def in_graph(self:WeightAveraging, event): return InGraph(after='step')
 def after_train(self:WeightAveraging):
     n_epochs = self.learn.epoch+1
     pct = max(self.learn.pct_train, n_epochs/self.learn.n_epoch)
-    if self.buffers=='average' and self.learn.team.world>1: self._have_buffers_of_first()
+    if self.buffers=='average' and self.learn.team.world>1: self._broadcast_buffers()
     if self.every_epochs: self._update_if(n_epochs%self.every_epochs==0, pct)
 
 @patch
-def _have_buffers_of_first(self:WeightAveraging):
+def _broadcast_buffers(self:WeightAveraging):
     "Statistics are those of the first process, of which others have their own until an epoch is over"
     if not self.averages: return
     names = [k for k,_ in self.learn.model.named_buffers() if k in self.averages]

@@ -207,7 +207,7 @@ def find_batch_size(self:Learner,
         'left, the others wait for it: call it in a process that is alone, before to_ddp or to_fsdp')
     best,bs = None,start
     while bs<=max_bs:
-        why_not = self._try_size(mk_dl(bs), bs, n_steps)
+        why_not = _try_size(self, mk_dl(bs), bs, n_steps)
         gc.collect()  # what the failed trial held, or the next fit has less room
         if torch.accelerator.is_available(): torch.get_device_module().empty_cache()
         if why_not: break
@@ -216,15 +216,14 @@ def find_batch_size(self:Learner,
     return best
 
 # %% ../../nbs/train/02_limits.ipynb #78240199
-@patch
-def _try_size(self:Learner, dl, bs, n_steps):
+def _try_size(learn, dl, bs, n_steps):
     "Train on batches of `bs`, and undo that; return why it can't be done, None if it can"
     if batch_len(dl)==0: return 'leaves the loader without a batch'
-    trial,away = _SizeTrial(bs, n_steps),[o for o in self.cbs if o.remove_on_fetch or o.writes]
-    with (self.enclosed('evaluate'), self.removed_cbs(away), self.no_logging(),  # Ctrl-C waits until all is undone
-        replaced(self.dls, 'train', dl), replaced(self.dls, 'valid', None),
-        self.undone('cpu')):  # with copies there, as the GPU's memory is in question
-        try: self.fit(1, cbs=trial)
+    trial,away = _SizeTrial(bs, n_steps),[o for o in learn.cbs if o.remove_on_fetch or o.writes]
+    with (learn.enclosed('evaluate'), learn.removed_cbs(away), learn.no_logging(),  # Ctrl-C waits until all is undone
+        replaced(learn.dls, 'train', dl), replaced(learn.dls, 'valid', None),
+        learn.undone('cpu')):  # with copies there, as the GPU's memory is in question
+        try: learn.fit(1, cbs=trial)
         except RuntimeError as e:
             if not is_oom(e): raise
             return 'takes more memory than there is'

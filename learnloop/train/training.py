@@ -141,7 +141,7 @@ def _counted(self:GradientAccumulation):
         return n,n
     n = _checked_count(self._count(learn))
     learn.open_turn.declared = n
-    learn.take_denominator(n)
+    learn.set_denominator(n)
     return sum(learn.team.gather(n)),None
 
 # %% ../../nbs/train/03_training.ipynb #8d6405e6
@@ -218,7 +218,7 @@ def in_graph(self:GradientAccumulation, event):
 @patch
 def _flush(self:GradientAccumulation):
     for k,w in [*self._windows.items()]:
-        if w.n: self.learn.take_step(k, w.counts, w.name)
+        if w.n: self.learn.flush_step(k, w.counts, w.name)
 
 @patch
 def after_fetch(self:GradientAccumulation):
@@ -521,7 +521,7 @@ class MicroBatch(Callback):
         if whole is None: return
         pred = None if learn.pred is self._made else to_detach(learn.pred, cpu=False)
         if self._n and learn.denominator is None: self._refuse_loss()
-        learn.take_denominator(learn.denominator if self._n else 0)
+        learn.set_denominator(learn.denominator if self._n else 0)
         learn.open_turn.n_part = self._n
         units = {k:learn.mean_of.units(learn, k, self.label, _OF_PARTS) for k in learn.loss_parts if self._n}
         self._seen.append((self._n, pred, learn.loss, learn.loss_parts, units | dict(loss=learn.denominator)))
@@ -560,7 +560,7 @@ def after_backward(self:MicroBatch):
     self._grads,(learn.bs,learn.xb,learn.yb),learn.part = [],self._whole,None
     learn.pred = self._made if preds[0] is None else to_concat(preds, _item_dim(preds, ns))
     learn.loss,learn.loss_parts = _join_losses(losses, units, 'loss'),_mean_parts(parts, units, self._others)
-    learn.take_denominator(join_units(o['loss'] for o in units))
+    learn.set_denominator(join_units(o['loss'] for o in units))
 
 # %% ../../nbs/train/03_training.ipynb #11dad6d1
 @patch

@@ -13,8 +13,8 @@ from learnloop import (
     ValidateEvery, WeightAveraging, accuracy, event, list_checkpoints, newest_checkpoint, on, set_seed)
 from learnloop.checkpoint.storage import locked_folder
 from learnloop.checkpoint import checkpoint as checkpoint_module
-from learnloop.checkpoint.passes import begin_at
-from learnloop.checkpoint.resume import read_origin
+from learnloop.checkpoint.passes import iter_from
+from learnloop.checkpoint.resume import read_resume_point
 from learnloop.loop.place import Pass
 from learnloop.train.limits import FirstBatches
 from learnloop.data.rng import preserve_rng
@@ -345,7 +345,7 @@ def test_case_58_workers(name, tmp_path):
 def test_the_cheapest_way_to_a_batch_is_taken(ds, kwargs, how):
     "And it gives the batches that all of them would have been"
     with preserve_rng(): want = list(DataLoader(ds, 4, shuffle=True, **kwargs))[3:]
-    got,by = begin_at(DataLoader(ds, 4, shuffle=True, **kwargs), 3)
+    got,by = iter_from(DataLoader(ds, 4, shuffle=True, **kwargs), 3)
     got = list(got)
     assert by==how and len(got)==len(want)
     if not isinstance(ds, Noisy): check([list(o) for o in got], [list(o) for o in want])
@@ -1276,7 +1276,7 @@ def test_point_14_a_checkpoint_that_does_not_say_what_was_to_be_seen(tmp_path):
     "An older learnloop wrote none of it"
     quiet(mk_learner(), 2, resume=tmp_path)
     learn = mk_learner()
-    going = read_origin(newest_checkpoint(tmp_path))
+    going = read_resume_point(newest_checkpoint(tmp_path))
     for k in ('seen', 'after'): del going.state['loop'][k]
     going.state['resting'] = []
     learn.create_opt()
@@ -1287,7 +1287,7 @@ def test_point_14_a_checkpoint_that_does_not_say_what_was_to_be_seen(tmp_path):
 def of_processes(folder, *ranks):
     "The state of a run that is done, as if processes had `ranks` for themselves"
     quiet(mk_learner(), 1, resume=folder)
-    origin = read_origin(newest_checkpoint(folder))
+    origin = read_resume_point(newest_checkpoint(folder))
     origin.state['ranks'] = [*ranks]
     return origin
 

@@ -4,7 +4,7 @@ from itertools import product
 import numpy as np, pytest, torch
 from helpers import check
 from learnloop import Alternate, Callback, DataLoaders, Learner, TensorLoader, Zip, in_order, set_seed
-from learnloop.data.begin import batches_draw, begin_at, items_draw, sampler_draws
+from learnloop.data.begin import batches_draw, iter_from, items_draw, sampler_draws
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Subset, TensorDataset
@@ -89,7 +89,7 @@ def test_a_run_goes_on_exactly_from_any_batch(at, seed, pct, tmp_path, monkeypat
     check(end(learn), end(whole))
 
 def test_it_comes_to_a_batch_by_passing_over_indices():
-    batches,how = begin_at(TensorLoader(data(), 4), 2)
+    batches,how = iter_from(TensorLoader(data(), 4), 2)
     assert how=='passing over indices' and torch.equal(next(batches)[0], data()[0][8:12])
 
 def test_it_is_known_to_draw_nothing():

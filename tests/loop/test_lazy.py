@@ -10,7 +10,7 @@ from tools.house import ROOT, modules
 CORE = {  # chkstyle: ignore-node
     'app', 'data', 'interop', 'interop.core', 'interop.names', 'checkpoint', 'checkpoint.checkpoint', 'checkpoint.changes', 'checkpoint.interrupt', 'checkpoint.last_line', 'checkpoint.passes', 'checkpoint.resume', 'checkpoint.saving',
     'checkpoint.shards', 'checkpoint.state', 'checkpoint.storage', 'checkpoint.undo', 'loop', 'data.batch', 'data.begin', 'loop.callback', 'data.checks', 'data.loaders', 'loop.fast_step',
-    'loop.denominator', 'loop.engines', 'loop.errors', 'loop.fit_checks', 'loop.flow', 'loop.help', 'loop.lazy', 'loop.evaluate', 'loop.learner', 'loop.learner_opt', 'loop.loss', 'loop.opt_mode', 'loop.opt_state', 'loop.optimizer', 'loop.team', 'loop.place', 'loop.portrait', 'loop.predict', 'data.rng',
+    'loop.denominator', 'loop.engines', 'loop.errors', 'loop.fit_checks', 'loop.flow', 'loop.help', 'loop.lazy', 'loop.evaluate', 'loop.learner', 'loop.learner_opt', 'loop.loss', 'loop.opt_mode', 'loop.opt_state', 'loop.optimizer', 'loop.team', 'loop.place', 'loop.learner_summary', 'loop.predict', 'data.rng',
     'loop.steps', 'loop.switch_opt', 'data.tensors', 'loop.turn', 'measure', 'measure.about', 'measure.describe', 'measure.display', 'measure.hook', 'measure.metrics', 'measure.recorder', 'measure.series', 'measure.table',
     'measure.trial', 'scale', 'see', 'see.chart', 'see.progress', 'train'}
 HEAVY = 'matplotlib tensorboard rich IPython pandas sklearn safetensors filelock torchmetrics torch._dynamo torch._inductor'.split()

@@ -9,7 +9,7 @@ from learnloop import (
     Zip, set_seed)
 from learnloop.data.begin import batches_draw
 from learnloop.data.loaders import Endless, Until
-from learnloop.loop.prefetch import why_not_ahead
+from learnloop.loop.prefetch import prefetch_blocker
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import (BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler, Sampler, SubsetRandomSampler,
@@ -227,7 +227,7 @@ def test_no_more_batches_are_held_than_said():
     (lambda: Mine(TensorDataset(*xy()), 4), 'Mine.__iter__ may draw'), (lambda: Stated(TensorDataset(*xy()), 4), 'Stated has a state'), (lambda: Endless(of()()), 'would be ahead there'), (lambda: Until(of()(), bool), ''),
     (lambda: Zip(of()(), of()()), 'no DataLoader')])
 def test_what_is_not_made_ahead(mk, why):
-    got = why_not_ahead(mk())
+    got = prefetch_blocker(mk())
     assert bool(got)==bool(why)
     assert re.search(why, got)
 

@@ -141,7 +141,7 @@ def test_several_losses_in_a_batch():
         def _do_one_batch(self):
             for name in ('critic','generator'):
                 self.pred = self.forward_model(*self.xb)
-                self.take_loss(summed(self.pred, *self.yb) if name=='critic' else self.pred.square().mean(), name)
+                self.set_loss(summed(self.pred, *self.yb) if name=='critic' else self.pred.square().mean(), name)
                 if self.training: self._do_grad_opt()
     seen = []
     def hear(cb): seen.append({k:(v.dim(), v.requires_grad) for k,v in cb.learn.loss_parts.items()})
@@ -385,7 +385,7 @@ class Turns(Learner):
     def train_batch(self):
         self.turn(self.pull, name='critic', counts=False)
         if self.epoch: self.turn(self.push, name='generator')
-    def valid_batch(self): self.take_loss(self.forward_model(*self.xb).square().mean(), 'generator')
+    def valid_batch(self): self.set_loss(self.forward_model(*self.xb).square().mean(), 'generator')
 
 def mk_turns():
     learn = Turns(DataLoaders(TRAIN, VALID, device='cpu'), model(), None, torch.optim.SGD, lr=.1)

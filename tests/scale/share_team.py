@@ -5,12 +5,12 @@ from learnloop.scale.share import share
 
 class Stand:
     "A team whose rank 0 writes down what it tells, for the others to read"
-    def __init__(self, rank, world, said): self.rank,self.world,self.said,self.i = rank,world,said,0
+    def __init__(self, rank, world, said): self.rank,self.world,self.reply,self.i = rank,world,said,0
     is_first = property(lambda self: self.rank==0)
     def from_first(self, o):
-        if not self.rank: self.said.append(deepcopy(o))
+        if not self.rank: self.reply.append(deepcopy(o))
         self.i += 1
-        return deepcopy(self.said[self.i-1])
+        return deepcopy(self.reply[self.i-1])
     def gather(self, o): return [o]*self.world
 
 def seed(n):

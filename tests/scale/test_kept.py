@@ -68,7 +68,7 @@ def fit(folder, kind=None, n=3, cbs=(), drop=0., every=1, said=None, path='.', *
     if said is not None: said += [str(w.message) for w in ws]
     return learn
 
-class Stop(Exception): told = True  # of all processes
+class Stop(Exception): in_all = True  # of all processes
 
 class ForAll(Before):
     def between_batches(self):

@@ -3,10 +3,10 @@ import math, numpy as np, pytest, random, torch
 from collections import namedtuple
 from functools import partial
 from learnloop.data.batch import find_bs
-from learnloop.data.begin import begin_at
+from learnloop.data.begin import iter_from
 from learnloop.data.loaders import Endless, Until, batch_len, set_epoch
 from learnloop.data.rng import read_rngs, write_rngs
-from learnloop.data.several import Alternate, Zip
+from learnloop.data.multi import Alternate, Zip
 from learnloop.data.tensors import TensorLoader
 from learnloop.scale.share import is_sharded, narrow_batch, part_of, share
 from share_team import Stand, each_rank, passes, seed
@@ -244,7 +244,7 @@ def test_an_iterator_gives_each_batch_once():
 
 def test_lists_pooled():
     dl = share(chunks(11, 2), Stand(1, 2, []), True, per_process=True)
-    dl.team.said.append(dict(length=len(dl), states={}))
+    dl.team.reply.append(dict(length=len(dl), states={}))
     assert [b.tolist() for b in dl]==[[2,3],[6,7],[10]] and len(dl)==3
 
 # ---- loaders that share already
@@ -338,7 +338,7 @@ def test_a_pass_begins_at_any_batch(n, workers):
     mk = lambda: DataLoader(ds, batch_size=4, shuffle=True, num_workers=workers)
     want = [[b.tolist() for b, in p] for p in [r[0][0] for r in each_rank(mk, 2, passes(1))]]
     def _f(dl, team):
-        batches,how = begin_at(dl, n)
+        batches,how = iter_from(dl, n)
         assert how=='passing over indices'
         return [(b.tolist(), dl.n_items(i+n)) for i,(b,) in enumerate(batches)]
     res = each_rank(mk, 2, _f)

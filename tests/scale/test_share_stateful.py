@@ -2,7 +2,7 @@
 import pytest, torch, warnings
 import datasets
 from datasets.distributed import split_dataset_by_node
-from learnloop.data.begin import begin_at, goes_by_state
+from learnloop.data.begin import iter_from, goes_by_state
 from learnloop.data.rng import read_rngs, write_rngs
 from learnloop.scale.share import is_sharded, share
 from share_team import Stand, each_rank, passes
@@ -59,7 +59,7 @@ def test_a_pass_goes_on_where_each_rank_was(kind, workers, n):
         return [(b.tolist(), dl.n_items(i+n)) for i,b in enumerate(it)]
     def _go_on(dl, team):
         write_rngs(starts[team.rank], [dl])
-        it,how = begin_at(dl, n, states[team.rank][0])
+        it,how = iter_from(dl, n, states[team.rank][0])
         assert (how=='by its own state')==(states[team.rank][0] is not None)
         write_rngs(states[team.rank][1])
         return [(b.tolist(), dl.n_items(i+n)) for i,b in enumerate(it)]
@@ -75,7 +75,7 @@ def test_a_stream_that_hugging_face_split_is_taken_as_it_is(shuffled):
         whole = [b.tolist() for b in dl]
         seen += sum(whole, [])
         again = share(StatefulDataLoader(hf(rank, 2, shuffled), 4, collate_fn=xs), Stand(rank, 2, said), True)
-        it,_ = begin_at(again, 2)
+        it,_ = iter_from(again, 2)
         assert [b.tolist() for b in it]==whole[2:]
     assert sorted(seen)==list(range(24))
 

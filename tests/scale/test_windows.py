@@ -81,7 +81,7 @@ SETUPS = dict(batches=dict(cbs=windows(4)), items=dict(cbs=items, loss=Scaled) |
 CASES = {('ddp', nm):STOPS for nm in SETUPS} | {('fsdp', 'items'):(2, 4, 6), ('fsdp', 'own'):(1, 2, 3), ('sharded', 'items'):(1, 3, 5)}
 NEAR = [(how, nm) for how,nm in CASES if nm!='own'] # what a process has for itself decides there, and other numbers of them end elsewhere
 
-class Stopped(Exception): told = True # of all processes, as all raise it
+class Stopped(Exception): in_all = True # of all processes, as all raise it
 
 class Stop(Callback):
     "Ends the fit between two batches, after so many of them"

@@ -381,17 +381,17 @@ class Torn(list):
 
 LOST = [('before_epoch', CancelEpochException, 'epoch'), ('before_fetch', CancelEpochException, 'epoch'), ('before_train', CancelTrainException, 'train'),
     ('before_fit', CancelFitException, 'fit')]
-@pytest.mark.parametrize('at,exc,taker', LOST)
-def test_why_of_what_was_cancelled_outside_of_batches(at, exc, taker):
+@pytest.mark.parametrize('at,exc,catcher', LOST)
+def test_why_of_what_was_cancelled_outside_of_batches(at, exc, catcher):
     learn = mk_learn(Callback('ex', **{at: lambda cb: act(exc)}))
     learn.fit(2, cbs=Tracer())
     why,said = learn.trace.why,f'Callback(ex) raised {exc.__name__} in {at}'
     for what,place in (('step', dict(iter=0)), ('step', dict(iter=1)), ('batch', dict(iter=0)), ('step', {}), ('before_step', dict(iter=1)), ('train', {}), ('epoch', {})):
         got = why(what, epoch=0, **place)
-        if what==taker: assert got==said
-        elif what=='epoch' and taker=='train': assert got=='epoch ran'
-        else: assert said in got and f'skipped the rest of the {taker} phase' in got, (what, place, got)
-    if taker=='train': assert why('batch', epoch=0, iter=0, training=False)=='batch ran' and why('validate', epoch=1)=='validate ran'
+        if what==catcher: assert got==said
+        elif what=='epoch' and catcher=='train': assert got=='epoch ran'
+        else: assert said in got and f'skipped the rest of the {catcher} phase' in got, (what, place, got)
+    if catcher=='train': assert why('batch', epoch=0, iter=0, training=False)=='batch ran' and why('validate', epoch=1)=='validate ran'
 
 def test_why_of_a_loader_that_fails():
     learn = mk_learn()
@@ -539,7 +539,7 @@ def test_why_of_an_event():
     assert why('after_pred', epoch=1, callback='last')=='last was muted in after_pred: run = False'
     assert why('before_batch')=='before_batch fired, and nobody heard it'
     assert why('after_cancel_step')=='after_cancel_step did not fire: step ran'
-    assert [(o['calls'], o['held_back'], o['filter']) for o in learn.trace.totals() if o['callback']=='second']==[(4, 2, 'every 2')]
+    assert [(o['calls'], o['filtered_out'], o['filter']) for o in learn.trace.totals() if o['callback']=='second']==[(4, 2, 'every 2')]
     assert 'held back 2 times (every 2)' in str(learn.trace)
 
 # ---- turns

@@ -3,12 +3,12 @@ from functools import partial
 import pytest, torch
 from helpers import batches, mk_learner
 from learnloop import Callback, DataLoaders, Learner, Recorder, accuracy
-from learnloop.loop.portrait import as_table, portrait
+from learnloop.loop.learner_summary import as_table, learner_summary
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 
-def told(learn, k): return portrait(learn, vars(learn).get('_given_lr'))[k]
+def told(learn, k): return learner_summary(learn, vars(learn).get('_given_lr'))[k]
 
 def test_the_parts():
     ds = TensorDataset(torch.zeros(1000, 2), torch.zeros(1000, 1))
@@ -63,7 +63,7 @@ def test_what_is_odd_is_left_out():
     assert told(Learner((Odd(), None), nn.Linear(2, 1), F.mse_loss), 'data').startswith('train, on ')
     learn = Learner(batches(1), nn.LazyLinear(1), F.mse_loss)
     assert told(learn, 'model')=='LazyLinear, whose first batch makes its parameters'
-    assert 'data' not in portrait(Learner(DataLoaders(device='cpu'), nn.Linear(2, 1)))
+    assert 'data' not in learner_summary(Learner(DataLoaders(device='cpu'), nn.Linear(2, 1)))
 
 def test_half_made():
     assert repr(Learner.__new__(Learner))=='Learner'
@@ -73,7 +73,7 @@ def test_half_made():
             return super().add_cbs(cbs)
     assert Peeks(batches(1), nn.Linear(2, 1), F.mse_loss).seen.startswith('Peeks\n  model      Linear, 3 parameters')
     del (learn := mk_learner([])).model
-    assert 'model' not in portrait(learn) and 'loss' in portrait(learn)
+    assert 'model' not in learner_summary(learn) and 'loss' in learner_summary(learn)
 
 def test_many_callbacks_and_those_of_a_fit():
     learn = mk_learner([Callback(f'cb{i}') for i in range(30)])

@@ -4,7 +4,7 @@ import pytest, torch
 from helpers import covering
 from learnloop import (Alternate, Callback, DataLoaders, Learner, Zip, in_order, list_checkpoints, set_seed)
 from learnloop.data.batch import split_batch, to_device, unpack
-from learnloop.data.begin import goes_by_state, why_inexact
+from learnloop.data.begin import goes_by_state, inexact_reason
 from learnloop.data.loaders import batch_len
 from torch import nn
 from torch.nn import functional as F
@@ -318,8 +318,8 @@ def test_other_loaders_in_a_run_are_noticed(tmp_path):
     with pytest.raises(ValueError, match='parts was.*accept='): fit(3)
 
 def test_what_is_not_exact_is_said():
-    assert why_inexact(Zip(a=dl(), b=dl(SeededNo, num_workers=1, persistent_workers=True))).startswith("of loader 'b', its workers persist")
-    assert not why_inexact(Zip(dl(), Alternate(dl(num_workers=2)))) and goes_by_state(Zip(dl()))
+    assert inexact_reason(Zip(a=dl(), b=dl(SeededNo, num_workers=1, persistent_workers=True))).startswith("of loader 'b', its workers persist")
+    assert not inexact_reason(Zip(dl(), Alternate(dl(num_workers=2)))) and goes_by_state(Zip(dl()))
 SeededNo = Noisy
 
 def test_each_new_pass_has_a_number_of_its_own():
