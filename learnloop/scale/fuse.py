@@ -214,7 +214,9 @@ def run(self:Fuser)->bool: # Has the fuser run it?
         if self.version!=learn.version or self.opt is not learn.opt: return False
         if graph.n==graph.check_at or self._gather() or not graph.fits(self): return False
         args,self.args = self.args,None  # the batch isn't held
-        self._take(graph, graph.step.fast(*args.values()))
+        try: outs = graph.step.fast(*args.values())
+        except Unfusable: return False
+        self._take(graph, outs)
         graph.n += 1
         return True
     if self.version!=learn.version or self.opt is not learn.opt: self._look_around()
@@ -297,6 +299,7 @@ _OF_ALL_MODULES = [getattr(torch_module, f'_global_{k}_hooks') for k in _KINDS]
 def _gather(self:Fuser)->str: # Why there can't be a compiled step; '' if nothing is in the way
     "Collect the arguments of a compiled step in `args`"
     learn,opt = self.learn,self.opt
+    if torch._C._autograd._top_saved_tensors_default_hooks(False): return 'hooks change what autograd saves'
     if RemovableHandle.next_id!=self.n_handles and (why := self._why_hooked()): return why
     if self.is_whole and self.ask_step()!=self.step_facts:
         self._look_around()
@@ -327,8 +330,8 @@ def _gather(self:Fuser)->str: # Why there can't be a compiled step; '' if nothin
         numbers += [*self.numbers.values, *known]
         if self.own: extras = {k:getattr(opt, k) for k in self.own}
     for p in self.takers: numbers += map(float, p.hypers())
-    self.args = dict(plan=self.plan, parts=self.parts, model=learn.forward_model, loss_func=learn.loss_func, xb=xb,
-        yb=learn.yb, params=params, states=self.states, extras=extras, numbers=numbers)
+    self.args = {'plan':self.plan, 'parts':self.parts, 'model':learn.forward_model, 'loss_func':learn.loss_func,
+        'xb':xb, 'yb':learn.yb, 'params':params, 'states':self.states, 'extras':extras, 'numbers':numbers}
     return ''
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000045
@@ -387,7 +390,8 @@ def _take_plan(self:Fuser, facts):
             self.takers.append(p)
             if e=='before_step': self.note_to.append(cb)
             at += n
-    key = self.is_whole,self.is_whole and self.group_key,facts,self.capturable
+    methods = self.is_whole and (*self.step_facts[3],)  # somebody may replace `step` of the optimizer's class
+    key = self.is_whole,self.is_whole and self.group_key,facts,self.capturable,methods
     if key not in self.plans: self.plans[key] = self._new_plan(named, is_cast, pattern)
     self.plan = self.plans[key]
 
@@ -414,6 +418,7 @@ def _find(self:Fuser):
     if key in self.refused: return self.refused[key]
     if why := self._why_no_more(key): return why
     if why := why_unfusable(self.learn): return why
+    if len({id(s['step']) for s in self.counted})<len(self.counted): return 'parameters share a count of steps'
     res = _Graph(self, key)
     self.graphs.append(res)
     return res
@@ -463,12 +468,14 @@ class _Graph:
         if step.fast is None: return self._compiled(args, trial or _protected)
         step.library.trial = trial
         try: return step.fast(*args.values())
+        except Unfusable as e: raise _Left(str(e)) from None
         finally: step.library.trial = None
     def _compiled(self, args, trial):
         try: return self.step.compile(args, trial)
         except _Left: raise
         except Exception as e:
             if self.step.fast is None: self._refuse(e)
+            if isinstance(e, Unfusable): raise _Left(str(e)) from None
             self._fail(f'the graph fails: {in_a_line(e)}')
             raise _Left(self.failed) from e
 
@@ -639,18 +646,19 @@ def _by_hand(rngs, k, library, ts, trial):
         own.append(new.requires_grad_(t.requires_grad))
     write_rngs(rngs)
     torch.clear_autocast_cache()
-    outs = library.gm(*own)
+    outs = library.gm.forward(*own)
     torch.clear_autocast_cache()
     return outs,[own[i].detach() for i in library.written]
 
 def _protected(library, ts):
     "Run a library for the first time: an error may come after part of the update"
     if library.call is None: raise _Left(_BUILDING)
-    written = [ts[i] for i in library.written]
+    written,rngs = [ts[i] for i in library.written],read_rngs()
     before = _clones(written)
     try: return library.run(ts)
     except Exception:
         _put_back(written, before)
+        write_rngs(rngs)
         raise
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00062b

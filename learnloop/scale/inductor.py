@@ -97,7 +97,7 @@ def replayed(
 )->Callable: # Takes a list of tensors, returns a list of tensors
     "Run a graph operation by operation"
     @torch.no_grad()
-    def run(args): return list(gm(*args))
+    def run(args): return list(gm.forward(*args))  # without the hooks of modules
     return run
 
 # %% ../../nbs/scale/06_inductor.ipynb #fa000021

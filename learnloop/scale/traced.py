@@ -17,7 +17,7 @@ from itertools import count
 from operator import call
 from pathlib import Path
 from torch import Tensor, nn
-from torch.autograd.graph import increment_version
+from torch._C import _increment_version
 from torch.optim import Optimizer, optimizer as torch_optim
 from torch.utils._pytree import tree_map_only
 from ..data.batch import batch_parts
@@ -143,6 +143,7 @@ def _tensors(plan, numbers, at): return [torch.full((), numbers[i], dtype=plan.d
 
 # %% ../../nbs/scale/07_traced.ipynb #td000016
 def _detached(o):
+    if isinstance(o, Tensor): return o.detach()
     if not is_dataclass(o) or isinstance(o, Mapping): return tree_map_only(Tensor, Tensor.detach, o)
     return type(o)(**{f.name:_detached(getattr(o, f.name)) for f in fields(o)})
 
@@ -327,6 +328,7 @@ class _Library:
             self.buffer = array('d', [0.]*max(1, self.n_numbers))
             self.vector = torch.frombuffer(self.buffer, dtype=torch.float64)
             self.written_of,self.slack = _picker(self.written),_slack(pure)
+            self.lasting_of,self.addresses = _picker(_lasting(gm, others, self.written)),None
             make(self, pure, [self.vector, *self.tensors_of(real), *found])
     call = None  # `make` sets it, perhaps in another thread
 
@@ -335,12 +337,15 @@ class _Library:
     last = None  # The numbers of the last step
     trial = None # A function that takes the place of `run` for one call
     def run(self, ts):
-        now = self.numbers_of(ts)
+        now,lasting = self.numbers_of(ts),self.lasting_of(ts)
         if now!=self.last:
-            if self.n_numbers: self.buffer[:] = array('d', self.compute(*map(float, now)))
-            self.last = now
+            self.last = (*map(float, now),)
+            if self.n_numbers: self.buffer[:] = array('d', self.compute(*self.last))
+        if (addresses := [*map(_address, lasting)])!=self.addresses:
+            _check_apart(self.written_of(ts), lasting)
+            self.addresses = addresses
         outs = self.call([self.vector, *self.tensors_of(ts), *self.found])
-        increment_version(self.written_of(ts))
+        _increment_version(self.written_of(ts))
         return outs
 
 # %% ../../nbs/scale/07_traced.ipynb #td00025a
@@ -348,6 +353,23 @@ def _picker(at):
     "What gets the elements number `at` of a tuple, as a tuple"
     if len(at)>1: return operator.itemgetter(*at)
     return lambda ts: tuple([ts[i] for i in at])
+
+_address = Tensor.data_ptr
+
+def _lasting(gm, others, written):
+    "Which inputs are more than a part of the batch: they may come to share memory with what the step writes to"
+    ins = gm.graph.find_nodes(op='placeholder')
+    names = [n.meta['grapharg'].source.name for n in ins]
+    return [i for i in others if i in written or not names[i].startswith(("L['xb']", "L['yb']"))]
+
+def _check_apart(written, ts):
+    "Refuse a step that writes to memory which it reads as another tensor, too: a graph's order is another"
+    mine,end,last = {*map(id, written)},0,None
+    for t in sorted([t for t in ts if t.numel()], key=_address):
+        if t.data_ptr()<end and not mine.isdisjoint((id(t), id(last))):
+            raise Unfusable('two tensors share memory, and the step writes to one of them')
+        n = 1+sum((k-1)*s for k,s in zip(t.shape, t.stride(), strict=True))
+        if t.data_ptr()+n*t.itemsize>end: end,last = t.data_ptr()+n*t.itemsize,t
 
 def _slack(gm):
     "How far rounding may go beside what is explained: more where a graph has numbers of low precision"
@@ -391,13 +413,21 @@ class TracedStep:
         if whys := [*_side_effects()]: raise Unfusable(whys[0])
         self.library = _Library(gm, args, self._make)
         self.library.trial = self.trial
+        mode = next(o for n in gm.graph.nodes if isinstance(o := n.meta.get('example_value'), Tensor)).fake_mode
+        known = mode.fake_tensor_converter.meta_converter.describer.lookup_tensor
+        known.clear()  # its weak references would stop `torch.utils.swap_tensors`
         return self.library
     def _note_guards(self, guards):
-        self.classes = [*map(vars, {c:0 for g in guards if g.has_value for c in _classes_of(g.value)})]
-        self.getters = [*map(methods_of, self.classes)]
+        classes = {c:0 for g in guards if g.has_value for c in _classes_of(g.value)}
+        values,spaces = {g.name:g.value for g in guards if g.has_value},{}
+        places = [_place_of(g, values) for g in guards]
+        for space,key in filter(None, places): spaces.setdefault(id(space), (space, []))[1].append(key)
+        self.classes = [*map(vars, classes)]
+        self.spaces = [space for space,_ in spaces.values()]+self.classes
+        self.getters = [operator.itemgetter(*keys) for _,keys in spaces.values()]+[*map(methods_of, self.classes)]
         self.methods = self._methods()
-        return [not _is_ours(g.name) for g in guards]
-    def _methods(self): return [*map(call, self.getters, self.classes), *map(len, self.classes)]
+        return [at is None and not _is_ours(g.name) for g,at in zip(guards, places, strict=True)]
+    def _methods(self): return [*map(call, self.getters, self.spaces), *map(len, self.classes)]
 
     def compile(self,
         args:dict, # Of the step, by name
@@ -450,11 +480,22 @@ def methods_of(
     return operator.itemgetter(*keys) if keys else len
 
 # %% ../../nbs/scale/07_traced.ipynb #td00034c
+_IDENTITY = 'CLOSURE_MATCH','BUILTIN_MATCH','CLASS_MATCH','MODULE_MATCH'
+
+def _place_of(g, values):
+    "The namespace of a module of torch, and the name there, of what the guard `g` compares: `itemgetter` is quicker"
+    source = g.orig_guard.originating_source
+    base,key = getattr(source, 'base', None),getattr(source, 'member', getattr(source, 'index', None))
+    if base is None or g.guard_type not in _IDENTITY: return None
+    o = values.get(base.name)
+    known = isinstance(o, types.ModuleType) and o.__name__.partition('.')[0]=='torch' and key in vars(o)
+    return (vars(o), key) if known else None
+
 def _is_ours(name):
-    "Does the guard called `name` look at what the fuser owns, or at a function of this module?"
-    root,_,rest = name.partition('[') if name.startswith('G[') else (name.partition('.')[0].partition('[')[0],'','')
-    return root in ('plan','numbers') or rest.startswith("'_") and rest[1:].partition("'")[0] in _STEPS
-_STEPS = '_loss_of','_detached','_optimizer_step','_own_count','_number','_tensors','_refuse'
+    "Does the guard called `name` look at what the fuser owns, at a name of this module, or at `len`?"
+    if not name.startswith('G['): return name.partition('.')[0].partition('[')[0] in ('plan','numbers')
+    root,_,rest = name[3:].partition("'")
+    return root.startswith('__builtins_dict') or rest==']' and (root in _OWN or root.startswith('__import_'))
 
 def _classes_of(o):
     "Classes whose methods somebody may replace: of users, and torch's modules"
@@ -557,13 +598,17 @@ def why_untraced(
     e = next((o for o in _chain(e) if isinstance(o, torch._dynamo.exc.Unsupported)), [*_chain(e)][-1])
     lines = [o.strip() for o in str(e).partition('from user code')[0].splitlines()]
     lines = [o for o in lines if o and not o.startswith(('Hint:', 'For more'))]
-    text,at = ' '.join([type(e).__name__, *lines]),_line(_frames(e))
+    frames,package = _frames(e),''
+    if frames: package = Path(frames[-1].filename).parent.name  # whose function it is
+    text,at = ' '.join([type(e).__name__, *lines, package]),_line(frames)
     for pattern,why in _WHYS:
         if re.search(pattern, text+at): return why+at
     told = next((o.partition('Explanation: ')[2] for o in lines if o.startswith('Explanation: ')), '')
     return f'torch can not trace this: {told[:200] or in_a_line(e)}{at}'
 
 # %% ../../nbs/scale/07_traced.ipynb #td000044
+_OWN = {*globals()}
+
 def tensors_in(
     b # Tensors, in any nesting
 )->list: # In their order

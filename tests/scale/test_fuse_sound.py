@@ -216,6 +216,9 @@ def load(learn):
         for k,v in s.items(): s[k] = v*2 if k!='step' else v
     learn.opt.load_state_dict(sd)
 def lost_count(learn): next(iter(learn.opt.state.values()))['step'].fill_(1.)
+def share_count(learn):
+    every = [*learn.opt.state.values()]
+    for s in every: s['step'] = every[0]['step']
 def to_double(learn):
     learn.model.double()
     for o in learn.opt.state.values(): o.update({k:v.double() for k,v in o.items() if k!='step'})
@@ -240,7 +243,7 @@ EDITS = dict(parameter=new_param, state=new_state, cleared=lambda learn: learn.o
     apart=lambda learn: learn.add_cb(GradientClip(.1)), ema=lambda learn: learn.add_cb(EMA()),
     windows=lambda learn: learn.add_cb(GradientAccumulation(n_batches=2)))
 OPTS = dict(sgd=SGD, momentum=partial(SGD, momentum=.9), adam=Adam, adamw=AdamW)
-COUNTED = dict(count=lost_count, betas=set_group(betas=(.5,.9)), eps=set_group(eps=1e-3))
+COUNTED = dict(count=lost_count, shared=share_count, betas=set_group(betas=(.5,.9)), eps=set_group(eps=1e-3))
 
 def edited(opt, edits):
     "A fit in which the edits, pairs of a batch and a name, take place"
@@ -321,6 +324,69 @@ def test_methods_that_are_replaced(monkeypatch):
         Helper.scale = lambda self, x: x
         return dict(model=Net(lambda m, x: m.h.scale(x), h=Helper()), cbs=[at(6, swap)])
     same(make)
+
+def test_a_step_that_is_replaced_in_the_class(monkeypatch):
+    def swap(learn):
+        def step(self, closure=None):
+            with torch.no_grad(): [p.sub_(p.grad*.01) for g in self.param_groups for p in g['params']]
+        monkeypatch.setattr(SGD, 'step', step)
+    def make():
+        monkeypatch.undo()
+        return dict(model=Net(), cbs=[at(6, swap)])
+    same(make)
+    def between():
+        monkeypatch.undo()
+        return dict(model=Net(), then=swap)
+    same(between)
+
+def test_hooks_of_saved_tensors():
+    class Scaled(Callback):
+        def before_batch(self):
+            self.hooks = torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t*1.1)
+            if self.learn.training and self.train_iter>5: self.hooks.__enter__()
+        def after_batch(self):
+            if self.learn.training and self.train_iter>6: self.hooks.__exit__()
+    same(lambda: dict(model=Net(), cbs=[Scaled()]))
+
+# ---- tensors that share memory
+
+def two(m, x):
+    m.o[0].mul_(.9).add_(x.detach().mean(0)*.1)
+    m.o[1].mul_(.8).add_(x.detach().amax(0)*.1)
+    return x-m.o[0]*m.o[1]
+def with_two(view=False):
+    a = torch.zeros(8)
+    return Net(two, o=[a, a.view(8) if view else torch.zeros(8)])
+def share_state(learn):
+    a,b = (learn.opt.state[named(learn, k)] for k in ('a.bias','b.weight'))
+    a['exp_avg'] = b['exp_avg'].view(8)
+def flat():
+    m = Net()
+    parts = torch.cat([p.detach().flatten() for p in m.parameters()]).split([p.numel() for p in m.parameters()])
+    for p,v in zip(m.parameters(), parts, strict=True): p.data = v.view_as(p)
+    return m
+def share_bias(learn): named(learn, 'a.bias').data = learn.model.o[0]
+MEMORY = dict(at_first=(lambda: with_two(True), None), later=(with_two, lambda learn: learn.model.o.__setitem__(1, learn.model.o[0].view(8))),
+    parameter=(with_two, share_bias), state=(Net, share_state), parts=(flat, None))
+@pytest.mark.parametrize('name', MEMORY)
+def test_tensors_that_share_memory(name, cache):
+    make,f = MEMORY[name]
+    learn = same(lambda: dict(model=make(), opt_func=Adam, lr=.01, cbs=[at(6, f)] if f else []), backend=BACKEND, cache=cache)
+    assert learn.fuse_report().fused['whole']==(23 if name=='parts' else 5 if f else 0)
+
+def test_tensors_may_be_swapped():
+    same(lambda: dict(model=Net(), cbs=[at(9, lambda learn: torch.utils.swap_tensors(named(learn, 'a.weight'), nn.Parameter(torch.ones(8, 2))))]))
+
+def test_a_graph_that_fails_leaves_no_trace(monkeypatch):
+    "Neither in weights nor in random numbers"
+    def failing(gm):
+        def run(args):
+            gm.forward(*args)
+            raise RuntimeError('no')
+        return run
+    monkeypatch.setattr('learnloop.scale.fuse.replayed', failing)
+    learn = same(lambda: dict(model=Net(lambda m, x: F.dropout(x, .3)), opt_func=Adam))
+    assert not learn.fuse_report().fused
 
 # ---- optimizers of one's own
 
@@ -467,6 +533,18 @@ def test_a_reason_is_a_sentence(name, capsys):
     said = [o for o in learn.fuse_report().eager if 'first step' not in o]
     assert len(said)==1 and re.search(why, said[0]) and not learn.fuse_report().fused, said
     if name!='keeps': assert 'test_fuse_sound.py, line' in said[0]
+
+def test_a_reason_names_the_line_that_calls_a_package(tmp_path, monkeypatch):
+    path = tmp_path/'site-packages'/'loguru'
+    path.mkdir(parents=True)
+    (path/'__init__.py').write_text('import sys\ndef info(text): return sys._getframe(1)')
+    monkeypatch.syspath_prepend(path.parent)
+    import loguru  # the one above
+    def f(m, x):
+        loguru.info('x')
+        return x
+    said = [o for o in trained(lambda: dict(model=Net(f)), True).fuse_report().eager if 'first step' not in o]
+    assert len(said)==1 and re.search(r"writes a log.*test_fuse_sound.py.*loguru.info\('x'\)", said[0]), said
 
 def test_a_compiled_model_is_fused():
     inner = torch.compile(nn.Linear(8, 8), backend='eager')

@@ -2,7 +2,7 @@
 import pytest, torch
 from learnloop import Callback, GradientAccumulation, HealMemory
 from runs import differ, mk_learner, weights
-from together import same, together
+from together import together
 
 def fit(room, cbs=(), rank=1):
     class Room(Callback):
