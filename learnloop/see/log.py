@@ -15,6 +15,7 @@ from io import StringIO
 from numbers import Integral, Real
 from pathlib import Path
 from fastcore.basics import noop, patch
+from ..checkpoint.saving import atomic_write
 from ..loop.callback import Callback
 from ..data.checks import check_place, check_whole, say
 from ..loop.optimizer import get_hypers
@@ -24,8 +25,8 @@ from .runfile import open_run, run_label, run_labels
 # %% ../../nbs/see/04_log.ipynb #571ca45a
 class Logger(Callback):
     "Hand losses, learning rates and metrics to `log_metrics`, which prints them: for another platform, override that"
-    order,run_valid,safe_in_evaluate,fit_only,writes,rank_invariant = 51,False,True,True,True,True
-    hypers,failures,now,is_point = ('lr',),(OSError,),0.,False
+    order,run_valid,safe_in_evaluate,fit_only,writes,rank_invariant,read_only = 51,False,True,True,True,True,True
+    hypers,failures,now,is_point,epoch,attempt = ('lr',),(OSError,),0.,False,0,1
     patience = 10.  # no point waits longer than these seconds for its block to be full
     _begun,_warned,_resumed,_run_file,_seen = None,False,False,None,0  # None: no fit has begun; steps that it has seen
     run_folder = None # Where `run.json` is written, once it has begun; None for nowhere
@@ -46,8 +47,8 @@ class Logger(Callback):
     def log_metrics(self,
         # Numbers by name: `loss` and `lr` of a step, or columns of the recorder; what has no value is left out
         metrics:dict,
-        # Optimizer steps that the learner has made; `self.now` is the time of it, `self.is_point` tells whether
-        # it is that of a step, not a row
+        # Optimizer steps that the learner has made; `self.epoch`, `self.attempt` and `self.now` say when that was,
+        # `self.is_point` says whether it is a step rather than a row
         step:int
     ):
         "Log `metrics`"
@@ -55,13 +56,18 @@ class Logger(Callback):
         say(f'step {step}: ' + ', '.join(f'{k} {v:.4g}' for k,v in metrics.items()))
     def flush(self): "Have others see what was logged, after each epoch, validation and block of points"
     def finish(self): "End: close what `start` has opened"
+    def new_attempt(self): "Begin a new attempt: the fit went back, and steps will come again"
 
     def state_dict(self):
         if self._begun: self._write()  # points before a checkpoint would be lost if the run is killed after it
-        return super().state_dict()
+        return super().state_dict() | (dict(attempt=self.attempt) if self.attempt>1 else {})
     def load_state_dict(self, sd):
         super().load_state_dict(sd)
+        if not self._keeps_log(): self.attempt = sd.get('attempt', 1)
         self._resumed = True
+    def _keeps_log(self):
+        "Does the log stay as it is when a state is loaded? In a fit, and when the fit goes back, it does"
+        return self._begun or self.learn is not None and getattr(self.learn.keeper, 'goal', None) is not None
 
 # %% ../../nbs/see/04_log.ipynb #f6fce7fa
 @patch
@@ -81,6 +87,15 @@ def before_epoch(self:Logger):
         self.start()
         self._begun = True
     if self._begun and self.run_folder is not None: self._run_file = open_run(self.learn, self.run_folder)
+
+@patch
+def after_rewind(self:Logger):
+    if self._begun is None: self.before_fit()  # the fit began by going back
+    self.before_epoch()
+    if not self._begun: return
+    self._write()  # points of the attempt that is over
+    self.attempt += 1
+    with self._guarded(): self.new_attempt()
 
 @patch
 @contextmanager
@@ -104,7 +119,7 @@ def after_batch(self:Logger):
 def _note(self:Logger, metrics):
     "Keep a point, tensors on their device, until its block is full"
     now = time.time()
-    self._points.append((self._step, now, metrics))
+    self._points.append((self._step, now, self.learn.epoch, metrics))
     if len(self._points)>=self.block or now-self._points[0][1]>=self.patience: self._write()
 
 def _hypers(learn, names):
@@ -118,11 +133,11 @@ def _write(self:Logger):
     "Hand on the points"
     points,self._points = self._points,[]
     if not points: return
-    tensors = [v.float().mean() for _,_,m in points for v in m.values() if isinstance(v, torch.Tensor)]
+    tensors = [v.float().mean() for *_,m in points for v in m.values() if isinstance(v, torch.Tensor)]
     vals = iter(torch.stack(tensors).tolist() if tensors else ())
     self.is_point = True
     with self._guarded():
-        for step,self.now,metrics in points:
+        for step,self.now,self.epoch,metrics in points:
             self.log_metrics({k:next(vals) if isinstance(v, torch.Tensor) else v for k,v in metrics.items()}, step)
         self.flush()
 
@@ -138,7 +153,7 @@ def _log(self:Logger, metrics):
     self._write()
     metrics = _numbers(metrics)
     if not metrics: return
-    self.now,self.is_point = time.time(),False
+    self.now,self.epoch,self.is_point = time.time(),self.learn.epoch,False
     with self._guarded():
         self.log_metrics(metrics, self._step)
         self.flush()
@@ -185,25 +200,26 @@ class _FileLogger(Logger):
 
     run_folder = property(lambda self: self._path.parent)
     def flush(self): self._to_disk()
+    def _read(self): return self._path.read_bytes()
     def start(self):
         path = self.learn.path/Path(self.fname).expanduser()
         self._path = check_place('fname', path, 'a file to write', 'file', new=True)
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with open(self._path, 'ab'): pass  # can it be written to?
-        data = self._path.read_bytes()
+        data = self._read()
         if not self._resumed or len(data)<self._size:
             if self._resumed:
                 warnings.warn(f'{self._path} has {len(data)} bytes, and had {self._size} at the checkpoint: '
                     'rows are missing in it', stacklevel=2)
             self._size = self._kept(data)
-            if not self._size: self._rest = b''
+            if not self._size: self._rest,self.attempt = b'',1
         elif self._size<len(data): os.truncate(self._path, self._size)
 
     def state_dict(self):
         sd = super().state_dict()
         return sd if self._size is None else sd | dict(end=self._size, rest=self._rest.decode())
     def load_state_dict(self, sd):
-        if not self._begun and 'end' in sd: self._size,self._rest = sd['end'],sd['rest'].encode()
+        if not self._keeps_log() and 'end' in sd: self._size,self._rest = sd['end'],sd['rest'].encode()
         super().load_state_dict(sd)
         self._resumed = self._size is not None
 
@@ -288,7 +304,7 @@ class CSVLogger(_FileLogger):
         if more:
             warnings.warn(f'{self._path} has no column for {", ".join(more)}, which came up within the fit: '
                 'JSONLogger takes what comes', stacklevel=2)
-        row = metrics | dict(epoch=self.learn.epoch, step=step)
+        row = metrics | dict(epoch=self.epoch, step=step, attempt=self.attempt)
         self._rest += _csv([row.get(o) for o in self._names])
     def read_log(self): # A DataFrame
         "Read the file, by pandas"
@@ -297,7 +313,7 @@ class CSVLogger(_FileLogger):
 # %% ../../nbs/see/04_log.ipynb #d33eec18
 @patch
 def _name_columns(self:CSVLogger):
-    self._names = _columns(self.learn, self.every_steps)
+    self._names = _columns(self.learn, self.every_steps) + ['attempt']*(self.attempt>1)
     for o in self._names:
         if len(o.splitlines())<2: continue
         raise ValueError(f'{self.label}: there is a column {o!r}, and a line break would break the file: '
@@ -308,12 +324,41 @@ def _check_columns(self:CSVLogger):
     "Refuse a file that has other columns"
     self._name_columns()
     if not self._size: return
-    with open(self._path, newline='') as f: there = next(csv.reader(f))
+    with open(self._path, newline='') as f: there,*rows = csv.reader(f)
+    if there[-1:]==['attempt'] and self.attempt==1:
+        self.attempt = int(rows[-1][-1])
+        self._name_columns()
     if there==self._names: return
     rec,lost = getattr(self.learn, 'recorder', None),[o for o in there if o not in self._names]
     if rec and lost and rec.when_known(lost[0], self._check_columns): return
     raise ValueError(f'{self._path} has the columns {", ".join(there)}, '
         f'and this fit has {", ".join(self._names)}: give it another fname')
+
+# %% ../../nbs/see/04_log.ipynb #a77e0001
+@patch
+def new_attempt(self:CSVLogger):
+    "Add a column `attempt` to the file"
+    self.flush()
+    if self._size and 'attempt' not in self._names: self._size = self._replace(lambda i, o: o+(b',1' if i else _ATTEMPT))
+    self._name_columns()
+
+@patch
+def _read(self:CSVLogger):
+    # a fit that resumes from before a rewind knows the size that the file had without this column
+    is_before = self._resumed and self.attempt==1
+    if is_before and _FileLogger._read(self).split(b'\n', 1)[0].endswith(_ATTEMPT):
+        self._replace(lambda i, o: o.rpartition(b',')[0])
+    return _FileLogger._read(self)
+
+@patch
+def _replace(self:CSVLogger, f):
+    "Replace each line by `f(number, line)`, all or none; return the new size"
+    lines = _FileLogger._read(self)[:self._size if self.attempt>1 else None].splitlines()
+    data = b''.join(f(i, o)+b'\n' for i,o in enumerate(lines))
+    with atomic_write(self._path) as out: out.write(data)
+    return len(data)
+
+_ATTEMPT = b',attempt'
 
 # %% ../../nbs/see/04_log.ipynb #c7a4209f
 def _csv(row):
@@ -339,7 +384,8 @@ class JSONLogger(_FileLogger):
     def _step_of(self, line, i): return int(json.loads(line)['step'])
     def log_metrics(self, metrics, step):
         row = {k:v if math.isfinite(v) else _inf(v) for k,v in metrics.items()}
-        self._rest += json.dumps(dict(epoch=self.learn.epoch, step=step) | row).encode() + b'\n'
+        at = dict(epoch=self.epoch, step=step) | (dict(attempt=self.attempt) if self.attempt>1 else {})
+        self._rest += json.dumps(at | row).encode() + b'\n'
 
 def _inf(v): return 'NaN' if v!=v else 'Infinity' if v>0 else '-Infinity'
 

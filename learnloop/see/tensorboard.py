@@ -38,7 +38,7 @@ class _RunLog(Logger):
     def start(self):
         if self._dir is None: self._dir = Path('runs')/_new_dir(self.learn.path/'runs').name
         self.log_dir,is_new = check_place('log_dir', self.learn.path/self._dir, new=True),self._take_up()
-        for o in ('', *self._loaders):  # other folders may be others' runs
+        for o in ('', *map(self._run_of, ('', *self._loaders))):  # other folders may be others' runs
             if not o or self._purge is not None and _has_log(self.log_dir/o): self._open(o)
         self._is_ours,self.now = True,time.time()
         if self._purge==self._last[0]: self._add(self._last[1], self._purge)
@@ -49,6 +49,10 @@ class _RunLog(Logger):
         pts = [[*at, v] for k,v in metrics.items() for at in place(k)]
         self._last = step,self._last[1]+pts if self._last[0]==step else pts
         self._add(pts, step)
+    def _run_of(self, loader): return f'attempt_{self.attempt}/{loader}'.rstrip('/') if self.attempt>1 else loader
+    def new_attempt(self):
+        self.flush()
+        self._purge,self._last = self._step,(self._step, [])
     def flush(self):
         self._open()
         for o in self._writers.values(): o.flush()
@@ -64,7 +68,7 @@ class _RunLog(Logger):
         return res | dict(step=step, points=points, loaders=loaders, unit=self.unit, graphed=self._graphed)
     def load_state_dict(self, sd):
         super().load_state_dict(sd)
-        if self._begun or 'step' not in sd: return
+        if self._keeps_log() or 'step' not in sd: return
         unit = sd.get('unit', 'steps')
         if unit!=self.unit: raise ValueError(f'unit is {self.unit!r}, and the log to go on with has {unit!r}')
         self._last,self._is_ours = (sd['step'], [list(o) for o in sd.get('points', [])]),False
@@ -124,8 +128,20 @@ def read_tensorboard(
     log_dir # Folder of a run
 )->dict: # Lists of (step, value): `loss` and `lr` of steps, the recorder's columns, and the rest
     "Read the curves that a `TensorBoardCallback` wrote"
-    log_dir,res = check_place('log_dir', log_dir),{}
-    runs = {o:read_scalars(log_dir/o) for o in ('', *_runs(log_dir))}
+    log_dir = check_place('log_dir', log_dir)
+    later = sorted((o for o in log_dir.glob('attempt_*') if o.name[8:].isdigit()), key=lambda o: int(o.name[8:]))
+    res = _read_attempt(log_dir)
+    for o in later:
+        new = _read_attempt(o)
+        start = min((pts[0][0] for pts in new.values()), default=math.inf)
+        for k in res.keys()|new.keys():
+            again = new.get(k, [])
+            end = start if again and again[0][0]==start else start+1
+            res[k] = [o for o in res.get(k, []) if o[0]<end] + again
+    return {k:pts for k,pts in res.items() if pts}
+
+def _read_attempt(folder):
+    res,runs = {},{o:read_scalars(folder/o) for o in ('', *_runs(folder)) if not o.startswith('attempt_')}
     for run,tags in runs.items():
         for tag,pts in tags.items():
             name = _read_name(run, tag, in_both=tag in runs[''])
@@ -238,12 +254,13 @@ def _open(self:_RunLog, run=''):
     if self._writers and not self.log_dir.is_dir(): raise FileNotFoundError(f'{self.log_dir} was removed')
     if run not in self._writers:
         folder = self.log_dir/run
-        self._writers[run] = _mk_writer(folder, self._purge if _has_log(folder) else None)
+        is_of_now = run.startswith(self._run_of(''))  # earlier attempts stay as they are
+        self._writers[run] = _mk_writer(folder, self._purge if is_of_now and _has_log(folder) else None)
     return self._writers[run]
 
 @patch
 def _add(self:_RunLog, pts, step):
-    for run,tag,v in pts: self._open(run).add_scalar(tag, v, step, self.now)
+    for run,tag,v in pts: self._open(self._run_of(run)).add_scalar(tag, v, step, self.now)
 
 # %% ../../nbs/see/05_tensorboard.ipynb #2e1442e2
 @patch
@@ -251,7 +268,7 @@ def _take_up(self:_RunLog):
     "Find out from which step on earlier points don't count; is it the log of a new run?"
     goes_on = self._is_ours and self._last[0]<=self._step
     is_new  = not goes_on and not (self._resumed and self._last[0])
-    if is_new: self._last,self._graphed = (self._step,[]),False
+    if is_new: self._last,self._graphed,self.attempt = (self._step,[]),False,1
     step,pts = self._last
     is_over = is_new and step or any(o[:2]==['','loss/epoch'] for o in pts)
     self._purge = None if goes_on else step+1 if is_over else step
@@ -362,7 +379,7 @@ def _write_histograms(self:TensorBoardCallback, tags, hists):
             if not n: continue
             width = (hi-lo or 1e-12)/len(counts)
             limits = [lo+width*(i+1) for i in range(len(counts))]
-            self._open().add_histogram_raw(tag, lo, hi, n, total, squares, limits, counts, self._step)
+            self._open(self._run_of('')).add_histogram_raw(tag, lo, hi, n, total, squares, limits, counts, self._step)
 
 # %% ../../nbs/see/05_tensorboard.ipynb #2028d714
 class _Graph(_Helper):
@@ -523,7 +540,7 @@ class _Examples(_OfValidation):
 # %% ../../nbs/see/05_tensorboard.ipynb #6d28af63
 @patch
 def _write_examples(self:TensorBoardCallback, items):
-    idxs,step,writer = range(len(items)),self._step,self._open('valid')
+    idxs,step,writer = range(len(items)),self._step,self._open(self._run_of('valid'))
     def _parts(i): return items.inputs(i),item_at(items.targs, i),item_at(items.decoded, i)
     if self.show is not None: seen = [self.show(*_parts(i)) for i in idxs]
     elif is_image(items.inputs(0)): seen = [[o for o in _parts(i) if _is_beside(o, items.inputs(i))] for i in idxs]
