@@ -26,7 +26,7 @@ from .runfile import open_run, run_label, run_labels
 class Logger(Callback):
     "Hand losses, learning rates and metrics to `log_metrics`, which prints them: for another platform, override that"
     order,run_valid,safe_in_evaluate,fit_only,writes,rank_invariant,read_only = 51,False,True,True,True,True,True
-    hypers,failures,now,is_point,epoch,attempt = ('lr',),(OSError,),0.,False,0,1
+    hypers,failures,now,is_point,in_epoch,attempt = ('lr',),(OSError,),0.,False,0,1
     patience = 10.  # no point waits longer than these seconds for its block to be full
     _begun,_warned,_resumed,_run_file,_seen = None,False,False,None,0  # None: no fit has begun; steps that it has seen
     run_folder = None # Where `run.json` is written, once it has begun; None for nowhere
@@ -47,7 +47,7 @@ class Logger(Callback):
     def log_metrics(self,
         # Numbers by name: `loss` and `lr` of a step, or columns of the recorder; what has no value is left out
         metrics:dict,
-        # Optimizer steps that the learner has made; `self.epoch`, `self.attempt` and `self.now` say when that was,
+        # Optimizer steps that the learner has made; `self.in_epoch`, `self.attempt` and `self.now` say when that was,
         # `self.is_point` says whether it is a step rather than a row
         step:int
     ):
@@ -137,7 +137,7 @@ def _write(self:Logger):
     vals = iter(torch.stack(tensors).tolist() if tensors else ())
     self.is_point = True
     with self._guarded():
-        for step,self.now,self.epoch,metrics in points:
+        for step,self.now,self.in_epoch,metrics in points:
             self.log_metrics({k:next(vals) if isinstance(v, torch.Tensor) else v for k,v in metrics.items()}, step)
         self.flush()
 
@@ -153,7 +153,7 @@ def _log(self:Logger, metrics):
     self._write()
     metrics = _numbers(metrics)
     if not metrics: return
-    self.now,self.epoch,self.is_point = time.time(),self.learn.epoch,False
+    self.now,self.in_epoch,self.is_point = time.time(),self.learn.epoch,False
     with self._guarded():
         self.log_metrics(metrics, self._step)
         self.flush()
@@ -304,7 +304,7 @@ class CSVLogger(_FileLogger):
         if more:
             warnings.warn(f'{self._path} has no column for {", ".join(more)}, which came up within the fit: '
                 'JSONLogger takes what comes', stacklevel=2)
-        row = metrics | dict(epoch=self.epoch, step=step, attempt=self.attempt)
+        row = metrics | dict(epoch=self.in_epoch, step=step, attempt=self.attempt)
         self._rest += _csv([row.get(o) for o in self._names])
     def read_log(self): # A DataFrame
         "Read the file, by pandas"
@@ -384,7 +384,7 @@ class JSONLogger(_FileLogger):
     def _step_of(self, line, i): return int(json.loads(line)['step'])
     def log_metrics(self, metrics, step):
         row = {k:v if math.isfinite(v) else _inf(v) for k,v in metrics.items()}
-        at = dict(epoch=self.epoch, step=step) | (dict(attempt=self.attempt) if self.attempt>1 else {})
+        at = dict(epoch=self.in_epoch, step=step) | (dict(attempt=self.attempt) if self.attempt>1 else {})
         self._rest += json.dumps(at | row).encode() + b'\n'
 
 def _inf(v): return 'NaN' if v!=v else 'Infinity' if v>0 else '-Infinity'

@@ -323,8 +323,10 @@ def last_attempt(
     for o in rows:
         n,row = o.get('attempt', 1),{k:v for k,v in o.items() if k!='attempt'}
         if n>now:
-            step,now = o['step'],n
-            res = [r for r in res if r['step']<step or r['step']==step and r.keys()!=row.keys()]
+            now = n
+            while res and res[-1]['step']>o['step']: res.pop()
+            again = [i for i,r in enumerate(res) if r['step']==o['step'] and r.keys()==row.keys()]
+            if again: del res[again[-1]:]
         res.append(row)
     return res
 
