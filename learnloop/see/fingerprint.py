@@ -248,7 +248,7 @@ def _sound(data, i, kinds):
     end = i+_BLOCK.size+n
     return end if end<=len(data) and zlib.crc32(kind+data[i+_BLOCK.size:end])==check else None
 
-def _blocks(data): return sound_blocks(data, len(_MAGIC), b'ARBNDHE')
+def _blocks(data): return sound_blocks(data, len(_MAGIC), b'ARBNDHEW')
 
 def _sound_rows(data):
     "The rows in a damaged piece of a file whose own checksums are right"
@@ -278,7 +278,8 @@ class FingerprintFile:
                 is_torn = is_torn or b<len(data) and part[:1]!=b'R'
                 continue
             self.size = b
-            if   kind==b'R': rows += [part[i:i+_ROW.size] for i in range(0, len(part), _LEN)]
+            if   kind==b'W': rows = self._take_back(rows, json.loads(part)['step'])
+            elif kind==b'R': rows += [part[i:i+_ROW.size] for i in range(0, len(part), _LEN)]
             elif kind==b'E': self.edits += [tuple(o) for o in json.loads(part)]
             elif is_torn: continue
             elif kind==b'B': self.before |= {n:hs for n,*hs in _BEFORE.iter_unpack(part)}
@@ -291,6 +292,13 @@ class FingerprintFile:
         if is_torn: self.before = None  # some may be missing
     about = property(lambda self: self.abouts[0] if self.abouts else {}, doc='What the run is')
     def __len__(self): return len(self.data)//_ROW.size
+    def _take_back(self, rows, n):
+        "Leave out what the fit took back: all after step `n`"
+        self.before   = {k:v for k,v in self.before.items() if k<=n}
+        self._details = {k:v for k,v in self._details.items() if k[0]<=n}
+        self.edits    = [o for o in self.edits if o[0]<n]
+        self.hypers   = [o for o in self.hypers if o['step']<=n]
+        return [o for o in rows if _ROW.unpack_from(o)[0]<=n]
     def __iter__(self): return map(StepRow._make, _ROW.iter_unpack(self.data))
     def _gaps(self):
         steps = [o.step for o in self]
@@ -493,9 +501,25 @@ class Fingerprint(Callback):
         return super().state_dict() | dict(end=self._size, rest=self._rest.hex(), last=last)
     def load_state_dict(self, sd):
         super().load_state_dict(sd)
-        if self._begun or 'end' not in sd: return
+        if self._begun or 'end' not in sd or self.learn is not None and getattr(self.learn.keeper, 'goal', None): return
         self._size,self._rest,self._resumed = sd['end'],bytes.fromhex(sd['rest']),True
         self._last = sd['last'] and [bytes.fromhex(o) for o in sd['last']]
+
+# %% ../../nbs/see/09_fingerprint.ipynb #a77e0009
+@patch
+def after_rewind(self:Fingerprint):
+    "Mark the rows that the fit took back: whoever reads the file leaves them out"
+    if self._size is None or not self._is_main: return
+    n = self.learn.count.batches
+    if not self._begun: self._start(inf)  # the fit began by going back
+    self._flush()
+    self._rest += pack_block(b'W', json.dumps(dict(step=n)).encode())
+    self._flush()
+    there = FingerprintFile(self._path.read_bytes(), self._path)
+    self._last = [*there.row(-1).after] if len(there) else None
+    self._row,self._hypers,self._resumed = None,there.hypers[-1]['hypers'] if there.hypers else None,len(there)>0
+    self._seen = None
+    self._leave(self._state(), n)
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090026
 @patch
@@ -741,12 +765,13 @@ def _extras(self:Fingerprint, step, hashes):
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090032
 @patch
-def _start(self:Fingerprint):
+def _start(self:Fingerprint, n=None):
     "Have a file whose rows are those before now"
     path = Path(self.learn.path)/Path(self.fname).expanduser()
     self._path = check_place('fname', path, 'a file to write', 'file', new=True)
     self._path.parent.mkdir(parents=True, exist_ok=True)
-    data,n = self._path.read_bytes() if self._path.exists() else b'',self.learn.count.batches
+    data = self._path.read_bytes() if self._path.exists() else b''
+    if n is None: n = self.learn.count.batches
     if not _MAGIC.startswith(data[:len(_MAGIC)-2]):
         raise ValueError(f'{self._path} is no file of a Fingerprint, which writes to its own: give it another fname')
     about,self._begun = about_run(self.learn),True

@@ -47,6 +47,9 @@ class ProgressCallback(Callback):
         self._push('predict' if gathers else 'validate')
     def cleanup_validate(self): self._bars.pop()
     def cleanup_fit(self): self._end()
+    def after_rewind(self):
+        self._bars = []  # phases that began on the way were muted
+        if self.learn.inside('train'): self._push('train')
     def before_evaluate(self):
         if self._alone(): self._begin()
     def cleanup_evaluate(self):

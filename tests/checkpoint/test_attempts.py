@@ -3,7 +3,8 @@ import csv, json, sys
 from types import SimpleNamespace
 import pytest, torch
 from test_rewind import Back, mk
-from learnloop import CheckpointCallback, CSVLogger, JSONLogger, MLflowCallback, Place, Snapshots, TensorBoardCallback, WandbCallback
+from learnloop import CheckpointCallback, CSVLogger, Fingerprint, JSONLogger, MLflowCallback, Place, Snapshots, TensorBoardCallback, WandbCallback
+from learnloop.see.fingerprint import read_fingerprint
 from learnloop.see.runs import Run
 from learnloop.see.tensorboard import read_scalars, read_tensorboard
 
@@ -90,3 +91,14 @@ def test_killed_and_resumed(log, attempt, at, tmp_path):
     go()
     check(log.numbers(tmp_path), log.plain)
     if log.name!='tensorboard': assert Run(tmp_path).rows==log.rows  # else a checkpoint's recorder comes first
+
+def fingerprint_of(folder):
+    f = read_fingerprint(folder)
+    return [*f],f.before,f.when(),f.hypers,f.edits,[f.detail(i) for i in range(len(f.when()))]
+
+@pytest.mark.parametrize('detail', [1, 4])
+@pytest.mark.parametrize('detour', [*DETOURS.values(), ()], ids=[*DETOURS, 'after_the_fit'])
+def test_a_fingerprint_is_that_of_the_fit_without_the_detour(detour, detail, tmp_path):
+    fit(tmp_path/'plain', Fingerprint(detail=detail))
+    fit(tmp_path/'back', Fingerprint(detail=detail), detour, later=None if detour else Place(1, 'train', 3))
+    assert fingerprint_of(tmp_path/'back')==fingerprint_of(tmp_path/'plain')
