@@ -398,15 +398,16 @@ class _RunLogger(Logger):
     def _take(self, run, begin, **again):
         "Take the `run` that is open, or `begin` one, or the one of `run_id` `again`"
         self._is_mine = run is None
-        if run is None: run = begin(**(again if self.run_id else {}) | self.kwargs)
+        if run is None: run = begin(**self.kwargs | again if self.attempt>1 else (again if self.run_id else {}) | self.kwargs)
         self._run = run
     def state_dict(self): return super().state_dict() | ({'run_id':self.run_id} if self.run_id else {})
     def load_state_dict(self, sd):
+        if not self._keeps_log(): self.run_id = sd.get('run_id', self.run_id)
         super().load_state_dict(sd)
-        self.run_id = sd.get('run_id', self.run_id)
 
 class WandbCallback(_RunLogger):
     "Log losses, learning rates and metrics to Weights & Biases"
+    _group = None
     def __init__(self,
         every_steps:int|None=10, # Optimizer steps between points of `loss` and `lr`; None for none of these
         block:int=100, # Points to hand on at once
@@ -417,6 +418,15 @@ class WandbCallback(_RunLogger):
         self.failures = OSError,wandb.errors.CommError
         self._take(wandb.run, wandb.init, id=self.run_id, resume='allow')
         self.run_id = self._run.id
+    def new_attempt(self):
+        "Begin a run of the same group: steps of a run can't come again"
+        wandb,tags = _package('wandb', self.label),[*(self.kwargs.get('tags') or ()), f'attempt_{self.attempt}']
+        if self._is_mine: self._run.finish()
+        self._group = self.kwargs.get('group') or self._group or self.run_id
+        own = dict(id=None, resume=None, group=self._group, tags=tags)
+        if wandb.run is not None: own['reinit'] = 'create_new'  # the user's run stays open
+        self._run = wandb.init(**self.kwargs | own)
+        self.run_id,self._is_mine = self._run.id,True
     def log_metrics(self, metrics, step): self._run.log(metrics, step=step)
     def finish(self):
         run,self._run = self._run,None
@@ -435,6 +445,13 @@ class MLflowCallback(_RunLogger):
         self.failures = OSError,mlflow.exceptions.MlflowException
         self._take(mlflow.active_run(), mlflow.start_run, run_id=self.run_id)
         self.run_id = self._run.info.run_id
+    def new_attempt(self):
+        "Begin a run with the tag `attempt`, within the user's run if there is one"
+        mlflow = _package('mlflow', self.label)
+        if self._is_mine: mlflow.end_run()
+        own = dict(run_id=None, nested=True, tags=(self.kwargs.get('tags') or {}) | dict(attempt=str(self.attempt)))
+        self._run = mlflow.start_run(**self.kwargs | own)
+        self.run_id,self._is_mine = self._run.info.run_id,True
     def log_metrics(self, metrics, step):
         mlflow = _package('mlflow', self.label)
         mlflow.log_metrics(metrics, step=step, run_id=self.run_id)

@@ -102,3 +102,42 @@ def test_a_fingerprint_is_that_of_the_fit_without_the_detour(detour, detail, tmp
     fit(tmp_path/'plain', Fingerprint(detail=detail))
     fit(tmp_path/'back', Fingerprint(detail=detail), detour, later=None if detour else Place(1, 'train', 3))
     assert fingerprint_of(tmp_path/'back')==fingerprint_of(tmp_path/'plain')
+
+def fake_platform(name):
+    "A stand-in for wandb or mlflow: runs in their order, with what each has kept"
+    m = SimpleNamespace(open=[], runs=[], run=None)
+    def begin(**kwargs):
+        i = kwargs.get('id') or kwargs.get('run_id') or f'run{len(m.runs)}'
+        assert not m.open or kwargs.get('nested') or kwargs.get('reinit')=='create_new'
+        def log(metrics, step, run_id=None): run.kept.extend((step, k, v) for k,v in metrics.items())
+        def finish(*args, **kwargs):
+            m.open.remove(run)
+            m.run = m.open[0] if m.open else None
+        run = next((o for o in m.runs if o.id==i), None) or SimpleNamespace(id=i, info=SimpleNamespace(run_id=i), kept=[], kwargs=kwargs, log=log, finish=finish)
+        m.open.append(run)
+        m.runs += [run]*(run not in m.runs)
+        m.run = m.open[0]
+        return run
+    def log_metrics(metrics, step, run_id): next(o for o in m.runs if o.id==run_id).log(metrics, step)
+    m.init = m.start_run = begin
+    m.log_metrics,m.active_run,m.end_run = log_metrics,lambda: m.open[-1] if m.open else None,lambda *_: m.open[-1].finish()
+    m.errors = m.exceptions = SimpleNamespace(CommError=OSError, MlflowException=OSError)
+    return m
+
+@pytest.mark.parametrize('is_users', [False, True])
+@pytest.mark.parametrize('name', ['wandb','mlflow'])
+@pytest.mark.parametrize('detour', DETOURS.values(), ids=DETOURS)
+def test_a_platform_has_a_run_for_each_attempt(name, is_users, detour, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, name, m := fake_platform(name))
+    mk_logger = lambda: dict(wandb=WandbCallback, mlflow=MLflowCallback)[name](every_steps=1, block=3)
+    def go(detour):
+        m.open,m.runs,m.run = [],[],None
+        mine = m.init() if is_users else None
+        fit(tmp_path, mk_logger(), detour)
+        assert m.open==([mine] if is_users else [])
+        return [(i, *o) for i,r in enumerate(m.runs, 1) for o in r.kept]
+    plain,found = go([]),go(detour)
+    check(found, plain)
+    assert len(m.runs)==len(detour)+1
+    if name=='wandb': assert {o.kwargs['group'] for o in m.runs[1:]}<={o.id for o in m.runs}
+    assert [f'{i}' in str(o.kwargs['tags']) for i,o in enumerate(m.runs[1:], 2)]==[True]*len(detour)
