@@ -13,6 +13,7 @@ from io import BytesIO
 from pathlib import Path
 from fastcore.basics import patch
 from ..checkpoint.checkpoint import CheckpointCallback
+from ..checkpoint.recover import SpikeRecovery
 from ..checkpoint.storage import list_checkpoints
 from ..loop.callback import Callback, as_list
 from ..loop.learner import Learner
@@ -26,7 +27,7 @@ from ..measure.about import flat_facts
 from .chart import timeline_chart
 from .page import Grid, Numbers, Page, by_metric, el, folded, grids, shown, small_chart, to_number, write_page
 from .runfile import describe_run
-from .runs import Run, check_one_run, is_metric, results_of, series_of
+from .runs import Run, check_one_run, is_metric, last_attempt, results_of, series_of
 from .trace import Tracer
 from .timeline import load_trace
 from ..train.tracker import SaveModelCallback
@@ -254,6 +255,18 @@ def _cancels(tracer):
     res = grids('What was cancelled', head, _rows(tracer.cancels)) + grids('Errors', head, _rows(tracer.errors))
     return res or ['Nothing was cancelled.']
 
+# %% ../../nbs/see/06_report.ipynb #a77e0006
+def _rewinds(rewinds, cbs):
+    "Say where the fit went back, and why"
+    def _at(epoch, next, batch, *_): return f'epoch {epoch}, batch {batch}'
+    def _why(o):
+        at = o['at']
+        spikes = [s for c in cbs if isinstance(c, SpikeRecovery) for s in c.recovered if (s['epoch'], s['iter']+1)==(at[0], at[2])]
+        return f'{SpikeRecovery.__name__}: the loss was {spikes[-1]["loss"]:.4g}' if spikes else f'raised in {at[3]}'
+    rows = [[o['attempt']+1, _at(*o['at']), _at(*o['to']), ', '.join(f'{k}={v!r}' for k,v in o['changes'].items()), _why(o)]
+        for o in rewinds]
+    return grids('Where the fit went back', ['attempt', 'from', 'to', 'changes', 'why'], rows)
+
 # %% ../../nbs/see/06_report.ipynb #1a3f0131
 _TOPICS = dict(hparams='Your hyper-parameters', settings='Fit', numerics='Numbers and seed', model='Model',
     optimizer='Optimizer', data='Data', callbacks='Callbacks')
@@ -352,6 +365,7 @@ def _of_learner(learn, cbs, shapes, n_preds, title):
     if kept is not None:
         head = ['kind', 'message', 'place', 'times']
         s['Warnings'] = grids('Warnings that were shown', head, kept.rows) or ['There were none.']
+    if learn.keeper and learn.keeper.rewinds: s['Rewinds'] = _rewinds(learn.keeper.rewinds, cbs)
     if tracer is not None: s |= _traced(tracer)
     facts = describe_run(learn)
     s['Checkpoints'],s['Model'] = _saved(cbs, num, directions),_model(learn, shapes)
@@ -367,6 +381,7 @@ def _of_learner(learn, cbs, shapes, n_preds, title):
 # %% ../../nbs/see/06_report.ipynb #ee869afa
 def _of_rows(rows, num, directions):
     "Charts and a table of logged `rows`, and their results"
+    rows = last_attempt(rows)
     series = series_of(rows)
     lines = {k:tuple(zip(*((step, v) for _,step,v in o), strict=True)) for k,o in series.items()}
     res = [small_chart({k:lines[k] for k in ks}, nm, 'step') for nm,ks in by_metric(lines).items()]

@@ -315,6 +315,7 @@ def rows(self:Run):
 
 def _is_less(a, b): return isinstance(a, int) and isinstance(b, int) and a<b
 
+# %% ../../nbs/see/11_runs.ipynb #a77e0011
 def last_attempt(
     rows:list # Dicts, as `read_history` returns them
 )->list: # The same without `attempt`

@@ -3,7 +3,8 @@ import csv, json, sys
 from types import SimpleNamespace
 import pytest, torch
 from test_rewind import Back, mk
-from learnloop import CheckpointCallback, CSVLogger, Fingerprint, JSONLogger, MLflowCallback, Place, Snapshots, TensorBoardCallback, WandbCallback
+from learnloop import (
+    Callback, CheckpointCallback, CSVLogger, Fingerprint, JSONLogger, MLflowCallback, Place, Snapshots, SpikeRecovery, TensorBoardCallback, WandbCallback)
 from learnloop.see.fingerprint import read_fingerprint
 from learnloop.see.runs import Run
 from learnloop.see.tensorboard import read_scalars, read_tensorboard
@@ -141,3 +142,16 @@ def test_a_platform_has_a_run_for_each_attempt(name, is_users, detour, tmp_path,
     assert len(m.runs)==len(detour)+1
     if name=='wandb': assert {o.kwargs['group'] for o in m.runs[1:]}<={o.id for o in m.runs}
     assert [f'{i}' in str(o.kwargs['tags']) for i,o in enumerate(m.runs[1:], 2)]==[True]*len(detour)
+
+class Spike(Callback):
+    order,run_valid = 5,False
+    def after_loss(self):
+        if self.learn.count.batches==8: self.learn.loss_grad = self.learn.loss_grad*float('nan')
+
+def test_the_report_says_where_the_fit_went_back(tmp_path):
+    learn = mk()
+    learn.path = tmp_path
+    back = Back('after_batch', (2, 3), batches=2, lr=.001)
+    learn.fit(3, cbs=[Snapshots(4, keep=9), recovery := SpikeRecovery(batches=1), Spike(), back])
+    page = learn.report(cbs=recovery).read_text()
+    assert 'Where the fit went back' in page and 'SpikeRecovery: the loss was nan' in page and 'lr=0.001' in page and 'raised in after_batch' in page
