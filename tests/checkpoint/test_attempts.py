@@ -1,13 +1,13 @@
 "A fit that goes back: each log has at most one number for an attempt and a step, and its last attempt is the fit without the detour"
 import csv, json, sys
 from types import SimpleNamespace
-import pytest, torch
+import pytest
 from test_rewind import Back, mk
 from learnloop import (
     Callback, CheckpointCallback, CSVLogger, Fingerprint, JSONLogger, MLflowCallback, Place, Snapshots, SpikeRecovery, TensorBoardCallback, WandbCallback)
 from learnloop.see.fingerprint import read_fingerprint
 from learnloop.see.runs import Run
-from learnloop.see.tensorboard import read_scalars, read_tensorboard
+from learnloop.see.tensorboard import read_scalars
 
 # Lists of rewinds: the event, the place where it is raised, and where to
 DETOURS = dict(
@@ -86,7 +86,8 @@ def test_killed_and_resumed(log, attempt, at, tmp_path):
         learn = mk()
         learn.path = tmp_path
         back = Back('between_batches', (1, 5), to=Place(0, 'train', 3))
-        learn.fit_one_cycle(3, cbs=[CheckpointCallback(tmp_path/'checkpoints', every_steps=2, keep=99), log.mk(), *more, *([back] if not resumed(tmp_path) else [])], resume=tmp_path/'checkpoints')
+        backs,folder = [] if resumed(tmp_path) else [back],tmp_path/'checkpoints'
+        learn.fit_one_cycle(3, cbs=[CheckpointCallback(folder, every_steps=2, keep=99), log.mk(), *more, *backs], resume=folder)
     def resumed(folder): return any(json.loads(o.read_text()).get('attempt') for o in folder.rglob('manifest.json'))
     with pytest.raises(MemoryError): go(Kill('after_batch', at, attempt=attempt))
     go()
@@ -114,7 +115,8 @@ def fake_platform(name):
         def finish(*args, **kwargs):
             m.open.remove(run)
             m.run = m.open[0] if m.open else None
-        run = next((o for o in m.runs if o.id==i), None) or SimpleNamespace(id=i, info=SimpleNamespace(run_id=i), kept=[], kwargs=kwargs, log=log, finish=finish)
+        run = next((o for o in m.runs if o.id==i), None)
+        if run is None: run = SimpleNamespace(id=i, info=SimpleNamespace(run_id=i), kept=[], kwargs=kwargs, log=log, finish=finish)
         m.open.append(run)
         m.runs += [run]*(run not in m.runs)
         m.run = m.open[0]
