@@ -158,6 +158,7 @@ def _begin(self:Rewinder):
     "Go on with what a fit that is resumed was about to do"
     keeper = self.learn.keeper
     if self.learn.start_place.epoch==0: self.lengths = {}
+    if keeper is None: return
     keeper.goal = getattr(keeper.origin, 'goal', None)
     if keeper.goal: self._mute()
     self._add_skips()

@@ -113,7 +113,9 @@ def known_denominator(
 # %% ../../nbs/loop/07_denominator.ipynb #de0000d1
 _known = {}
 def _params_of(f):
-    if f not in _known: _known[f] = {k:p.default for k,p in inspect.signature(f).parameters.items()}
+    if f not in _known:
+        try: _known[f] = {k:p.default for k,p in inspect.signature(f).parameters.items()}
+        except (TypeError,ValueError): _known[f] = {}  # a builtin has no signature
     return _known[f]
 
 def _says(f):

@@ -122,7 +122,7 @@ class Region:
             if cbs := [cb for cb,p in self.parts.get(e, ()) if p.after]: yield e,cbs
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000031
-_OWN = ('one_batch','_do_one_batch','_do_turn','calc_loss','forward','_do_loss','_own_loss','set_loss',
+_OWN = ('one_batch','_do_one_batch','_do_turn','calc_loss','forward','_do_loss','set_loss',
     '_do_grad_opt','backward','_backward','_step','_zero_grad','with_events','__call__','count_step',
     'ordinary_turn')
 

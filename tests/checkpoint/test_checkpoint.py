@@ -169,7 +169,7 @@ def chain(make, fit, stops, folder, **kwargs):
 
 def mk_all(): return mk_learner(Noisy(11), cbs=[GradientAccumulation(n_batches=2), EMA(.5), Counts()], metrics=[accuracy, Total()])
 
-EVENTS = [e for p in PHASES if p.name not in ('after_create','after_record','after_exception','evaluate','sanity','load') for e in p.events if 'cancel' not in e]
+EVENTS = [e for p in PHASES if p.name not in ('after_create','after_record','after_exception','after_rewind','evaluate','sanity','load') for e in p.events if 'cancel' not in e]
 
 @pytest.fixture(scope='module')
 def whole_run(tmp_path_factory):

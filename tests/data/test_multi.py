@@ -248,7 +248,7 @@ def test_after_an_error_in_a_fetch_it_goes_on(fit, kw):
     first.dls.train.parts['2'].parts['b'].dataset.at = [True] + [False]*5
     with pytest.raises(Boom) as err: run(None, fit, learn=first, **kw)
     notes = ' '.join(err.value.__notes__)
-    assert "by the loader 'b' of Alternate" in notes and "by the loader '2' of Zip" in notes and 'fetching item' in notes
+    assert "in the loader 'b' of Alternate" in notes and "by the loader '2' of Zip" in notes and 'fetching item' in notes
     n = first.count.batches
     assert n==3
     with first.no_logging(), first.no_bar(): first.resume()
@@ -300,7 +300,7 @@ def test_workers_go_with_the_fit():
     (lambda: Alternate([1], [2], weights=[1, 0]), ValueError, '0 must be a positive'),
     (lambda: Alternate([1], [2], weights=[1, float('nan')]), ValueError, 'positive'),
     (lambda: Alternate(Stream(1, 0), weights='lengths'), ValueError, 'needs a length'),
-    (lambda: [*Zip([1], [], stop=0)], ValueError, "'1' can't begin anew")])
+    (lambda: [*Zip([1], [], stop=0)], ValueError, "'1' can't start again")])
 def test_bad_input(f, exc, match):
     with pytest.raises(exc, match=match): f()
 

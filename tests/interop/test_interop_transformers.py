@@ -134,7 +134,7 @@ def test_no_loader_to_evaluate_on():
     assert cb.short=='iT' + 'E(po)(po)(po)el'*2 + 'lt'
     with pytest.raises(ValueError, match="eval_strategy is 'epoch', and there is no validation loader"): fit(Transformers(Record(), eval_strategy='epoch'), valid=None)
     for at in (('on_step_end', 1), ('on_epoch_end', 3)):
-        with pytest.raises(ValueError, match='there is no validation loader'): fit(Record({at: flag('should_evaluate')}), valid=None)
+        with pytest.raises(ValueError, match='the learner has no validation loader'): fit(Record({at: flag('should_evaluate')}), valid=None)
 
 def test_a_save_that_is_cancelled_is_none(tmp_path):
     class NoSave(Callback):

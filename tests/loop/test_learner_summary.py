@@ -62,7 +62,7 @@ class Odd:
 def test_what_is_odd_is_left_out():
     assert told(Learner((Odd(), None), nn.Linear(2, 1), F.mse_loss), 'data').startswith('train, on ')
     learn = Learner(batches(1), nn.LazyLinear(1), F.mse_loss)
-    assert told(learn, 'model')=='LazyLinear, whose first batch makes its parameters'
+    assert told(learn, 'model')=='LazyLinear, lazy: the first batch creates its parameters'
     assert 'data' not in learner_summary(Learner(DataLoaders(device='cpu'), nn.Linear(2, 1)))
 
 def test_half_made():

@@ -305,7 +305,7 @@ def not_joined():
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter('always')
         for _ in range(2): learn.fit(1)
-    return len([o for o in said if '2 processes were started together, and each trains by itself' in str(o.message)]),learn.team.world
+    return len([o for o in said if '2 processes were started together, but each trains its own model' in str(o.message)]),learn.team.world
 
 def test_processes_that_nobody_joined_are_told_of_once():
     assert together(not_joined)==[(1, 1), (0, 1)]
