@@ -446,6 +446,7 @@ def end_schedule(self:Scheduler,
     for o in (goals := dict(self._goals), was := dict(self._was)): o.pop(k, None)
     self._goals,self._was,self._ended,self._switched = goals,was,self._ended|{k},True
 
+# %% ../../nbs/train/00_schedule.ipynb #a7bcae72
 @patch
 def _scaled(self:Scheduler, vals):
     "Scale `vals`; what a goal leads to is known here, as `values` is asked only once for each batch"
