@@ -16,6 +16,7 @@ from dataclasses import fields, is_dataclass
 from itertools import count
 from operator import call
 from pathlib import Path
+from fastcore.basics import patch
 from torch import Tensor, nn
 from torch._C import _increment_version
 from torch.optim import Optimizer, optimizer as torch_optim

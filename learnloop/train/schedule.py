@@ -435,7 +435,8 @@ def rescale(self:Scheduler,
     "Scale the rest of the schedule of `k`, so that it continues from `v`"
     now,v = self._read(k),_plain(v)
     if not all(_as_list(now)):
-        raise ValueError(f'{k}={v!r}: the schedule of {k} is at {now!r} here, and no factor leads from 0 to another value')
+        raise ValueError(f'{k}={v!r}: the schedule of {k} is at {now!r} here, and no factor leads from 0 to '
+            'another value')
     self._goals = self._goals | {k: v if _is_number(v) else spread_hyper(k, v, self._n_groups)}
 
 @patch
