@@ -242,25 +242,6 @@ def _end(self:TorchScheduler):
     self._release([o.optimizer for o in self._scheds.values()])
     self._scheds,self._was,self._switched,self._is_over = {},{},True,True
 
-# %% ../../nbs/train/09_torchsched.ipynb #0876703d
-def _sources(old, new):
-    "For each torch group of the optimizer `new`, the number of one of `old` that is of the same splitter group"
-    theirs = [i for i,_ in hyper_groups(old)]
-    ours = [i for i,_ in hyper_groups(new)]
-    if set(theirs)==set(ours): return [theirs.index(i) for i in ours]
-    raise ValueError(f"the schedulers know {len(set(theirs))} parameter group(s), and {type(new).__name__} has "
-        f"{len(set(ours))}: torch's schedulers can't go on; switch_opt(…, lr=…) ends them")
-
-_by_group = {'base_lrs','_last_lr','lr_lambdas','max_lrs','min_lrs','base_momentums','max_momentums'}
-
-def _for_opt(old, new, sources):
-    "The state `old` of a scheduler, for one that was made with the state `new`"
-    def _of(k, v):
-        if k=='use_beta1': return new[k]
-        if k=='_schedulers': return [_for_opt(o, n, sources) for o,n in zip(v, new[k], strict=True)]
-        return [v[i] for i in sources] if k in _by_group and isinstance(v, list) else v
-    return {k:_of(k, v) for k,v in old.items()}
-
 # %% ../../nbs/train/09_torchsched.ipynb #7e1100a1
 @patch
 def rescale(self:TorchScheduler,
@@ -293,3 +274,22 @@ def _scale(sched, by):
         v = getattr(sched, nm)
         setattr(sched, nm, [a*b for a,b in zip(v, by, strict=True)] if isinstance(v, list) else v*by[-1])
     for o in getattr(sched, '_schedulers', ()): _scale(o, by)
+
+# %% ../../nbs/train/09_torchsched.ipynb #0876703d
+def _sources(old, new):
+    "For each torch group of the optimizer `new`, the number of one of `old` that is of the same splitter group"
+    theirs = [i for i,_ in hyper_groups(old)]
+    ours = [i for i,_ in hyper_groups(new)]
+    if set(theirs)==set(ours): return [theirs.index(i) for i in ours]
+    raise ValueError(f"the schedulers know {len(set(theirs))} parameter group(s), and {type(new).__name__} has "
+        f"{len(set(ours))}: torch's schedulers can't go on; switch_opt(…, lr=…) ends them")
+
+_by_group = {'base_lrs','_last_lr','lr_lambdas','max_lrs','min_lrs','base_momentums','max_momentums'}
+
+def _for_opt(old, new, sources):
+    "The state `old` of a scheduler, for one that was made with the state `new`"
+    def _of(k, v):
+        if k=='use_beta1': return new[k]
+        if k=='_schedulers': return [_for_opt(o, n, sources) for o,n in zip(v, new[k], strict=True)]
+        return [v[i] for i in sources] if k in _by_group and isinstance(v, list) else v
+    return {k:_of(k, v) for k,v in old.items()}
