@@ -41,8 +41,8 @@ class Snapshots(Callback, Engine):
     def before_fit(self):
         dl = self.learn.dls.train
         if isinstance(dl, Iterator): raise ValueError(f'{self.label}: {describe(dl)} to train on gives each batch '
-            'once, so this fit could not go back: give a loader that can begin again, such as a list or a DataLoader, or fit '
-            'without Snapshots')
+            'once, so this fit could not go back: give a loader that can begin again, such as a list or a DataLoader, or '
+            'fit without Snapshots')
         if not isinstance(self.learn.fit_args.resume, ResumePoint) or self.states is not self.learn.keeper.snapshots:
             self.states = self.learn.keeper.snapshots = []
     def rest(self, learn, next, inner):
@@ -206,8 +206,8 @@ def _find(self:Rewinder, e, now):
     goal = dict(to=[*to], at=at, changes=changes)
     if goal in [{k:o[k] for k in goal} for o in keeper.rewinds]:
         raise RuntimeError(f'the rewind from {_said(now)} to {_said(to)}, with {changes or "nothing changed"}, is the '
-            'same as one before, and would repeat for ever: change something, such as lr=, skip_batches= or skip_rows=, '
-            'or go back further')
+            'same as one before, and would repeat for ever: change something, such as lr=, skip_batches= or '
+            'skip_rows=, or go back further')
     state,where = found or self._nearest(to)
     origin = ResumePoint(state, where, self.args or keeper.args)
     origin.goal = SimpleNamespace(place=to, at=at, changes=changes, stops=False, find=partial(self._find, e, now))

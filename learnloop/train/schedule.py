@@ -439,6 +439,7 @@ def rescale(self:Scheduler,
             'another value')
     self._goals = self._goals | {k: v if _is_number(v) else spread_hyper(k, v, self._n_groups)}
 
+# %% ../../nbs/train/00_schedule.ipynb #3a096533
 @patch
 def end_schedule(self:Scheduler,
     k:str # A name in `owns`

@@ -259,6 +259,7 @@ def rescale(self:TorchScheduler,
         g.update({nm:g[nm]*by[i] for nm in ('initial_lr','max_lr','min_lr') if nm in g})
     for o in self._scheds.values(): _scale(o, [by[i] for i,_ in hyper_groups(o.optimizer)])
 
+# %% ../../nbs/train/09_torchsched.ipynb #6018366c
 @patch
 def end_schedule(self:TorchScheduler,
     k:str # `lr`, or momentum: one scheduler sets both, so both end
