@@ -265,6 +265,7 @@ def _add_several(cmds):
     cmd.add_argument('-o', '--output', metavar='FILE', default='compare.html',
         help='the file to write (default: %(default)s)')
 
+# %% ../../nbs/app/04_cli.ipynb #b46ee1da
 def _add_json(cmd): cmd.add_argument('--json', action='store_true', dest='as_json', help='print JSON, for programs')
 
 # %% ../../nbs/app/04_cli.ipynb #fb110004

@@ -51,6 +51,7 @@ def _skip_batch(self:SpikeRecovery, v):
 
 @patch
 def between_batches(self:SpikeRecovery):
+    "Go back if the last batch had a spike"
     v,self._due = self._due,None
     if v is None: return
     learn = self.learn
@@ -58,8 +59,9 @@ def between_batches(self:SpikeRecovery):
     story = dict(epoch=learn.epoch, iter=learn.iter, loss=v, batches=n)
     if len(self.recovered)>=self.most:
         told = '; '.join(f"epoch {o['epoch']}, batch {o['iter']}: {o['loss']:.4g}" for o in self.recovered)
-        raise RuntimeError(f'{self.label}: the loss is {v:.4g} in epoch {learn.epoch}, batch {learn.iter}, after {self.most} '
-            f'rewinds ({told}). Look at the data that learn.blame() names, lower the learning rate, or clip gradients')
+        raise RuntimeError(f'{self.label}: the loss is {v:.4g} in epoch {learn.epoch}, batch {learn.iter}, after '
+            f'{self.most} rewinds ({told}). Look at the data that learn.blame() names, lower the '
+            'learning rate, or clip gradients')
     changes = dict(skip_batches=n)
     if self.n_rows:
         learn.flight_recorder.state_dict()  # which writes what waits

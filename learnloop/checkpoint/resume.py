@@ -131,18 +131,21 @@ class FitKeeper(Checkpointer, Engine):
             try: yield
             finally:
                 if what=='fit': self.origin = self.args = self.kept = None
-    @contextmanager
-    def _signalled(self, is_fit):
-        "Handle signals, unless that is done already, or is not for this thread to do"
-        if self.signals or threading.current_thread() is not threading.main_thread():
+
+# %% ../../nbs/checkpoint/06_resume.ipynb #df17aa72
+@patch
+@contextmanager
+def _signalled(self:FitKeeper, is_fit):
+    "Handle signals, unless that is done already, or is not for this thread to do"
+    if self.signals or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    self.signals = Signals(self.learn, is_fit)
+    try:
+        with self.signals.handled(saves=bool(self._checkpoint_cbs())):
             yield
-            return
-        self.signals = Signals(self.learn, is_fit)
-        try:
-            with self.signals.handled(saves=bool(self._checkpoint_cbs())):
-                yield
-                self._agree_at_end()
-        finally: self.signals = None
+            self._agree_at_end()
+    finally: self.signals = None
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #39496a98
 @patch

@@ -40,9 +40,9 @@ class Snapshots(Callback, Engine):
         self.states = []
     def before_fit(self):
         dl = self.learn.dls.train
-        if isinstance(dl, Iterator): raise ValueError(f'{self.label}: {describe(dl)} to train on gives each batch once, '
-            'so this fit could not go back: give a loader that can begin again, such as a list or a DataLoader, or fit '
-            'without Snapshots')
+        if isinstance(dl, Iterator): raise ValueError(f'{self.label}: {describe(dl)} to train on gives each batch '
+            'once, so this fit could not go back: give a loader that can begin again, such as a list or a DataLoader, or '
+            'fit without Snapshots')
         if not isinstance(self.learn.fit_args.resume, ResumePoint) or self.states is not self.learn.keeper.snapshots:
             self.states = self.learn.keeper.snapshots = []
     def rest(self, learn, next, inner):
@@ -130,6 +130,7 @@ def _order(p): return p.epoch,_NEXT[p.next],p.batch
 def _place_of(o): return Place(*(o[k] for k in Place._fields))
 def _said(p): return f'epoch {p.epoch}' + dict(train=f', batch {p.batch}', validate=', validation', epoch='')[p.next]
 
+# %% ../../nbs/checkpoint/09_rewind.ipynb #7222d728
 @default_engine
 class Rewinder(Engine):
     "Takes a fit back: it catches `RewindException`, restores the state, and trains to the exact place again"
@@ -155,7 +156,7 @@ class Rewinder(Engine):
 # %% ../../nbs/checkpoint/09_rewind.ipynb #9e71000b
 @patch
 def _begin(self:Rewinder):
-    "Go on with what a fit that is resumed was about to do"
+    "Continue the rewind that a resumed fit had not finished"
     keeper = self.learn.keeper
     if self.learn.start_place.epoch==0: self.lengths = {}
     if keeper is None: return
@@ -190,6 +191,7 @@ def origin_for(self:Rewinder,
     e.origin = self._find(e, self._now())
     return e.origin
 
+# %% ../../nbs/checkpoint/09_rewind.ipynb #5e5c7474
 @patch
 def _find(self:Rewinder, e, now):
     "Check what `e` asks for, and find the state that leads there"
@@ -204,9 +206,9 @@ def _find(self:Rewinder, e, now):
     keeper.rewinds = [o for o in keeper.rewinds if _order(Place(*o['to']))<=_order(to)]
     goal = dict(to=[*to], at=at, changes=changes)
     if goal in [{k:o[k] for k in goal} for o in keeper.rewinds]:
-        raise RuntimeError(f'the rewind from {_said(now)} to {_said(to)}, with {changes or "nothing changed"}, is the same '
-            'as one before, and would repeat for ever: change something, such as lr=, skip_batches= or skip_rows=, or go '
-            'back further')
+        raise RuntimeError(f'the rewind from {_said(now)} to {_said(to)}, with {changes or "nothing changed"}, is the '
+            'same as one before, and would repeat for ever: change something, such as lr=, skip_batches= or '
+            'skip_rows=, or go back further')
     state,where = found or self._nearest(to)
     origin = ResumePoint(state, where, self.args or keeper.args)
     origin.goal = SimpleNamespace(place=to, at=at, changes=changes, stops=False, find=partial(self._find, e, now))
@@ -264,8 +266,8 @@ def _nearest(self:Rewinder, to):
     if best: return copy_state(best),f'the snapshot of step {best["loop"]["count"]["opt_steps"]}'
     there = [_said(_place_of(s['loop'])) for s in keeper.snapshots]
     have = f'the first that is kept is at {there[0]}' if there else 'there is none'
-    raise ValueError(f'to go back to {_said(to)}, the fit needs a snapshot of that place or of one before it, and {have}: '
-        'give fit cbs=Snapshots(every_steps=…, keep=…), and keep more of them')
+    raise ValueError(f'to go back to {_said(to)}, the fit needs a snapshot of that place or of one before it, and '
+        f'{have}: give fit cbs=Snapshots(every_steps=…, keep=…), and keep more of them')
 
 def _newest_before(to, rewinds, folder):
     "The newest sound checkpoint in `folder` from which training comes to `to` as it was there first"
@@ -278,6 +280,7 @@ def _newest_before(to, rewinds, folder):
         except ValueError: continue
         return c
 
+# %% ../../nbs/checkpoint/09_rewind.ipynb #89a5b1d8
 @patch
 def _named(self:Rewinder, path):
     "What the checkpoint at `path` has, and its place"
@@ -302,18 +305,19 @@ def _read(self:Rewinder, c):
 # %% ../../nbs/checkpoint/09_rewind.ipynb #9e710007
 @patch
 def _go_from(self:Rewinder, origin):
-    "Have the body that runs next go on from `origin`"
+    "Make the body that runs next start from `origin`"
     learn,keeper,n = self.learn,self.learn.keeper,_order(origin.goal.place)
     keeper.go_from(origin)
     keeper.goal = origin.goal
-    for g,(n_steps,check_at) in zip(_graphs(learn), origin.state.get('fused', ()), strict=False): g.n,g.check_at = n_steps,check_at
+    fused = zip(_graphs(learn), origin.state.get('fused', ()), strict=False)
+    for g,(n_steps,check_at) in fused: g.n,g.check_at = n_steps,check_at
     keeper.snapshots[:] = [s for s in keeper.snapshots if _order(_place_of(s['loop']))<=n]
     learn.start_place,learn.epoch = origin.place,origin.place.epoch
     self._mute()
 
 @patch
 def _mute(self:Rewinder):
-    "Have read-only callbacks hear nothing until the fit is at its goal: they have heard it all before"
+    "Mute read-only callbacks until the fit is at its goal: they have heard these events before"
     learn = self.learn
     if self.logger is not None: return
     self.logger,learn.logger,learn._muted = learn.logger,noop,[o for o in learn.cbs if o.read_only]
@@ -377,8 +381,8 @@ def rewind(self:Learner,
     e = RewindException(to, batches, **changes)
     if self.open: raise e
     rewinder = next((o for o in self.engines if isinstance(o, Rewinder)), None)
-    if rewinder is None or rewinder.args is None: raise RuntimeError('there is no fit to take back: in this process none '
-        'has run with Snapshots or CheckpointCallback; fit(…, resume=checkpoint) goes on from a checkpoint')
+    if rewinder is None or rewinder.args is None: raise RuntimeError('there is no fit to take back: in this process '
+        'none has run with Snapshots or CheckpointCallback; fit(…, resume=checkpoint) goes on from a checkpoint')
     origin = rewinder._find(e, rewinder.at)
     origin.goal.stops,origin.of = True,(self.model, self._opt)
     try: self.fit(**rewinder.args, resume=origin)

@@ -102,6 +102,7 @@ class _Told(Callback):
     def before_load(self):
         if self.learn.resuming: self.steering.n = 0  # a state without commands has no entry
 
+# %% ../../nbs/checkpoint/10_steer.ipynb #e9896e77
 @default_engine
 class Steering(Engine):
     "Lets the running fit take commands between two batches: see `learn.tell`"
@@ -157,11 +158,13 @@ def watch(self:Steering,
     "Take commands from `folder`, too, and write the log there"
     self.folders.append(folder)
 
+# %% ../../nbs/checkpoint/10_steer.ipynb #8c1a8736
 @patch
 def _files(self:Steering):
     "Files with commands, by name: none while one is being written"
     for folder in self.folders:
-        with suppress(OSError): yield from ((o.name, o) for o in (folder/'tell').iterdir() if o.name[0]!='.' and o.is_file())
+        with suppress(OSError):
+            yield from ((o.name, o) for o in (folder/'tell').iterdir() if o.name[0]!='.' and o.is_file())
 
 @patch
 def _delete(self:Steering, files):
@@ -170,6 +173,7 @@ def _delete(self:Steering, files):
     for o in self.folders:
         with suppress(OSError): (o/'tell').rmdir()
 
+# %% ../../nbs/checkpoint/10_steer.ipynb #49f9b43a
 @patch
 def _open(self:Steering):
     "Read the log, or begin a new one"
@@ -182,12 +186,14 @@ def _open(self:Steering):
         if args.replay is not None:
             known = {o['id'] for o in log}
             more = read_told(check_place('replay', args.replay, 'the folder of a run'))
-            log = sorted([*log, *(o for o in more if o['id'] not in known)], key=itemgetter('attempt', 'epoch', 'batch'))
+            log = [*log, *(o for o in more if o['id'] not in known)]
+            log.sort(key=itemgetter('attempt', 'epoch', 'batch'))
         if self.is_fresh:  # what is there is of an earlier fit
             self._delete([*(o for _,o in self._files()), *(o/'told.json' for o in self.folders)])
         if log: self._write(log)
     self.log,self.is_ready = learn.team.from_first(log),True
 
+# %% ../../nbs/checkpoint/10_steer.ipynb #fe3f7f14
 @patch
 def _logged(self:Steering): return next((read_told(o) for o in self.folders if (o/'told.json').is_file()), [])
 
@@ -210,6 +216,7 @@ def _look(self:Steering):
         time.sleep(.05)
         if learn.keeper: learn.keeper.between()  # signals, and agreement among processes
 
+# %% ../../nbs/checkpoint/10_steer.ipynb #ede15ff1
 @patch
 def _act_here(self:Steering, due):
     at = self.learn.place
@@ -232,11 +239,13 @@ def _is_lost(self:Steering, o):
     rewinds = self.learn.keeper.rewinds if self.learn.keeper else ()
     return any(r['attempt']>o['attempt'] and (r['to'][0], r['to'][2])<=(o['epoch'], o['batch']) for r in rewinds)
 
+# %% ../../nbs/checkpoint/10_steer.ipynb #b1243c1b
 @patch
 def catch_up(self:Steering):
     "Act again on logged commands, on the way to the place that a rewind leads to"
     if self.n<len(self.log): self._act_here(False)
 
+# %% ../../nbs/checkpoint/10_steer.ipynb #e35fed0d
 @patch
 def _take(self:Steering, at):
     "Log what waits, up to a command that leaves this place, and take it out of the inbox and the folders"
@@ -290,13 +299,15 @@ def _act(self:Steering, o, again=False):
         for cb in learn.keeper.savers if learn.keeper else (): cb.save()
     if leaves: raise leaves
 
+# %% ../../nbs/checkpoint/10_steer.ipynb #fe0733f5
 @patch
 def _prepare(self:Steering, verb, arg, ends):
     "Set hyper-parameters, and refuse what this fit can't do; return what is raised in the end"
     learn = self.learn
     if verb=='set': change_hypers(learn, ends, **arg)
     if verb=='validate' and learn.dls.valid is None: raise ValueError('there is no validation loader')
-    if verb=='save' and not (learn.keeper and learn.keeper.savers): raise ValueError('no CheckpointCallback saves this fit')
+    if verb=='save' and not (learn.keeper and learn.keeper.savers):
+        raise ValueError('no CheckpointCallback saves this fit')
     if verb not in ('stop','rewind'): return None
     e = CancelFitException() if verb=='stop' else RewindException(batches=arg)
     e.callback,e.event,e.in_all = 'learn.tell','between_batches',True  # all processes raise it

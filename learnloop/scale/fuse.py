@@ -330,8 +330,8 @@ def _gather(self:Fuser)->str: # Why there can't be a compiled step; '' if nothin
         numbers += [*self.numbers.values, *known]
         if self.own: extras = {k:getattr(opt, k) for k in self.own}
     for p in self.takers: numbers += map(float, p.hypers())
-    self.args = {'plan':self.plan, 'parts':self.parts, 'model':learn.forward_model, 'loss_func':learn.loss_func,
-        'xb':xb, 'yb':learn.yb, 'params':params, 'states':self.states, 'extras':extras, 'numbers':numbers}
+    self.args = dict(plan=self.plan, parts=self.parts, model=learn.forward_model, loss_func=learn.loss_func,
+        xb=xb, yb=learn.yb, params=params, states=self.states, extras=extras, numbers=numbers)
     return ''
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000045

@@ -16,6 +16,7 @@ from dataclasses import fields, is_dataclass
 from itertools import count
 from operator import call
 from pathlib import Path
+from fastcore.basics import patch
 from torch import Tensor, nn
 from torch._C import _increment_version
 from torch.optim import Optimizer, optimizer as torch_optim
@@ -371,6 +372,7 @@ def _check_apart(written, ts):
         n = 1+sum((k-1)*s for k,s in zip(t.shape, t.stride(), strict=True))
         if t.data_ptr()+n*t.itemsize>end: end,last = t.data_ptr()+n*t.itemsize,t
 
+# %% ../../nbs/scale/07_traced.ipynb #12240ea9
 def _slack(gm):
     "How far rounding may go beside what is explained: more where a graph has numbers of low precision"
     found = {getattr(n.meta.get('val'), 'dtype', None) for n in gm.graph.nodes}
@@ -445,14 +447,6 @@ class TracedStep:
                     warnings.simplefilter('ignore')  # `why_untraced` says it in our words
                     return call(*args.values())
             finally: self._take_entry(torch._dynamo.eval_frame._debug_get_cache_entry_list(code))
-    def _take_entry(self, entries):
-        if not entries: return  # it could not be traced
-        entry, = entries
-        self.library.trial,self.guards,scope = None,entry.guard_manager,dict(self.function.__globals__)
-        self.check = self.guards.root.check
-        scope |= {k:_Torch() for k,v in scope.items() if v is torch}
-        scope |= {k:self.library for k in entry.code.co_names if k.startswith('__compiled_fn')}
-        self.fast = types.FunctionType(entry.code, scope)
 
     def fits(self,
         args # As for `compile`
@@ -466,6 +460,17 @@ class TracedStep:
         "Tell which guard fails, as code and the user's line"
         parts = self.guards.check_verbose(args).verbose_code_parts
         return _guarded(parts[0]) if parts else 'a method of a class'
+
+# %% ../../nbs/scale/07_traced.ipynb #d92a176b
+@patch
+def _take_entry(self:TracedStep, entries):
+    if not entries: return  # it could not be traced
+    entry, = entries
+    self.library.trial,self.guards,scope = None,entry.guard_manager,dict(self.function.__globals__)
+    self.check = self.guards.root.check
+    scope |= {k:_Torch() for k,v in scope.items() if v is torch}
+    scope |= {k:self.library for k in entry.code.co_names if k.startswith('__compiled_fn')}
+    self.fast = types.FunctionType(entry.code, scope)
 
 # %% ../../nbs/scale/07_traced.ipynb #td000034
 _OURS = str(Path(torch.__file__).parent),str(Path(trace.__code__.co_filename).parent.parent)

@@ -23,7 +23,7 @@ class _NoRoom(CancelTurnException):
     told = True  # all processes raise it
 
 class HealMemory(MicroBatch, Engine):
-    "Run a turn that is out of memory again in halves: the same step, with less memory. Later batches begin in such parts"
+    "Run a turn that is out of memory again in halves: the same step, in less memory. Later batches begin in such parts"
     level,takes,around = -1,'turn','backward'  # outside of the engine in which processes wait for each other
     def __init__(self,
         min_size:int=1 # The error is raised if parts of so many items take too much memory, too
@@ -105,7 +105,7 @@ def after_backward(self:HealMemory):
 # %% ../../nbs/train/10_heal.ipynb #4ea10022
 @patch
 def _halve(self:HealMemory):
-    "Have the turn as it was before, and begin it again in parts of half the size"
+    "Restore the state from before the turn, and begin it again in parts of half the size"
     learn,turn = self.learn,self.learn.open_turn
     MicroBatch.cleanup_turn(self)
     for k,v in self._fields.items(): setattr(learn, k, v)
@@ -117,8 +117,8 @@ def _halve(self:HealMemory):
     e,self._error = self._error or torch.OutOfMemoryError('another process of the run is out of memory'),None
     if n<=self.min_size: raise e
     self.size = max(math.ceil(n/2), self.min_size)
-    if learn.team.is_first: warnings.warn(f'{self.label}: out of memory with {n} items, so parts of {self.size} make a step from '
-        f'here on: {str(e)[:200]}', stacklevel=2)
+    if learn.team.is_first: warnings.warn(f'{self.label}: out of memory with {n} items, so parts of '
+        f'{self.size} make a step from here on: {str(e)[:200]}', stacklevel=2)
     self._begin()
 
 @patch

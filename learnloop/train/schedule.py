@@ -435,9 +435,11 @@ def rescale(self:Scheduler,
     "Scale the rest of the schedule of `k`, so that it continues from `v`"
     now,v = self._read(k),_plain(v)
     if not all(_as_list(now)):
-        raise ValueError(f'{k}={v!r}: the schedule of {k} is at {now!r} here, and no factor leads from 0 to another value')
+        raise ValueError(f'{k}={v!r}: the schedule of {k} is at {now!r} here, and no factor leads from 0 to '
+            'another value')
     self._goals = self._goals | {k: v if _is_number(v) else spread_hyper(k, v, self._n_groups)}
 
+# %% ../../nbs/train/00_schedule.ipynb #3a096533
 @patch
 def end_schedule(self:Scheduler,
     k:str # A name in `owns`
@@ -446,6 +448,7 @@ def end_schedule(self:Scheduler,
     for o in (goals := dict(self._goals), was := dict(self._was)): o.pop(k, None)
     self._goals,self._was,self._ended,self._switched = goals,was,self._ended|{k},True
 
+# %% ../../nbs/train/00_schedule.ipynb #a7bcae72
 @patch
 def _scaled(self:Scheduler, vals):
     "Scale `vals`; what a goal leads to is known here, as `values` is asked only once for each batch"

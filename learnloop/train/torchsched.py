@@ -252,11 +252,14 @@ def rescale(self:TorchScheduler,
     now = get_hyper(self.learn.opt, 'lr')
     if k!='lr': raise ValueError(f'{self.label} sets {k} in this fit, and can not scale it')
     if not all(now): raise ValueError(f'lr={v!r}: lr is {now!r} here, and no factor leads from 0 to another value')
-    by = [v/now[-1]]*len(now) if isinstance(v, Real) else [a/b for a,b in zip(spread_hyper('lr', v, len(now)), now, strict=True)]
+    if isinstance(v, Real): by = [v/now[-1]]*len(now)
+    else: by = [a/b for a,b in zip(spread_hyper('lr', v, len(now)), now, strict=True)]
     set_hypers(self.learn.opt, self.learn.model, lr=[a*b for a,b in zip(now, by, strict=True)])
-    for i,g in hyper_groups(self.learn.opt): g.update({nm:g[nm]*by[i] for nm in ('initial_lr','max_lr','min_lr') if nm in g})
+    for i,g in hyper_groups(self.learn.opt):
+        g.update({nm:g[nm]*by[i] for nm in ('initial_lr','max_lr','min_lr') if nm in g})
     for o in self._scheds.values(): _scale(o, [by[i] for i,_ in hyper_groups(o.optimizer)])
 
+# %% ../../nbs/train/09_torchsched.ipynb #6018366c
 @patch
 def end_schedule(self:TorchScheduler,
     k:str # `lr`, or momentum: one scheduler sets both, so both end

@@ -26,7 +26,8 @@ def mk(cbs=(), opt=torch.optim.AdamW, valid=True, **kwargs):
     x = torch.linspace(-1, 1, 4*N)[:,None].repeat(1, 3)
     ds = TensorDataset(x, (x.sum(1)>0).long())
     model = nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(.3), nn.Linear(8, 2))
-    learn = Learner(DataLoaders(DataLoader(ds, 4, shuffle=True), DataLoader(ds, 8) if valid else None), model, F.cross_entropy, opt, lr=.02, cbs=[*cbs], **kwargs)
+    dls = DataLoaders(DataLoader(ds, 4, shuffle=True), DataLoader(ds, 8) if valid else None)
+    learn = Learner(dls, model, F.cross_entropy, opt, lr=.02, cbs=[*cbs], **kwargs)
     learn.logger = lambda *args: None
     return learn
 
@@ -106,7 +107,8 @@ SCHEDULES = dict(none=list, own=lambda: [Steps()], exp=lambda: [ParamScheduler(d
     step=torch_sched(partial(ts.StepLR, step_size=3)), cosine=torch_sched(partial(ts.CosineAnnealingLR, T_max=30, eta_min=1e-3)),
     one=torch_sched(partial(ts.OneCycleLR, max_lr=.1, total_steps=30, cycle_momentum=False)), lam=torch_sched(partial(ts.LambdaLR, lr_lambda=lambda n: .95**n)),
     seq=torch_sched(lambda o: ts.SequentialLR(o, [ts.LinearLR(o, total_iters=8), ts.ExponentialLR(o, .9)], [8])),
-    cyclic=torch_sched(partial(ts.CyclicLR, base_lr=.01, max_lr=.1, step_size_up=5, cycle_momentum=False)), poly=torch_sched(partial(ts.PolynomialLR, total_iters=30)),
+    cyclic=torch_sched(partial(ts.CyclicLR, base_lr=.01, max_lr=.1, step_size_up=5, cycle_momentum=False)),
+    poly=torch_sched(partial(ts.PolynomialLR, total_iters=30)),
     restarts=torch_sched(partial(ts.CosineAnnealingWarmRestarts, T_0=7)))
 
 def lrs_of(name, text=None, at=5):

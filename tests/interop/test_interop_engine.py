@@ -6,8 +6,10 @@ import numpy as np
 import pytest, torch
 from helpers import LR, TRAIN, VALID, act, batches, covering, ending, listener, mk_model, same
 from helpers import mk_learner as _mk_learner
-from learnloop import (Callback as Ours, CancelBackwardException, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelTrainException, CancelValidException, CancelZeroGradException, GradientAccumulation, MixedPrecision,
-    TorchScheduler)
+from learnloop import (
+    Callback as Ours, CancelBackwardException, CancelBatchException, CancelEpochException, CancelFitException,
+    CancelStepException, CancelTrainException, CancelValidException, CancelZeroGradException,
+    GradientAccumulation, MixedPrecision, TorchScheduler)
 from learnloop.interop import as_cb
 from learnloop.interop.core import HookTable
 from learnloop.interop.engine import Callback, TrainingEngine

@@ -5,10 +5,11 @@ from operator import attrgetter
 import pytest, torch
 from helpers import same
 from ignite.engine import Engine, Events, create_supervised_evaluator, create_supervised_trainer
-from ignite.handlers import (Checkpoint, CosineAnnealingScheduler, DiskSaver, EarlyStopping, EMAHandler, EpochOutputStore, ModelCheckpoint, PiecewiseLinear, TerminateOnNan, TimeLimit, Timer)
+from ignite.handlers import (
+    Checkpoint, CosineAnnealingScheduler, DiskSaver, EarlyStopping, EMAHandler, EpochOutputStore,
+    ModelCheckpoint, PiecewiseLinear, TerminateOnNan, TimeLimit, Timer)
 from ignite.metrics import Average, Loss, MeanAbsoluteError, RunningAverage
-from learnloop import (CheckpointCallback, DataLoaders, GradientAccumulation,
-    Learner, SanityCheck, ValidateCallback, as_cb)
+from learnloop import CheckpointCallback, DataLoaders, GradientAccumulation, Learner, SanityCheck, ValidateCallback, as_cb
 from learnloop.interop import coverage, ignite
 from learnloop.interop.core import HookTable, adapters
 from learnloop.interop.ignite import Ignite

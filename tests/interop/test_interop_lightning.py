@@ -10,7 +10,9 @@ import pytest, torch
 from helpers import TRAIN, VALID, act, batches, covering, listener, mk_model, same
 from helpers import mk_learner as _mk_learner
 from learnloop import Callback as Ours
-from learnloop import (FastDevRun, FetchPredsCallback, GradientAccumulation, GradientClip, LimitBatches, MixedPrecision, SanityCheck, TorchScheduler, ValidateCallback, ValidateEvery)
+from learnloop import (
+    FastDevRun, FetchPredsCallback, GradientAccumulation, GradientClip, LimitBatches, MixedPrecision,
+    SanityCheck, TorchScheduler, ValidateCallback, ValidateEvery)
 from learnloop.interop import as_cb
 from learnloop.interop.lightning import Callback, Lightning, MetricLog, Module, Trainer
 from torch.nn import functional as F

@@ -4,8 +4,7 @@ from functools import partial
 import pytest, torch
 from torch import nn
 from torch.optim import SGD, ASGD, Adadelta, Adafactor, Adagrad, Adam, Adamax, AdamW, Muon, NAdam, RAdam, RMSprop, Rprop
-from learnloop.loop.optimizer import (freeze_to, get_hyper, get_hypers, make_opt, n_groups, opts,
-    set_hypers, step, zero_grad)
+from learnloop.loop.optimizer import freeze_to, get_hyper, get_hypers, make_opt, n_groups, opts, set_hypers, step, zero_grad
 
 # optimizer -> its torch names of (mom, sqr_mom), None where it has none
 NAMES = {SGD: ('momentum',None), Adam: ('betas','betas'), AdamW: ('betas','betas'), NAdam: ('betas','betas'), RAdam: ('betas','betas'),

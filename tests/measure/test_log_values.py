@@ -2,9 +2,7 @@
 import warnings
 import pytest, torch
 from helpers import batches, mk_learner
-from learnloop import (
-    Callback, CheckpointCallback, Learner, Recorder, SaveModelCallback,
-    TrainEvalCallback)
+from learnloop import Callback, CheckpointCallback, Learner, Recorder, SaveModelCallback, TrainEvalCallback
 from torch import nn
 
 DATA,VALID = [*batches(4), *batches(1, bs=1, seed=7)],batches(2, seed=1)  # the last batch has one item
