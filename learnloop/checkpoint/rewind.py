@@ -353,7 +353,7 @@ class _CatchUp(Engine):
 
 class _Arrived(KeyboardInterrupt):
     "A rewind between two fits is where it was to go"
-    told = True
+    in_all = True
 
 def _arrive(learn, goal):
     "Apply what is changed, tell callbacks, and have the next checkpoint be that of the new attempt"

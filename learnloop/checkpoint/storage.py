@@ -594,7 +594,8 @@ def prune(
     score = {o.path:v for o in good if (v := as_number(o.metrics.get(monitor))) is not None and v==v}
     kept = good[-keep:] if keep is not None else good[:]
     kept += sorted((o for o in good if o.path in score), key=lambda o: score[o.path], reverse=better=='more')[:best]
-    gone = [o for o in there if o.is_abandoned or o in good and o not in kept] + [o for o in there if not o.consistent][:-1]
+    gone = [o for o in there if o.is_abandoned or o in good and o not in kept]
+    gone += [o for o in there if not o.consistent][:-1]
     aside = []
     for o in gone:
         _renew_lock(folder)

@@ -237,7 +237,8 @@ def _compare(f, pred, yb, dim, is_constant=False):
         if loss is None: raise ValueError('there is no loss')
         return {k:torch.as_tensor(v) for k,v in {**parts, 'loss':loss}.items()}
     def _both(split):
-        whole,parts = _call(pred, *yb),[(m, _call(_rows(pred, i, n, dim), *[_rows(o, i, n) for o in yb])) for m,i in _parts(split)]
+        def _part(i): return _call(_rows(pred, i, n, dim), *[_rows(o, i, n) for o in yb])
+        whole,parts = _call(pred, *yb),[(m, _part(i)) for m,i in _parts(split)]
         if not all(v.isfinite().all() for v in whole.values()): raise ValueError('the loss is not finite')
         return {k:(v.double().mean(), sum(m*o[k].double().mean() for m,o in parts)/n, v.dtype) for k,v in whole.items()}
     res = {}
@@ -322,15 +323,6 @@ def refute_mean(
                     break
             if tried: return found
     return dict(loss=f'{_UNTRIED}: {type(error).__name__}: {error}')
-
-_UNTRIED = 'could not be tried on parts of a batch'
-
-def _why(whole, parts):
-    return f'is no mean over items: of 8 random ones it is {whole:.6g}, and of their parts {parts:.6g}'
-
-def _tensors(o):
-    if isinstance(o, Tensor): return [o]
-    return [t for v in batch_parts(o) or () for t in _tensors(v)]
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000021
 def _labels_and_logits(learn):
@@ -438,7 +430,7 @@ def _why_not(learn):
 
 @contextmanager
 def _shaken(learn):
-    "Make a function of the model: without dropout, and with weights of which not all are equal, as in an untrained head"
+    "Make a function of the model, without dropout, and with random weights where all are equal"
     model,is_named,g = learn.model,learn._named,torch.Generator().manual_seed(0)
     training = [m for m in model.modules() if m.training]
     with torch.no_grad(): new = {k:p+torch.rand(p.shape, generator=g).to(p) for k,p in model.named_parameters()
@@ -477,7 +469,8 @@ def _confirmed(self:MeanOf, learn, form):
     if form not in _FORMS or (x.amax(-1)-x.amin(-1)).max()>.1: return form
     if _why_not(learn): return None
     with _shaken(learn) as f: pred = f(learn.xb)
-    there = SimpleNamespace(xb=learn.xb, yb=learn.yb, pred=pred, loss=split_loss(own_loss(pred)[0])[0], model=learn.model)
+    loss = split_loss(own_loss(pred)[0])[0]
+    there = SimpleNamespace(xb=learn.xb, yb=learn.yb, pred=pred, loss=loss, model=learn.model)
     return form if there.loss is not None and find_form(there)==form else None
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000032

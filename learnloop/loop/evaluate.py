@@ -66,7 +66,8 @@ def evaluate_on(self:Learner,
     outer = [*self.open] if self.outer_phases is None else self.outer_phases
     # `data_pass` is None: an error before the new pass begins must not close the fit's
     own = dict(data_pass=None, open_turn=None, loss_parts={}, outcome=dict(self.outcome), last_cancels={},
-        outer_phases=outer, _eval_cbs=cbs, _muted=[*muted, *(self._muted if self.resuming else ())], _own_engines=engines, _loss_call=None) | own
+        outer_phases=outer, _eval_cbs=cbs, _muted=[*muted, *(self._muted if self.resuming else ())],
+        _own_engines=engines, _loss_call=None) | own
     with (self.enclosed('evaluate'), self.removed_cbs(self._eval_cbs), _pushed(self, dl, **own),
         self.added_cbs(cbs)):
         try: f() if inner else self.with_events('evaluate', f)

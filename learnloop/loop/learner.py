@@ -203,7 +203,7 @@ def place(self:Learner):
     if names[:3]==['fit', 'epoch', 'validate']: return Place(self.epoch, 'validate')
     return Place(self.count.epochs-self.epochs_before)
 
-Learner.n_done = property(lambda self: self.data_pass.n_done if self.data_pass else 0, doc='Batches done so far in this pass')
+Learner.n_done = property(lambda self: self.data_pass.n_done if self.data_pass else 0, doc='Batches done in this pass')
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80864
 @patch(as_prop=True)
@@ -672,9 +672,9 @@ def fit(self:Learner,
     "Train for `n_epoch` epochs, validating after each"
     self._check_fit(n_epoch, start_epoch, max_steps, steps_per_epoch)
     cbs = [mk_cb(o) for o in as_list(cbs)]
-    limit = [StepLimit(max_steps, steps_per_epoch)] if max_steps or steps_per_epoch else []
+    limit = [StepLimit(max_steps, steps_per_epoch)]*bool(max_steps or steps_per_epoch)
     self.fit_args = SimpleNamespace(n_epoch=n_epoch, lr=lr, wd=wd, max_steps=max_steps, steps_per_epoch=steps_per_epoch,
-        resume=resume, accept=accept, keep_failed=keep_failed, replay=replay, given=cbs, cbs=[*limit, *cbs])
+        resume=resume, accept=accept, keep_failed=keep_failed, replay=replay, given=cbs, cbs=limit+cbs)
     self.restack()
     with self.enclosed('fit'), self.added_cbs(self.fit_args.cbs):
         self._prepare_opt(lr, wd, reset_opt, fuse)
@@ -682,8 +682,7 @@ def fit(self:Learner,
         self.data_pass,self.train_pass,self.epochs_before = None,None,self.count.epochs-start_epoch
         try:
             self.team.begin()
-            self.start_place = self.engine_stack.start(self)
-            self.epoch = self.start_place.epoch
+            self.epoch,*_ = self.start_place = self.engine_stack.start(self)
             self.with_events('fit', self._do_fit)
         except BaseException as e:
             zero_grad(self.opt)

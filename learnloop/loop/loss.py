@@ -103,7 +103,7 @@ class EachItem:
     reduction = 'none'
     def __init__(self,
         f, # A loss function
-        # Function of (pred, *yb): how much each element of the unreduced loss counts; None: alike; False: that is unknown
+        # Function of (pred, *yb): the weight of each element of the unreduced loss; None: all alike; False: unknown
         weights=None
     ):
         self.weights,self.is_sum = weights,getattr(innermost(f), 'reduction', None)=='batchmean'

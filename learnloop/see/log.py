@@ -339,7 +339,8 @@ def _check_columns(self:CSVLogger):
 def new_attempt(self:CSVLogger):
     "Add a column `attempt` to the file"
     self.flush()
-    if self._size and 'attempt' not in self._names: self._size = self._replace(lambda i, o: o+(b',1' if i else _ATTEMPT))
+    is_new = self._size and 'attempt' not in self._names
+    if is_new: self._size = self._replace(lambda i, o: o+(b',1' if i else _ATTEMPT))
     self._name_columns()
 
 @patch
@@ -398,7 +399,8 @@ class _RunLogger(Logger):
     def _take(self, run, begin, **again):
         "Take the `run` that is open, or `begin` one, or the one of `run_id` `again`"
         self._is_mine = run is None
-        if run is None: run = begin(**self.kwargs | again if self.attempt>1 else (again if self.run_id else {}) | self.kwargs)
+        if run is None and self.attempt>1: run = begin(**self.kwargs | again)
+        elif run is None: run = begin(**(again if self.run_id else {}) | self.kwargs)
         self._run = run
     def state_dict(self): return super().state_dict() | ({'run_id':self.run_id} if self.run_id else {})
     def load_state_dict(self, sd):

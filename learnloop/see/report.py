@@ -261,10 +261,11 @@ def _rewinds(rewinds, cbs):
     def _at(epoch, next, batch, *_): return f'epoch {epoch}, batch {batch}'
     def _why(o):
         at = o['at']
-        spikes = [s for c in cbs if isinstance(c, SpikeRecovery) for s in c.recovered if (s['epoch'], s['iter']+1)==(at[0], at[2])]
+        all_spikes = [s for c in cbs if isinstance(c, SpikeRecovery) for s in c.recovered]
+        spikes = [s for s in all_spikes if (s['epoch'], s['iter']+1)==(at[0], at[2])]
         return f'{SpikeRecovery.__name__}: the loss was {spikes[-1]["loss"]:.4g}' if spikes else f'raised in {at[3]}'
-    rows = [[o['attempt']+1, _at(*o['at']), _at(*o['to']), ', '.join(f'{k}={v!r}' for k,v in o['changes'].items()), _why(o)]
-        for o in rewinds]
+    def _changes(o): return ', '.join(f'{k}={v!r}' for k,v in o['changes'].items())
+    rows = [[o['attempt']+1, _at(*o['at']), _at(*o['to']), _changes(o), _why(o)] for o in rewinds]
     return grids('Where the fit went back', ['attempt', 'from', 'to', 'changes', 'why'], rows)
 
 # %% ../../nbs/see/06_report.ipynb #1a3f0131

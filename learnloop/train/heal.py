@@ -20,7 +20,7 @@ from .training import MicroBatch
 # %% ../../nbs/train/10_heal.ipynb #4ea10010
 class _NoRoom(CancelTurnException):
     "A process of the run has no memory for the turn"
-    told = True  # all processes raise it
+    in_all = True  # all processes raise it
 
 class HealMemory(MicroBatch, Engine):
     "Run a turn that is out of memory again in halves: the same step, in less memory. Later batches begin in such parts"
