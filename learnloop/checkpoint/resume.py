@@ -342,8 +342,7 @@ def _find(self:FitKeeper, resume, accept):
     "What to go on from in the folder or the `ResumePoint` `resume`, or None"
     learn,config = self.learn,self.config
     if isinstance(resume, ResumePoint):
-        # a copy, as it may be wanted again
-        origin = ResumePoint(copy_state(resume.state), resume.where, resume.args, None, resume.batch)
+        origin = ResumePoint(copy_state(resume.state), resume.where, resume.args, None, resume.batch)  # may be used again
         origin.goal = resume.goal
         if _accepts_batches(accept): _forget_batches(origin.state)
         return origin
