@@ -223,6 +223,7 @@ def _add(cmds, name, run, doc='', errors=(), verdict=False):
 # %% ../../nbs/app/04_cli.ipynb #21946907
 _WRONG = ValueError,TypeError  # an argument, or what was read
 
+# %% ../../nbs/app/04_cli.ipynb #9cfbac6e
 def _add_shows(cmds):
     "Add the commands that show something of one run"
     cmd = _add(cmds, 'checkpoints', show_checkpoints, '; the exit code is 1 if any is', errors=_WRONG, verdict=True)
@@ -250,6 +251,7 @@ def _add_shows(cmds):
         help='how long to wait for the fit (default: %(default)s)')
     _add(cmds, 'doctor', doctor, '; the exit code is 1 if a check fails', verdict=True)
 
+# %% ../../nbs/app/04_cli.ipynb #73cf256d
 def _add_several(cmds):
     "Add the commands that show something of several runs"
     for name,run in (('runs', show_runs), ('compare', write_comparison)):

@@ -342,8 +342,7 @@ def _find(self:FitKeeper, resume, accept):
     "What to go on from in the folder or the `ResumePoint` `resume`, or None"
     learn,config = self.learn,self.config
     if isinstance(resume, ResumePoint):
-        # a copy, as it may be wanted again
-        origin = ResumePoint(copy_state(resume.state), resume.where, resume.args, None, resume.batch)
+        origin = ResumePoint(copy_state(resume.state), resume.where, resume.args, None, resume.batch)  # a copy
         origin.goal = resume.goal
         if _accepts_batches(accept): _forget_batches(origin.state)
         return origin
@@ -748,6 +747,7 @@ def _pause(self:FitKeeper):
     learn.paused = ResumePoint(state, 'where it was', self.args, (learn.model, learn._opt), again)
     learn.paused.goal = goal
 
+# %% ../../nbs/checkpoint/06_resume.ipynb #797d76de
 _APART = ('the processes have parted, as one failed: start them again, with fit(…, resume=folder) to go on from '
     'the last checkpoint')
 

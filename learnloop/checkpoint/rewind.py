@@ -41,8 +41,8 @@ class Snapshots(Callback, Engine):
     def before_fit(self):
         dl = self.learn.dls.train
         if isinstance(dl, Iterator): raise ValueError(f'{self.label}: {describe(dl)} to train on gives each batch '
-            'once, so this fit could not go back: give a loader that can begin again, such as a list or a DataLoader, or '
-            'fit without Snapshots')
+            'once, so this fit could not go back: give a loader that can begin again, such as a list or a DataLoader, '
+            'or fit without Snapshots')
         if not isinstance(self.learn.fit_args.resume, ResumePoint) or self.states is not self.learn.keeper.snapshots:
             self.states = self.learn.keeper.snapshots = []
     def rest(self, learn, next, inner):
