@@ -324,6 +324,16 @@ def refute_mean(
             if tried: return found
     return dict(loss=f'{_UNTRIED}: {type(error).__name__}: {error}')
 
+# %% ../../nbs/loop/07_denominator.ipynb #de0001f6
+_UNTRIED = 'could not be tried on parts of a batch'
+
+def _why(whole, parts):
+    return f'is no mean over items: of 8 random ones it is {whole:.6g}, and of their parts {parts:.6g}'
+
+def _tensors(o):
+    if isinstance(o, Tensor): return [o]
+    return [t for v in batch_parts(o) or () for t in _tensors(v)]
+
 # %% ../../nbs/loop/07_denominator.ipynb #de000021
 def _labels_and_logits(learn):
     b = learn.xb[0] if learn.xb and isinstance(learn.xb[0], Mapping) else {}
@@ -464,7 +474,7 @@ def _form_of(self:MeanOf, learn):
 # %% ../../nbs/loop/07_denominator.ipynb #de0000f6
 @patch
 def _confirmed(self:MeanOf, learn, form):
-    "`form`, or None if it is only that of an untrained head, whose losses are all alike"
+    "Return `form`, or None if the losses are alike only because the head is untrained"
     x = _labels_and_logits(learn)[1]
     if form not in _FORMS or (x.amax(-1)-x.amin(-1)).max()>.1: return form
     if _why_not(learn): return None
