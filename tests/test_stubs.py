@@ -64,7 +64,7 @@ def test_names_that_are_made_from_a_table():
 
 def test_docstrings_have_the_comments_on_parameters():
     doc = ast.get_docstring(functions(members(stub('loop.learner'), 'Learner'))['fit'])
-    assert doc.startswith('Train for `n_epoch` epochs') and '- `max_steps`: Stop after so many optimizer steps' in doc
+    assert doc.startswith('Train for `n_epoch` epochs') and '- `max_steps`: Stop after this many optimizer steps' in doc
 
 def test_the_stubs_in_git_are_as_they_would_be_written():
     assert stubs.public().keys()=={*learnloop.__all__} and (ROOT/PKG/'py.typed').exists()

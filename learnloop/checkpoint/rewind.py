@@ -139,6 +139,7 @@ class Rewinder(Engine):
         learn # The learner
     ): self.learn,self.lengths,self.logger,self.args,self.at = learn,{},None,None,Place(0)
     def body(self, learn, phase, f):
+        if learn.keeper is None: return f()  # nothing restores a state
         if phase!='fit': return self._run(learn, phase, f)
         self._begin()
         try: return self._run(learn, phase, f)
@@ -159,7 +160,6 @@ def _begin(self:Rewinder):
     "Continue the rewind that a resumed fit had not finished"
     keeper = self.learn.keeper
     if self.learn.start_place.epoch==0: self.lengths = {}
-    if keeper is None: return
     keeper.goal = getattr(keeper.origin, 'goal', None)
     if keeper.goal: self._mute()
     self._add_skips()

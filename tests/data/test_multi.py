@@ -248,7 +248,7 @@ def test_after_an_error_in_a_fetch_it_goes_on(fit, kw):
     first.dls.train.parts['2'].parts['b'].dataset.at = [True] + [False]*5
     with pytest.raises(Boom) as err: run(None, fit, learn=first, **kw)
     notes = ' '.join(err.value.__notes__)
-    assert "in the loader 'b' of Alternate" in notes and "by the loader '2' of Zip" in notes and 'fetching item' in notes
+    assert "in the loader 'b' of Alternate" in notes and "in the loader '2' of Zip" in notes and 'fetching item' in notes
     n = first.count.batches
     assert n==3
     with first.no_logging(), first.no_bar(): first.resume()

@@ -10,8 +10,7 @@ from test_contract import CALLBACKS, FAKE, MADE_WITH
 from together import together
 from torch.nn import functional as F
 
-# Adapters have a test of their own; `SpikeRecovery` needs `Snapshots` beside it
-OURS = [o for o in CALLBACKS if not o.__module__.startswith('learnloop.interop') and o.__name__!='SpikeRecovery']
+OURS = [o for o in CALLBACKS if not o.__module__.startswith('learnloop.interop')]  # which have a test of their own
 # Each process mixes its part, by numbers of its own; what overflows in parts is not what overflows in the whole
 OWN_WAYS = {'MixUp', 'CutMix', 'MixHandler', 'MixedPrecision'}
 

@@ -170,7 +170,7 @@ def test_unknown_and_wrong_length(dl, screens):
     learn = learner(dls=(dl,))
     if n is None: learn.fit(1)
     else:
-        with pytest.warns(UserWarning, match=f'length of {n} and gave 3'): learn.fit(1, cbs=Checks())
+        with pytest.warns(UserWarning, match=f'length of {n} but returned 3'): learn.fit(1, cbs=Checks())
     assert [o[1:3] for o in screens[0].drawn]==[(i, n if n and i<=n else None) for i in range(4)]
     assert ('3 batches' in screens[0].drawn[-1][3])==(n!=9)
 

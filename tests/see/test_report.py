@@ -253,7 +253,7 @@ def test_a_place_that_cant_be_written_to_is_told_before_anything_long(tmp_path):
         def __iter__(self): raise AssertionError('too late')
     learn = Learner(DataLoaders(TRAIN, Loader(VALID)), mk_model(), F.mse_loss, path=tmp_path)
     (tmp_path/'file').write_text('x')
-    with pytest.raises(IsADirectoryError, match='path is .* must be a file to write, such as report.html, and this is a folder'): learn.report(tmp_path, n_preds=3)
+    with pytest.raises(IsADirectoryError, match='path is .* must be a file to write, such as report.html, but this is a folder'): learn.report(tmp_path, n_preds=3)
     with pytest.raises(OSError) as e: learn.report('file/x.html', n_preds=3)
     assert 'file' in str(e.value) + ''.join(getattr(e.value, '__notes__', ())) and (tmp_path/'file').read_text()=='x'
     with pytest.raises(ValueError, match='no validation loader'): Learner(TRAIN, mk_model(), F.mse_loss, path=tmp_path).report(n_preds=1)

@@ -133,7 +133,7 @@ def test_a_learner_of_the_users_hears_first():
 def test_one_that_hears_everything_is_named_once():
     plain,traced = (str(synth_learner(cbs=o).show_training_loop()) for o in (None, Tracer()))
     head,body = plain.split('\n', 1)
-    assert head=='# engines: FitKeeper > Plain' and traced==f'{head}\n- every event: tracer\n{body}'
+    assert head=='# engines: Rewinder > FitKeeper > Steering > Plain' and traced==f'{head}\n- every event: tracer\n{body}'
     html = synth_learner(cbs=Tracer()).show_training_loop(verbose=True)._repr_html_()
     assert html.count('tracer')==1
 

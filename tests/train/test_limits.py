@@ -85,7 +85,7 @@ def test_limits_shorten_epochs_and_validations(kind, n, want):
         assert seen.trained==[] and learn.count.batches==0
         return
     if kind=='stream' and n==9:
-        with pytest.warns(UserWarning, match='length of 9 and gave 7'): run()
+        with pytest.warns(UserWarning, match='length of 9 but returned 7'): run()
         return
     run()
     assert seen.trained==seen.validated==[want]*3

@@ -183,7 +183,7 @@ def test_a_batch_without_tokens_adds_nothing():
 def test_window_left_open_by_the_loader_is_stepped(loader):
     bs = data([4]*4)
     learn = mk_learner([GradientAccumulation(12), Checks()], dls=DataLoaders(loader(bs)))
-    with pytest.warns(UserWarning, match='gave 4 batches') if loader is Longer else nullcontext(): learn.fit(1)
+    with pytest.warns(UserWarning, match='returned 4 batches') if loader is Longer else nullcontext(): learn.fit(1)
     assert_close(weights(learn.model), weights(by_hand(windows(bs, 12))))
     assert learn.count.opt_steps==2
 

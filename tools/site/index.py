@@ -18,6 +18,7 @@ MANY = 8  # callbacks that an event names, rather than counts
 HELD = 'batch', 'xb', 'yb', 'pred', 'loss', 'loss_grad'
 # Events that are no phase's, and whose row of the table has no line of code
 SAID = dict(after_create='has been made, or got the callback', after_record='has noted a validation, or an epoch: `record` is what it noted',
+    after_rewind='has gone back to an earlier place, and training goes on from there',
     after_exception='meets an error that nobody has seen yet, before it goes on to whoever called')
 
 CANCELS = [p.cancel.__name__ for p in PHASES if getattr(p, 'cancel', None)]
