@@ -180,6 +180,64 @@ def loss_not_reduced(self:Learner):
     f = each if each.reduced is None else each.reduced  # as in fastai, `loss_func.reduction` is 'none', too
     with replaced(self, 'loss_func', each), replaced(f, 'reduction', 'none'): yield self
 
+# %% ../../nbs/loop/06_predict.ipynb #c12a0001
+def _is_taken(learn, name, cbs):
+    "Whether `name` is used by one of `cbs` or by the learner; callbacks of an outer evaluation don't count"
+    if any(o.name==name for o in cbs): return True
+    return hasattr(learn, name) and not any(getattr(learn, name) is o for o in learn._eval_cbs)
+
+# %% ../../nbs/loop/06_predict.ipynb #c12a0004
+_LOOP_METHODS = ('one_batch', '_do_one_batch', 'valid_batch', 'calc_loss', 'forward', 'set_loss', '_do_loss', '_fetch',
+    'drop_batch', 'with_events', '__call__')
+
+def _only_gathers(learn, cb):
+    "Whether no callback except `cb` handles events of a batch, apart from read-only ones in `after_batch`"
+    if any(getattr(type(learn), k) is not getattr(Learner, k) or k in vars(learn) for k in _LOOP_METHODS): return False
+    if learn.engine_stack.is_around(('fetch', 'batch'), but=[learn.team]): return False
+    for e in (*learn.phases['fetch'].events, *learn.phases['batch'].events, 'after_pred', 'after_loss'):
+        for f in learn._handlers[e]:
+            looks = e=='after_batch' and getattr(f.__self__, 'read_only', False)
+            if f.__self__ is not cb and not looks: return False
+    return True
+
+# %% ../../nbs/loop/06_predict.ipynb #c12a0005
+def _predict_all(learn, cb, batches):
+    "Predict `batches` until another callback needs events; return True if all were predicted"
+    if not _only_gathers(learn, cb) or learn.team.world>1 and not getattr(batches.dl, 'is_sure', False): return False
+    version,n,after,learn.loss = learn.version,len(learn.open),learn._handlers['after_batch'],None
+    try:
+        while version==learn.version:
+            try:
+                learn._between()
+                learn.open.append(learn.phases['fetch'])
+                if not learn._fetch(batches): return True
+                _predict_batch(learn, cb, batches.n_done, n, after)
+            except BaseException as e:
+                if len(learn.open)==n: raise
+                phase = learn.open[n].name
+                del learn.open[n:]
+                learn.with_events(phase, _raise, e)  # as if it had been open: a note, `after_exception`, a cancel
+            del learn.open[n:]
+            learn.drop_batch()
+            batches.n_done += 1
+        return False
+    finally:
+        del learn.open[n:]
+        learn.drop_batch()
+
+def _predict_batch(learn, cb, i, n, after):
+    if type(learn.batch) is not tuple and (learn._batch_args[1] or isinstance(learn.batch, Mapping)):
+        del learn.open[n:]
+        return learn.one_batch(i, learn.batch)  # handles a model's output by name
+    learn.open[n] = learn.phases['batch']
+    learn._unpack(i, learn.batch)
+    if cb.with_input: cb.before_batch()
+    learn.pred = learn.forward_model(*learn.xb)
+    if learn.loss_func is None: learn.pred = own_loss(learn.pred)[1]
+    for f in after: f()
+
+def _raise(e): raise e
+
 # %% ../../nbs/loop/06_predict.ipynb #ff3233d3
 class _QuickPass(Engine):
     "Runs a pass through the model without events, if no callback would hear them"
@@ -371,61 +429,3 @@ class FetchPredsCallback(Callback):
     def after_validate(self):
         with self.learn.removed_cbs(self.cbs_):
             self.preds = self.learn.get_preds(self.ds_idx, self.dl_, inner=True, **self.how)
-
-# %% ../../nbs/loop/06_predict.ipynb #c12a0001
-def _is_taken(learn, name, cbs):
-    "Whether `name` is used by one of `cbs` or by the learner; callbacks of an outer evaluation don't count"
-    if any(o.name==name for o in cbs): return True
-    return hasattr(learn, name) and not any(getattr(learn, name) is o for o in learn._eval_cbs)
-
-# %% ../../nbs/loop/06_predict.ipynb #c12a0004
-_LOOP_METHODS = ('one_batch', '_do_one_batch', 'valid_batch', 'calc_loss', 'forward', 'set_loss', '_do_loss', '_fetch',
-    'drop_batch', 'with_events', '__call__')
-
-def _only_gathers(learn, cb):
-    "Whether no callback except `cb` handles events of a batch, apart from read-only ones in `after_batch`"
-    if any(getattr(type(learn), k) is not getattr(Learner, k) or k in vars(learn) for k in _LOOP_METHODS): return False
-    if learn.engine_stack.is_around(('fetch', 'batch'), but=[learn.team]): return False
-    for e in (*learn.phases['fetch'].events, *learn.phases['batch'].events, 'after_pred', 'after_loss'):
-        for f in learn._handlers[e]:
-            looks = e=='after_batch' and getattr(f.__self__, 'read_only', False)
-            if f.__self__ is not cb and not looks: return False
-    return True
-
-# %% ../../nbs/loop/06_predict.ipynb #c12a0005
-def _predict_all(learn, cb, batches):
-    "Predict `batches` until another callback needs events; return True if all were predicted"
-    if not _only_gathers(learn, cb) or learn.team.world>1 and not getattr(batches.dl, 'is_sure', False): return False
-    version,n,after,learn.loss = learn.version,len(learn.open),learn._handlers['after_batch'],None
-    try:
-        while version==learn.version:
-            try:
-                learn._between()
-                learn.open.append(learn.phases['fetch'])
-                if not learn._fetch(batches): return True
-                _predict_batch(learn, cb, batches.n_done, n, after)
-            except BaseException as e:
-                if len(learn.open)==n: raise
-                phase = learn.open[n].name
-                del learn.open[n:]
-                learn.with_events(phase, _raise, e)  # as if it had been open: a note, `after_exception`, a cancel
-            del learn.open[n:]
-            learn.drop_batch()
-            batches.n_done += 1
-        return False
-    finally:
-        del learn.open[n:]
-        learn.drop_batch()
-
-def _predict_batch(learn, cb, i, n, after):
-    if type(learn.batch) is not tuple and (learn._batch_args[1] or isinstance(learn.batch, Mapping)):
-        del learn.open[n:]
-        return learn.one_batch(i, learn.batch)  # handles a model's output by name
-    learn.open[n] = learn.phases['batch']
-    learn._unpack(i, learn.batch)
-    if cb.with_input: cb.before_batch()
-    learn.pred = learn.forward_model(*learn.xb)
-    if learn.loss_func is None: learn.pred = own_loss(learn.pred)[1]
-    for f in after: f()
-
-def _raise(e): raise e

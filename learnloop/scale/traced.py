@@ -485,6 +485,8 @@ def methods_of(
     return operator.itemgetter(*keys) if keys else len
 
 # %% ../../nbs/scale/07_traced.ipynb #td00034c
+_OWN = set()  # Names of this module, filled at its end
+
 _IDENTITY = 'CLOSURE_MATCH','BUILTIN_MATCH','CLASS_MATCH','MODULE_MATCH'
 
 def _place_of(g, values):
@@ -612,7 +614,7 @@ def why_untraced(
     return f'torch can not trace this: {told[:200] or in_a_line(e)}{at}'
 
 # %% ../../nbs/scale/07_traced.ipynb #td000044
-_OWN = {*globals()}
+_OWN.update(globals())
 
 def tensors_in(
     b # Tensors, in any nesting
