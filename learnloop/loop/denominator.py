@@ -551,6 +551,7 @@ def units(self:MeanOf,
     if who: self._tell(learn, who, how, part)
     return learn.bs if d is None else d
 
+# %% ../../nbs/loop/07_denominator.ipynb #de0001f3
 @patch
 def in_items(self:MeanOf,
     learn, # The learner

@@ -49,8 +49,7 @@ LAZY = {  # chkstyle: ignore-node
     'see.tensorboard': 'TensorBoardCallback read_tensorboard',
     'see.report': 'KeepWarnings report_from Learner.report',
     'see.runs': 'Run runs', 'see.compare': 'compare', 'see.fingerprint': 'Fingerprint', 'see.diff': 'diff_runs',
-    'see.flight': 'FlightRecorder Learner.blame',
-    'see.replay': 'diff_steps replay_runs Learner.record_step',
+    'see.flight': 'FlightRecorder Learner.blame', 'see.replay': 'diff_steps replay_runs Learner.record_step',
     'see.show': 'Flow.show_training_loop', 'see.why': 'Trace.why',
     'app.synth': 'RegModel synth_dls synth_learner'}
 

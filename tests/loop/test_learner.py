@@ -610,11 +610,12 @@ def test_only_xb_and_yb_can_be_assigned(k):
     setattr(learn, f'{k}b', (A, B))
     assert getattr(learn, k)==(A, B)
 
+@pytest.mark.filterwarnings('ignore:.*could not be tried on parts of a batch')
 def test_nan_loss_is_the_users_business():
     learn = mk_learner(defaults=True, loss_func=lambda pred, y: F.mse_loss(pred, y)*math.nan)
     with learn.no_bar(), learn.no_logging():
         with pytest.warns(UserWarning, match='the training loss is nan in batch 0'): learn.fit(2)
-        with pytest.warns(UserWarning, match='could not be tried.*the loss is not finite'): learn.validate()
+        learn.validate()
     assert learn.outcome['fit']=='done' and learn.count.opt_steps==6
 
 def test_evaluation_without_a_loader():
