@@ -49,7 +49,7 @@ def build_wheel(d):
     run(sys.executable, '-m', 'build', '--outdir', d, ROOT, limit=300, cwd=d)
     whl, = d.glob('*.whl')
     has = {n for n in ZipFile(whl).namelist() if n.startswith(f'{PKG}/')}
-    want = {str(p.relative_to(ROOT)) for o in ('*.py', '*.pyi', 'py.typed') for p in (ROOT/PKG).rglob(o)}
+    want = {str(p.relative_to(ROOT)) for o in ('*.py', '*.pyi', 'py.typed', '*.txt', '*.css', '*.js') for p in (ROOT/PKG).rglob(o)}
     if has!=want: sys.exit(f'wheel: packaged but not in {PKG}/ {sorted(has-want)}; there but not packaged {sorted(want-has)}')
     return whl
 

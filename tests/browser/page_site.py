@@ -68,7 +68,7 @@ QUERIES = {
     'multi gpu': 'howto/howto_scale start/notebook_to_cluster.html#2-several-gpus',
     'mixed precision': 'howto/howto_speed.html#mixed-precision train/precision',
     'slow training': 'howto/howto_speed',
-    'out of memory': 'howto/howto_speed.html#out-of-memory',
+    'out of memory': 'train/heal.html',
     'early stopping': 'howto/howto_training.html#early-stopping',
     'learning rate finder': 'train/lr_find',
     'gradient accumulation': 'howto/howto_training.html#gradient-accumulation',

@@ -14,12 +14,13 @@ ALSO = {'several':'multiple', 'learning rate':'lr', 'reproduce':'reproducibility
     'fine-tune':'finetune finetuning transfer learning', 'mixed precision':'amp', 'hyper-parameter':'hyperparameter',
     'searching':'sweep tuning', 'weights & biases':'wandb', 'averaging':'average', 'freeze':'unfreeze', 'progress bar':'tqdm disable jupyter silent quiet',
     'interrupt':'ctrl c', 'classification':'classifier', 'data set':'dataset', 'nan':'loss', 'different learning rates':'discriminative layerwise',
-    'own dataset':'streaming iterable', 'what it runs on':'windows macos linux python version supported', 'n minutes':'time limit',
+    'own dataset':'streaming iterable', 'supported versions':'windows macos linux python version supported', 'n minutes':'time limit',
     'compare two runs':'cross validation k fold'}
 # Words of titles and summaries that answer what people ask -> what they type first, and then find first
 FIRST = {'reproduce a run':'seed random seed reproducible', 'warm-up':'warmup', 'another optimizer':'optimizer', 'pandas':'history', 'log to tensorboard':'logging tensorboard logger',
     'save the best model':'save best model checkpoint modelcheckpoint', 'coming from fastai':'fastai', 'coming from lightning':'lightning trainer',
-    'coming from keras':'keras', 'coming from transformers':'transformers trainer', 'out of memory':'oom'}
+    'coming from keras':'keras', 'coming from transformers':'transformers trainer', 'out of memory':'oom',
+    'train without progress bar':'progress bar off turn off logging'}
 ASKED = 'start', 'howto', 'reference'  # sections that answer what people ask
 LISTS = 'reference/all_names.html', 'howto/how_do_i.html'  # as do first pages of sections, they say what other pages say
 _ALSO,_FIRST = (re.compile(rf"\b({'|'.join(map(re.escape, o))})s?\b", re.I) for o in (ALSO, FIRST))
