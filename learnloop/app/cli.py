@@ -22,7 +22,7 @@ from .demo import demo
 from .doctor import doctor
 from .settings import run_settings
 from ..checkpoint.saving import read_state, write_state
-from ..checkpoint.steer import parse_command, read_told, send_command
+from ..checkpoint.steer import parse_command, read_commands, send_command
 from ..checkpoint.storage import list_checkpoints
 from ..data.checks import check_place
 from ..see.compare import compare
@@ -143,7 +143,7 @@ def tell_run(
     name,until = send_command(folder, text),time.monotonic()+wait
     while True:
         gone = not (folder/'tell'/name).exists()  # looked at first: the fit writes its log before
-        log = read_told(folder) if (folder/'told.json').exists() else []
+        log = read_commands(folder) if (folder/'commands.json').exists() else []
         done = next((o for o in log if o['id']==name), None)
         if done and done['refused']: raise ValueError(f"the fit refused {text!r}: {done['result']}")
         if done: return print(f"{text}: epoch {done['epoch']}, batch {done['batch']} {done['result']}".strip())

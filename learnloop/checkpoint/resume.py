@@ -19,7 +19,7 @@ from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
 from torch import Tensor
 from .checkpoint import CheckpointCallback, checkpoint_names
-from .changes import changed_facts, names_of, as_sentences
+from .changes import as_sentences, changed_facts, names_of
 from .interrupt import Signals
 from .passes import KeptPass, being_made, copy_batch, parts_of, random_states, set_random_states, try_loader
 from .shards import copy_state, put_own, put_shards, read_shards
@@ -296,7 +296,7 @@ def start(self:FitKeeper, learn, inner):
 def go_from(self:FitKeeper,
     origin:ResumePoint # Of this fit
 ):
-    "Have the passes and phases that begin next go on from `origin`"
+    "Make the next passes and phases continue from `origin`"
     self.marks = {k:v for k,v in origin.state['rng'].items() if k!='now'}
     origin.before = random_states(self.learn)
     self.origin,self.n_passes,self.noted = origin,0,(None, None)

@@ -17,7 +17,7 @@ from torch import Tensor
 from .resume import ResumePoint, read_resume_point
 from .shards import copy_state
 from .storage import list_checkpoints, named_checkpoint
-from ..data.batch import describe, narrow_batch
+from ..data.batch import describe, narrow_batch, tensors_in
 from ..data.checks import check_whole, checked_args, say
 from ..loop.callback import Callback
 from ..loop.engines import Engine
@@ -62,15 +62,10 @@ class Snapshots(Callback, Engine):
     @property
     def nbytes(self)->int:
         "Bytes of memory that the tensors of the snapshots take"
-        return sum(t.nbytes for t in _tensors(self.states))
+        return sum(t.nbytes for t in tensors_in(self.states))
     def __repr__(self): return f'Snapshots({len(self.states)} of {self.keep}, {self.nbytes/1e6:.1f} MB)'
 
 def _graphs(learn): return getattr(learn.fuser, 'graphs', ())
-
-def _tensors(o):
-    if isinstance(o, Tensor): return [o]
-    every = o.values() if isinstance(o, dict) else o if isinstance(o, list|tuple) else ()
-    return [t for v in every for t in _tensors(v)]
 
 # %% ../../nbs/checkpoint/09_rewind.ipynb #9e710003
 def change_hypers(
@@ -128,7 +123,7 @@ _HERE = dict(train=['train'], epoch=['train','validate'], fit=[*_NEXT])  # Phase
 
 def _order(p): return p.epoch,_NEXT[p.next],p.batch
 def _place_of(o): return Place(*(o[k] for k in Place._fields))
-def _said(p): return f'epoch {p.epoch}' + dict(train=f', batch {p.batch}', validate=', validation', epoch='')[p.next]
+def _text(p): return f'epoch {p.epoch}' + dict(train=f', batch {p.batch}', validate=', validation', epoch='')[p.next]
 
 # %% ../../nbs/checkpoint/09_rewind.ipynb #7222d728
 @default_engine
@@ -171,7 +166,7 @@ def _add_skips(self:Rewinder):
 
 @patch
 def _end(self:Rewinder):
-    "Leave the fit as it is without a rewind; note where it was, if it can go back later"
+    "Remove what a rewind added; note where the fit ended, if it can go back later"
     learn,keeper = self.learn,self.learn.keeper
     self._unmute()
     learn.remove_cbs([Skips])
@@ -196,17 +191,16 @@ def origin_for(self:Rewinder,
 def _find(self:Rewinder, e, now):
     "Check what `e` asks for, and find the state that leads there"
     learn,keeper,found = self.learn,self.learn.keeper,None
-    # that of the process which raised it: another may have come further
+    # the place of the process that raised it counts, as others may be further
     every = learn.team.gather(None if e.to==() else [_plain_to(e.to), e.batches, e.changes, [*now, e.event]])
     to,batches,changes,at = next(o for o in every if o is not None)
     now = Place(*at[:3])
     changes = self._check_changes(dict(changes))
     if isinstance(to, str): found,to = self._named(to)
     to = self._target(to, batches, now)
-    keeper.rewinds = [o for o in keeper.rewinds if _order(Place(*o['to']))<=_order(to)]
     goal = dict(to=[*to], at=at, changes=changes)
     if goal in [{k:o[k] for k in goal} for o in keeper.rewinds]:
-        raise RuntimeError(f'the rewind from {_said(now)} to {_said(to)}, with {changes or "nothing changed"}, is the '
+        raise RuntimeError(f'the rewind from {_text(now)} to {_text(to)}, with {changes or "nothing changed"}, is the '
             'same as one before, and would repeat for ever: change something, such as lr=, skip_batches= or '
             'skip_rows=, or go back further')
     state,where = found or self._nearest(to)
@@ -232,30 +226,30 @@ def _check_changes(self:Rewinder, changes):
 # %% ../../nbs/checkpoint/09_rewind.ipynb #9e710006
 @patch
 def _now(self:Rewinder):
-    "Where the fit is, by batches of training"
+    "Return the place of the fit, in training batches"
     learn = self.learn
     return Place(learn.epoch, 'train', learn.train_pass.n_done if learn.keeper.n_passes and learn.train_pass else 0)
 
 @patch
 def _target(self:Rewinder, to, batches, now):
-    "The place to go to"
+    "Return the place to go back to"
     n_iter = self.learn.n_iter or 0
     if to is None:
         e,n = now.epoch,now.batch-batches
         while n<0 and e>0:
             e -= 1
             n += self.lengths.get(e, n_iter)
-        if n<0: raise ValueError(f'batches is {batches}, and the fit has not had as many: it is at {_said(now)}')
+        if n<0: raise ValueError(f'batches is {batches}, and the fit has not had as many: it is at {_text(now)}')
         to = e,'train',n
     to = Place(*to)
     if to.next=='validate': to = Place(to.epoch, 'train', self.lengths.get(to.epoch, n_iter))
     if _order(to)<=_order(now): return to
-    raise ValueError(f'to is {to}, and the fit is at {_said(now)}: a rewind can only go back')
+    raise ValueError(f'to is {to}, and the fit is at {_text(now)}: a rewind can only go back')
 
 # %% ../../nbs/checkpoint/09_rewind.ipynb #9e71000d
 @patch
 def _nearest(self:Rewinder, to):
-    "The state of the last snapshot or checkpoint at `to` or before it, and where it is"
+    "Return the state of the last snapshot or checkpoint at or before `to`, and its name"
     keeper,n = self.learn.keeper,_order(to)
     found = [s for s in keeper.snapshots if _order(_place_of(s['loop']))<=n]
     best = max(found, key=lambda s: _order(_place_of(s['loop'])), default=None)
@@ -264,13 +258,13 @@ def _nearest(self:Rewinder, to):
     c = max([o for o in cs if o], key=lambda o: _order(_place_of(o.manifest)), default=None)
     if c and (best is None or _order(_place_of(c.manifest))>_order(_place_of(best['loop']))): return self._read(c)
     if best: return copy_state(best),f'the snapshot of step {best["loop"]["count"]["opt_steps"]}'
-    there = [_said(_place_of(s['loop'])) for s in keeper.snapshots]
+    there = [_text(_place_of(s['loop'])) for s in keeper.snapshots]
     have = f'the first that is kept is at {there[0]}' if there else 'there is none'
-    raise ValueError(f'to go back to {_said(to)}, the fit needs a snapshot of that place or of one before it, and '
+    raise ValueError(f'to go back to {_text(to)}, the fit needs a snapshot of that place or of one before it, and '
         f'{have}: give fit cbs=Snapshots(every_steps=…, keep=…), and keep more of them')
 
 def _newest_before(to, rewinds, folder):
-    "The newest sound checkpoint in `folder` from which training comes to `to` as it was there first"
+    "Return the newest sound checkpoint in `folder` at or before `to`, from no later attempt at that place"
     own = {o['attempt'] for o in rewinds if o['to']==[*to]}
     for c in reversed(list_checkpoints(folder, verify=False)):
         if not c.consistent or c.is_abandoned or not all(k in c.manifest for k in Place._fields): continue
@@ -283,7 +277,7 @@ def _newest_before(to, rewinds, folder):
 # %% ../../nbs/checkpoint/09_rewind.ipynb #89a5b1d8
 @patch
 def _named(self:Rewinder, path):
-    "What the checkpoint at `path` has, and its place"
+    "Return the state of the checkpoint at `path`, and its place"
     keeper = self.learn.keeper
     def _get(p):
         c = named_checkpoint('to', p, 'a Place or a checkpoint of this fit')
@@ -307,6 +301,7 @@ def _read(self:Rewinder, c):
 def _go_from(self:Rewinder, origin):
     "Make the body that runs next start from `origin`"
     learn,keeper,n = self.learn,self.learn.keeper,_order(origin.goal.place)
+    keeper.rewinds = [o for o in keeper.rewinds if _order(Place(*o['to']))<=n]
     keeper.go_from(origin)
     keeper.goal = origin.goal
     fused = zip(_graphs(learn), origin.state.get('fused', ()), strict=False)
@@ -317,7 +312,7 @@ def _go_from(self:Rewinder, origin):
 
 @patch
 def _mute(self:Rewinder):
-    "Mute read-only callbacks until the fit is at its goal: they have heard these events before"
+    "Mute read-only callbacks until the fit is at its goal: they have handled these events before"
     learn = self.learn
     if self.logger is not None: return
     self.logger,learn.logger,learn._muted = learn.logger,noop,[o for o in learn.cbs if o.read_only]
@@ -344,19 +339,19 @@ class _CatchUp(Engine):
         at = Place(learn.epoch, 'train' if is_pass else next, learn.n_done if is_pass else 0)
         if at==goal.place: _arrive(learn, goal)
         elif _order(at)>_order(goal.place):
-            raise ValueError(f'there is no {_said(goal.place)} to go back to: the fit came to {_said(at)}')
+            raise ValueError(f'there is no {_text(goal.place)} to go back to: the fit came to {_text(at)}')
         elif is_pass:
-            if next=='batch': keeper.steering.catch_up()
+            if next=='batch' and keeper.steering: keeper.steering.catch_up()
             if keeper.signals and learn.team.world==1: keeper.signals.between()
         if not is_pass or keeper.goal is None: inner(learn, next)
         if keeper.goal is None and goal.stops: raise _Arrived
 
 class _Arrived(KeyboardInterrupt):
-    "A rewind between two fits is where it was to go"
+    "A rewind between two fits has come to its place"
     in_all = True
 
 def _arrive(learn, goal):
-    "Apply what is changed, tell callbacks, and have the next checkpoint be that of the new attempt"
+    "Apply the changes, fire `after_rewind`, and save a checkpoint that begins the new attempt"
     keeper = learn.keeper
     rewinder = next(o for o in learn.engines if isinstance(o, Rewinder))
     rewinder._unmute()
@@ -365,7 +360,7 @@ def _arrive(learn, goal):
         batches=learn.count.batches))
     change_hypers(learn, **{k:v for k,v in goal.changes.items() if not k.startswith('skip_')})
     rewinder._add_skips()
-    if learn.logger is not noop and learn.team.is_first: say(f'attempt {keeper.attempt+1} begins at {_said(goal.place)}'
+    if learn.logger is not noop and learn.team.is_first: say(f'attempt {keeper.attempt+1} begins at {_text(goal.place)}'
         + ''.join(f', {k}={v!r}' for k,v in goal.changes.items()))
     learn('after_rewind')
     for o in keeper.savers: o.commit()
@@ -382,7 +377,7 @@ def rewind(self:Learner,
     if self.open: raise e
     rewinder = next((o for o in self.engines if isinstance(o, Rewinder)), None)
     if rewinder is None or rewinder.args is None: raise RuntimeError('there is no fit to take back: in this process '
-        'none has run with Snapshots or CheckpointCallback; fit(…, resume=checkpoint) goes on from a checkpoint')
+        'none has run with Snapshots or CheckpointCallback; fit(…, resume=checkpoint) continues from a checkpoint')
     origin = rewinder._find(e, rewinder.at)
     origin.goal.stops,origin.of = True,(self.model, self._opt)
     try: self.fit(**rewinder.args, resume=origin)

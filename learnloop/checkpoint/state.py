@@ -17,7 +17,7 @@ import torch
 from fastcore.basics import listify, patch
 from torch import Tensor
 from torch.utils.data import DataLoader
-from .changes import changed_facts, is_accepted, names_of, as_sentences
+from .changes import as_sentences, changed_facts, is_accepted, names_of
 from .passes import random_states, set_random_states
 from .saving import can_copy, cut_like, cut_named, is_torch_opt, model_state, param_names, state_for, unwrapper, whole
 from .shards import digests, find_own, take_shards

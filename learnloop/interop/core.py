@@ -235,9 +235,17 @@ def hooks_base(
     own = dict(__module__=module)
     for names,params,*doc in name_rows()[system, 'hooks']:
         for k in names:
-            f = own[k] = eval(f'lambda self, {params}: None')  # `params` is a text from our own file
-            f.__name__,f.__qualname__,f.__doc__ = k,f'_Hooks.{k}',''.join(doc) or None
+            def f(self, *args, **kwargs): pass
+            f.__signature__ = inspect.Signature([*_params(f'self, {params}')])
+            f.__name__,f.__qualname__,f.__doc__,own[k] = k,f'_Hooks.{k}',''.join(doc) or None,f
     return type('_Hooks', (), own)
+
+def _params(text):
+    for o in text.split(', '):
+        name,_,default = o.partition('=')
+        if o.startswith('**'): yield inspect.Parameter(name[2:], inspect.Parameter.VAR_KEYWORD)
+        else: yield inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD,
+            default=ast.literal_eval(default) if default else inspect.Parameter.empty)
 
 # %% ../../nbs/interop/00_core.ipynb #ea9e2cc8
 _ADAPTERS = dict(  # chkstyle: ignore-node

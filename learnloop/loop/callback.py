@@ -176,7 +176,7 @@ class Callback(_Declares):
 
     @use_kwargs(event, keep=True)  # for completion of event names
     def __init__(self,
-        name:str|None=None, # Name in the learner and in checkpoints; None for that of the class or the first function
+        name:str|None=None, # Name in the learner and in checkpoints; None: that of the class or of the first function
         **events            # Functions of the callback, by event name
     ):
         if name: self.name = name
@@ -220,10 +220,16 @@ def _functions(self:Callback):
     on,own = _names_of(type(self))[1],vars(self).get('_events')
     return on | {k:f.__func__ for k,f in own.items()} if own else on
 
+def _event_names(cb):
+    "Return a set with the names of all events that `cb` handles, among other names"
+    names,own = _names_of(type(cb))[0],vars(cb).get('_events')
+    return names | {*own, *(o.event for f in own.values() for o in getattr(f, 'heard', ()))} if own else names
+
 # %% ../../nbs/loop/01_callback.ipynb #d1a000c1
 @patch
 def _heard(self:Callback, event):
     "Yield bound methods that handle `event`, each with the `on` that filters it, or None"
+    if event not in _event_names(self): return
     f = next((vars(c)[event] for c in type(self).__mro__ if event in vars(c)), None)  # `_static` takes 30 times as long
     if callable(f) and not hasattr(f, 'heard'): yield getattr(self, event),None
     for k,f in self._functions().items():
@@ -363,7 +369,7 @@ def _check_events(flow, cb):
 def _check_signatures(flow, cb):
     "Refuse handlers of built-in events that can't be called with the callback alone; `after_record` has an argument"
     if type(cb).handlers is not Callback.handlers or type(cb).__call__ is not Callback.__call__: return
-    for nm in {*event} - {'after_record'}:
+    for nm in _event_names(cb) & {*event} - {'after_record'}:
         fs = [f.__func__ for f,o in cb._heard(nm) if o is None and inspect.ismethod(f)]
         for f in fs + [f for f in cb._functions().values() if any(o.event==nm for o in getattr(f, 'heard', ()))]:
             try: sig = inspect.signature(f)

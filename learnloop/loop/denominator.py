@@ -21,7 +21,7 @@ from torch.func import functional_call
 from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 from fastcore.basics import patch
-from ..data.batch import batch_like, batch_parts
+from ..data.batch import batch_like, batch_parts, tensors_in
 from ..data.rng import preserve_rng
 from .loss import innermost, named_loss, own_loss, split_loss
 
@@ -194,7 +194,7 @@ def _rows(o, idx, n, dim=0):
     if vals is None: return o
     if type(o) in (list,tuple) and len(o)==n:  # items, if these aren't their features
         some = any if type(o) is tuple else all
-        are_items = isinstance(o[0], Mapping) or not some(t.shape[:1]==(n,) for t in _tensors(o))
+        are_items = isinstance(o[0], Mapping) or not some(t.shape[:1]==(n,) for t in tensors_in(o))
         if are_items: return type(o)(o[i] for i in idx.tolist())
     return batch_like(o, [_rows(v, idx, n, dim) for v in vals])
 
@@ -209,7 +209,7 @@ def _some(yb, n, g):
 
 def _ordered(yb):
     "The first targets, as numbers of which there is a largest one"
-    return [t.double().nan_to_num(math.inf) for t in _tensors(yb)[:2] if t.numel() and not t.is_complex()]
+    return [t.double().nan_to_num(math.inf) for t in tensors_in(yb)[:2] if t.numel() and not t.is_complex()]
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000f3
 def _resampled(pred, y, g):
@@ -262,7 +262,7 @@ class _Constants(TorchDispatchMode):
             return args[0].clone(),torch.ones_like(args[0], dtype=torch.bool)
         res = func(*args, **(kwargs or {}))
         if torch.Tag.nondeterministic_seeded in func.tags:
-            for t in _tensors(res): t.fill_(.5 if t.is_floating_point() else 0)
+            for t in tensors_in(res): t.fill_(.5 if t.is_floating_point() else 0)
         return res
 
 def _parts(split):
@@ -298,13 +298,13 @@ def refute_mean(
 )->dict: # Part of the loss, 'loss' for itself -> why it isn't a mean over items
     "Try whether the loss of random predictions differs from the mean over parts of them"
     pred,yb,found,tried = _mapped(pred, Tensor.detach),_mapped(yb, Tensor.detach),{},False
-    two = _tensors(_rows(pred, torch.tensor([n-1, n-1]), n))
-    if len(two)==len(_tensors(pred)) and all(map(is_, two, _tensors(pred))):
+    two = tensors_in(_rows(pred, torch.tensor([n-1, n-1]), n))
+    if len(two)==len(tensors_in(pred)) and all(map(is_, two, tensors_in(pred))):
         return dict(loss=f'{_UNTRIED}: no tensor in {what} has {n} rows')
     try: f = _copied(loss_func, {id(o):o for o in keep})  # it may count its calls
     except Exception: f = loss_func
     g = torch.Generator().manual_seed(0)
-    is_large = sum(t.numel() for t in _tensors(pred))/n>2**20
+    is_large = sum(t.numel() for t in tensors_in(pred))/n>2**20
     with preserve_rng(), warnings.catch_warnings():
         warnings.simplefilter('ignore')
         for dtype,dim in ((torch.float64, 0), (torch.float64, 1), (torch.float32, 0), (torch.float32, 1)):
@@ -329,10 +329,6 @@ _UNTRIED = 'could not be tried on parts of a batch'
 
 def _why(whole, parts):
     return f'is no mean over items: of 8 random ones it is {whole:.6g}, and of their parts {parts:.6g}'
-
-def _tensors(o):
-    if isinstance(o, Tensor): return [o]
-    return [t for v in batch_parts(o) or () for t in _tensors(v)]
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000021
 def _labels_and_logits(learn):
@@ -512,7 +508,7 @@ def _refute_model(learn):
 @patch
 def _is_wider(self:MeanOf, yb):
     "Are there targets beyond those that were seen? A value that says that a target is missing may be one"
-    if self.n_wider>31 or self.n>64 and not all(t.is_cpu for t in _tensors(yb)): return False
+    if self.n_wider>31 or self.n>64 and not all(t.is_cpu for t in tensors_in(yb)): return False
     span = [float(v) for t in _ordered(yb) for v in (t.amax(), -t.amin())]
     is_wider = len(span)==len(self.span) and any(map(gt, span, self.span))
     self.span = [*map(max, span, self.span)] if len(span)==len(self.span) else span
@@ -523,7 +519,7 @@ def _is_wider(self:MeanOf, yb):
 def _look(self:MeanOf, learn):
     "Probe the loss function, if that is due"
     self.n += 1
-    f,shape = learn.loss_func,next((t.shape for t in _tensors(learn.pred) if t.dim() and len(t)==learn.bs), None)
+    f,shape = learn.loss_func,next((t.shape for t in tensors_in(learn.pred) if t.dim() and len(t)==learn.bs), None)
     if 'loss' in self.why: return
     is_wider,is_new = self._is_wider(learn.yb),shape not in self.shapes and len(self.shapes)<8
     if not (is_wider or is_new or _is_due(self.n)): return

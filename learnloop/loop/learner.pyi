@@ -171,7 +171,7 @@ if MYPY:
                 """Give the running fit a command, from another cell or thread: it acts between two batches, in all processes
 
                 - `command`: `pause`, `go`, `validate`, `save`, `rewind 20` or `stop`; '' to set hyper-parameters
-                - `end`: End the schedules of these hyper-parameters, rather than scale what is left of them?
+                - `end`: End the schedules of these hyper-parameters? Otherwise their remaining values are scaled
                 - `hypers`: Numbers by name, such as `lr=1e-4`"""
             def undone(self, device: Any=None, of: Any=None) -> AbstractContextManager[Any]:
                 """Restore the learner, or `of`, at the end of a `with` block to its state at the start

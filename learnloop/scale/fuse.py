@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.nn.modules import module as torch_module
 from torch.nn.parameter import is_lazy
 from torch.utils.hooks import RemovableHandle
-from ..data.batch import batch_parts, describe
+from ..data.batch import batch_parts, describe, tensors_in
 from ..loop.callback import Callback, InGraph
 from ..loop.engines import Engine
 from ..data.checks import check_whole, did_you_mean, say
@@ -33,7 +33,7 @@ from ..loop.turn import ADDED
 from ..measure.table import Table
 from .inductor import build, load, reduce_overhead, replayed, why_no_compiler
 from .traced import (FRESH, Numbers, StepPlan, TracedStep, Unfusable, in_a_line, in_optimizer,
-    methods_of, own_attributes, stand_in, tensors_in, why_no_step, why_untraced)
+    methods_of, own_attributes, stand_in, why_no_step, why_untraced)
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000011
 @patch

@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/scale/traced.html.md"""
 
 # %% auto #0
 __all__ = ['FRESH', 'ARGS', 'Unfusable', 'why_no_step', 'stand_in', 'own_attributes', 'Numbers', 'StepPlan', 'compute_numbers',
-           'TracedStep', 'methods_of', 'in_a_line', 'in_optimizer', 'why_untraced', 'tensors_in']
+           'TracedStep', 'methods_of', 'in_a_line', 'in_optimizer', 'why_untraced']
 
 # %% ../../nbs/scale/07_traced.ipynb #td000004
 import operator, re, sysconfig, threading, torch, types, warnings
@@ -21,7 +21,6 @@ from torch import Tensor, nn
 from torch._C import _increment_version
 from torch.optim import Optimizer, optimizer as torch_optim
 from torch.utils._pytree import tree_map_only
-from ..data.batch import batch_parts
 from ..loop.loss import named_loss, own_loss, split_loss
 from .inductor import trace
 
@@ -615,11 +614,3 @@ def why_untraced(
 
 # %% ../../nbs/scale/07_traced.ipynb #td000044
 _OWN.update(globals())
-
-def tensors_in(
-    b # Tensors, in any nesting
-)->list: # In their order
-    "List the tensors in `b`"
-    if isinstance(b, Tensor): return [b]
-    vals = batch_parts(b)
-    return [] if vals is None else [t for o in vals for t in tensors_in(o)]

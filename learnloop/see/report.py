@@ -438,7 +438,7 @@ def _of_folder(folder, title=None):
     check_one_run(folder, run.files)
     def _add(what, p, f, *args):
         "Add what `f` makes of `args`: a section with its results, or several sections by title"
-        got = run.attempt(p, f, *args)
+        got = run.try_read(p, f, *args)
         if isinstance(got, tuple): results.append(got[1])
         where = '' if p==folder else f': {p.relative_to(folder)}'
         sections = got if isinstance(got, dict) else {what:got[0] if isinstance(got, tuple) else got}

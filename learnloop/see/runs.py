@@ -134,7 +134,7 @@ DAMAGED = (OSError, EOFError, ValueError, TypeError, LookupError, AttributeError
     csv.Error, zlib.error, struct.error)
 
 @patch
-def attempt(self:Run,
+def try_read(self:Run,
     what, # It reads this, for the note
     f, # Function
     *args # To it
@@ -257,7 +257,7 @@ def _parsed(v):
 def histories(self:Run): # Pairs of a file and its rows
     "Read the files of `CSVLogger` and `JSONLogger`, one after the other"
     for p in self.files:
-        rows = self.attempt(p, read_history, p) if p.suffix in ('.csv','.jsonl') else None
+        rows = self.try_read(p, read_history, p) if p.suffix in ('.csv','.jsonl') else None
         if rows: yield p,rows
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a001a
@@ -266,14 +266,14 @@ def _state(self:Run):
     "What the newest checkpoint has beside the weights"
     if '_plain' not in vars(self):
         o = self.sound[-1] if self.sound else None
-        self._plain = self.attempt(o.path, o.plain) or {} if o else {}
+        self._plain = self.try_read(o.path, o.plain) or {} if o else {}
     return self._plain
 
 @patch(as_prop=True)
 def recorder(self:Run)->Recorder|None: # None if no checkpoint has one
     "Make a recorder with what the newest sound checkpoint has of it"
     saved = self._state.get('callbacks', {}).get('recorder')
-    return self.attempt(self.sound[-1].path, _recorder_of, saved) if saved else None
+    return self.try_read(self.sound[-1].path, _recorder_of, saved) if saved else None
 
 def _recorder_of(saved):
     res = Recorder()
@@ -297,7 +297,7 @@ def event_logs(self:Run): # Pairs of a folder and its rows
         if not any(o in p.parents for o in roots): roots.append(p)  # those below belong to it
     for p in roots:
         rows = {}
-        for k,pts in (self.attempt(p, read_tensorboard, p) or {}).items():
+        for k,pts in (self.try_read(p, read_tensorboard, p) or {}).items():
             for step,v in pts: rows.setdefault(step, dict(step=step))[k] = v
         if rows: yield p,[rows[k] for k in sorted(rows)]
 
@@ -436,7 +436,7 @@ def costs(self:Run):
     noted = self.about.get('costs')
     if isinstance(noted, dict) and noted: return {k:v[1] for k,v in noted.items()}
     saved = next(filter(_is_trace, self.files), None)
-    trace = saved and self.attempt(saved, load_trace, saved)
+    trace = saved and self.try_read(saved, load_trace, saved)
     return {k:secs for k,(_,secs,_) in trace.by_callback().items()} if trace else {}
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0024

@@ -22,7 +22,8 @@ from torch.nn.modules import module as nn_module
 from ..loop.callback import Callback
 from ..data.checks import check_place, check_whole
 from ..loop.optimizer import get_hypers, hyper_groups, opts
-from ..measure.hook import Hook, label_of, tensors_in
+from ..data.batch import tensors_in
+from ..measure.hook import Hook, label_of
 from ..measure.image import is_image, to_pil
 from ..measure.interpret import Interpretation, find_vocab, input_and_target, item_at, item_text
 from ..measure.table import Table

@@ -7,7 +7,7 @@ from helpers import check
 from learnloop import (Callback, CheckpointCallback, CSVLogger, DataLoaders, EMA, GradientAccumulation, Learner, ParamScheduler,
     SchedExp, Scheduler, SWA, Snapshots, TorchScheduler, list_checkpoints, set_seed)
 from learnloop.app import cli
-from learnloop.checkpoint.steer import Steering, parse_command, read_told, send_command
+from learnloop.checkpoint.steer import Steering, parse_command, read_commands, send_command
 from torch import nn
 from torch.nn import functional as F
 from torch.optim import lr_scheduler as ts
@@ -56,8 +56,8 @@ BAD = ['', 'end', 'lr', 'lr=', 'lr=fast', 'lr=nan', 'lr=inf', 'lr=1 lr=2', 'lr=1
     'a.b=1', 'lr=1;rm', 'eval 1']
 @pytest.mark.parametrize('text', BAD)
 def test_what_is_no_command(text, tmp_path):
-    with pytest.raises(ValueError, match='is no command'): parse_command(text)
-    with pytest.raises(ValueError, match='is no command'): send_command(tmp_path, text)
+    with pytest.raises(ValueError, match='is not a command'): parse_command(text)
+    with pytest.raises(ValueError, match='is not a command'): send_command(tmp_path, text)
     assert not [*tmp_path.iterdir()]
 
 def test_a_mistake_is_an_error_of_who_makes_it():
@@ -72,8 +72,8 @@ def test_a_mistake_is_an_error_of_who_makes_it():
 
 # ---- A bad command breaks nothing: it is refused, and the run is the one without it
 
-REFUSED = {'lr=-1':'0 or more', 'momentum=2':'must stay below 1', 'nesterov=1':'unknown hyper-parameter', 'eval("1")':'is no command', '\0\xff':'is no command', 'save':'no CheckpointCallback', 'validate':'no validation loader',
-    'mom=.9':'must stay below 1', 'wd=1e400':'is no command', '[]':'is no command', 'betas=.5':'must stay below 1'}
+REFUSED = {'lr=-1':'0 or more', 'momentum=2':'must stay below 1', 'nesterov=1':'unknown hyper-parameter', 'eval("1")':'is not a command', '\0\xff':'is not a command', 'save':'no CheckpointCallback', 'validate':'no validation loader',
+    'mom=.9':'must stay below 1', 'wd=1e400':'is not a command', '[]':'is not a command', 'betas=.5':'must stay below 1'}
 
 @pytest.mark.parametrize('text', REFUSED)
 def test_a_bad_command_in_a_file_is_refused_and_breaks_nothing(text, tmp_path):
@@ -87,9 +87,9 @@ def test_a_bad_command_in_a_file_is_refused_and_breaks_nothing(text, tmp_path):
         learn.fit_one_cycle(1, cbs=[*cbs])
         return learn
     learn = run(Tells({3:[write]}))
-    found = [o for o in read_told(tmp_path) if o['id']=='1']
+    found = [o for o in read_commands(tmp_path) if o['id']=='1']
     assert len(found)==1 and found[0]['refused'] and REFUSED[text] in found[0]['result']
-    assert all(o['refused'] for o in read_told(tmp_path)) and len(read_told(tmp_path))==1
+    assert all(o['refused'] for o in read_commands(tmp_path)) and len(read_commands(tmp_path))==1
     a,b = result(learn),result(run())
     check(a|dict(values=0), b|dict(values=0))
 
@@ -180,14 +180,14 @@ def test_100_commands_at_random_places_and_a_replay_has_equal_bits(fit, tmp_path
     one = run(a, Tells(program(seed, a)))
     two = run(b, replay=a)
     check(result(two), result(one))
-    log = read_told(a)
-    assert brief(read_told(b))==brief(log) and len({o['id'] for o in log})==len(log)
+    log = read_commands(a)
+    assert brief(read_commands(b))==brief(log) and len({o['id'] for o in log})==len(log)
     assert brief(log)==sorted(brief(log), key=lambda o: o[1:3]) and {o['refused'] for o in log}=={True, False}
     if fit!='steps': assert len(log)>=100
 
 def test_a_replay_of_a_run_without_commands_is_an_error(tmp_path):
-    with pytest.raises(FileNotFoundError, match='told.json'): mk().fit(1, replay=tmp_path)
-    (tmp_path/'told.json').write_text('{"version":1,"commands":[{"text":3}]}')
+    with pytest.raises(FileNotFoundError, match='commands.json'): mk().fit(1, replay=tmp_path)
+    (tmp_path/'commands.json').write_text('{"version":1,"commands":[{"text":3}]}')
     with pytest.raises(ValueError, match='is no log of commands'): mk().fit(1, replay=tmp_path)
 
 def test_a_replay_that_never_comes_to_a_place_says_so(tmp_path):
@@ -198,10 +198,10 @@ def test_what_comes_too_late_is_told_and_the_next_fit_in_the_folder_begins_anew(
     learn = mk()
     last = Callback(cleanup_fit=lambda cb: (cb.learn.tell('stop'), send_command(tmp_path, 'stop')))
     with pytest.warns(UserWarning, match='before it acted on stop, stop'): learn.fit(1, cbs=[CheckpointCallback(tmp_path), Tells({3:['lr=.1']}), last])
-    assert len(read_told(tmp_path))==1 and not (tmp_path/'tell').exists()
+    assert len(read_commands(tmp_path))==1 and not (tmp_path/'tell').exists()
     send_command(tmp_path, 'stop')  # left there by a run that was killed
     learn.fit(1, cbs=CheckpointCallback(tmp_path))
-    assert learn.count.batches==2*N and not (tmp_path/'told.json').exists()
+    assert learn.count.batches==2*N and not (tmp_path/'commands.json').exists()
 
 # ---- Stop, save, pause
 
@@ -214,7 +214,7 @@ def test_stop_saves_and_the_fit_goes_on_from_there(tmp_path):
     again = mk()
     again.fit_one_cycle(2, resume=tmp_path)
     check(result(again), result(whole))
-    assert brief(read_told(tmp_path))==[('stop', 0, 5, False)]
+    assert brief(read_commands(tmp_path))==[('stop', 0, 5, False)]
 
 def test_a_pause_waits_between_two_batches_and_commands_act_in_it(tmp_path):
     learn,seen = mk(),[]
@@ -283,7 +283,7 @@ def test_a_command_acts_once_wherever_the_process_is_killed_around_it(tmp_path):
         learn.fit_one_cycle(1, replay=folder)
         return learn
     whole = fit(tmp_path/'whole', Tells({4:COMMANDS}))
-    log = brief(read_told(tmp_path/'whole'))
+    log = brief(read_commands(tmp_path/'whole'))
     for n in count():
         folder = tmp_path/str(n)
         def run(counts, folder=folder):
@@ -294,7 +294,7 @@ def test_a_command_acts_once_wherever_the_process_is_killed_around_it(tmp_path):
         how = killed_at(n, run)
         assert how in (9, 7)  # at an operation, or after all of them
         learn = fit(folder)
-        told = brief(read_told(folder))
+        told = brief(read_commands(folder))
         assert [o[0] for o in told]==COMMANDS and not (folder/'tell').exists(), f'killed at operation {n}'
         # killed before the log is written, the run resumes at an earlier place, where the commands still wait
         again = replayed(folder) if told!=log else whole

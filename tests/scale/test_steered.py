@@ -1,7 +1,7 @@
 "Commands for two processes act at the same place in both, in order and once; a replay has equal bits"
 import random, time
 from learnloop import Callback, CheckpointCallback, Snapshots
-from learnloop.checkpoint.steer import Steering, read_told
+from learnloop.checkpoint.steer import Steering, read_commands
 from runs import mk_learner, weights
 from together import ending, same, together
 
@@ -51,7 +51,7 @@ def test_100_commands_in_two_processes_and_a_replay_has_equal_bits(tmp_path):
     res = together(job, tmp_path)
     one,again = same([o[0] for o in res]),same([o[1] for o in res])
     assert again==one
-    log = read_told(tmp_path/'a')
+    log = read_commands(tmp_path/'a')
     assert log==one['log'] and len(log)==100 and one['attempt'] and {o['refused'] for o in log}=={True, False}
-    assert [o['id'] for o in log]==[o['id'] for o in read_told(tmp_path/'b')]
+    assert [o['id'] for o in log]==[o['id'] for o in read_commands(tmp_path/'b')]
     assert not res[0][2] and 'tell the first process' in res[1][2][0][1]

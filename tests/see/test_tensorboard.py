@@ -8,7 +8,7 @@ from learnloop import (Callback, CancelBatchException, CancelEpochException, Can
     CrossEntropyLossFlat, DataLoaders, GradientAccumulation, GradientClip, Learner, Recorder, TensorBoardCallback, Throughput, Tracer, ValidateCallback,
     event, mae, on, read_tensorboard)
 from learnloop.see import tensorboard as tb_mod
-from learnloop.measure.hook import tensors_in
+from learnloop.data.batch import tensors_in
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 from tensorboard.plugins.hparams import metadata, plugin_data_pb2
