@@ -390,10 +390,15 @@ def _take_plan(self:Fuser, facts):
             self.takers.append(p)
             if e=='before_step': self.note_to.append(cb)
             at += n
-    methods = self.is_whole and (*self.step_facts[3],)  # somebody may replace `step` of the optimizer's class
-    key = self.is_whole,self.is_whole and self.group_key,facts,self.capturable,methods
+    own = self.is_whole and (self.group_key, _methods(type(self.opt)))
+    key = self.is_whole,own,facts,self.capturable
     if key not in self.plans: self.plans[key] = self._new_plan(named, is_cast, pattern)
     self.plan = self.plans[key]
+
+def _methods(cls):
+    "Return the methods of an optimizer's class, which somebody may replace; without the wrappers that Dynamo adds"
+    names = sorted({k for c in cls.__mro__[:-2] for k,v in vars(c).items() if callable(v)})
+    return tuple(getattr(f, '_torchdynamo_orig_callable', f) for f in (getattr(cls, k) for k in names))
 
 @patch
 def _new_plan(self:Fuser, named, is_cast, pattern):

@@ -14,6 +14,7 @@ from helpers import batches, mk_learner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from learnloop import Callback, EMA, GradientAccumulation, GradientClip
+from learnloop.scale import fuse
 from torch import nn
 from torch.nn import functional as F
 
@@ -324,6 +325,14 @@ def test_methods_that_are_replaced(monkeypatch):
         Helper.scale = lambda self, x: x
         return dict(model=Net(lambda m, x: m.h.scale(x), h=Helper()), cbs=[at(6, swap)])
     same(make)
+
+def test_wrappers_that_dynamo_adds_are_no_other_methods():
+    class Own(torch.optim.Adam): pass
+    before = fuse._methods(Own)
+    Own._init_group = torch._dynamo.disable(torch.optim.Adam._init_group)  # as Dynamo does when it first compiles
+    assert fuse._methods(Own)==before
+    Own.step = lambda self, closure=None: None
+    assert fuse._methods(Own)!=before
 
 def test_a_step_that_is_replaced_in_the_class(monkeypatch):
     def swap(learn):
