@@ -486,7 +486,7 @@ class Endless:
         if self._it is None: return dict(passes=self._passes)
         sd = dict(passes=self._passes-1)
         if not self._n: return sd  # the first fetch was interrupted
-        if getattr(self.dl, 'is_multi', False): sd['several'] = self.dl.state_dict()
+        if _is_at_state(self.dl): sd['several'] = self.dl.state_dict()
         if want := facts_of(self.last): sd['last_batch'] = want
         return dict(n=self._n, rng=self._start, warm=self._warm) | sd
     def load_state_dict(self,
@@ -529,6 +529,12 @@ def _start_workers(self:Endless, warm):
         if not warm: o._iterator = None
         elif o._iterator is None: batches_of(o)
 
+def _is_at_state(dl):
+    "Whether the position of `dl` is its own state, rather than a number of batches"
+    if getattr(dl, 'is_multi', False): return True
+    own = hasattr(dl, 'state_dict') and hasattr(dl, 'load_state_dict') and getattr(dl, 'resumes_exactly', True)
+    return own and not isinstance(dl, DataLoader)
+
 def _persistent(dl): return [o for o in leaves(dl) if isinstance(o, DataLoader) and o.persistent_workers]
 
 # %% ../../nbs/data/03_loaders.ipynb #2dcea04c
@@ -554,16 +560,14 @@ class Until:
 
 # %% ../../nbs/data/03_loaders.ipynb #c0de1005
 class _UntilOver:
-    "A pass through `of`, which begins with its first batch"
-    def __init__(self, of): self.of,self.batches,self.wrap = of,None,noop
+    "A pass through `of`"
+    def __init__(self, of): self.of,self.batches = of,batches_of(of.dl)
     def wrap_inner(self, wrap):
-        "Wrap the batches with `wrap`, once they begin"
-        if self.batches is None: self.wrap = wrap
-        else: self.batches = wrap(self.batches)
+        "Wrap the batches with `wrap`"
+        self.batches = wrap(self.batches)
     takes_from = property(lambda self: [self.batches])
     def __iter__(self): return self
     def __next__(self):
-        if self.batches is None: self.batches = self.wrap(batches_of(self.of.dl))
         if self.of.is_over(): raise StopIteration
         return next(self.batches)
 

@@ -122,16 +122,17 @@ FAULTY = dict(  # chkstyle: ignore-node
 
 class Boom(Exception): pass
 
-def fit(make, folder=None, at=None, resume=None):
-    "The batches that a new process trains on, as far as a learner can tell"
+def fit(make, folder=None, at=None, resume=None, **limit):
+    "The batches that a new process trains on, as far as a learner can tell, each with the weights that it finds"
     set_seed(3)
     Shared.R = np.random.RandomState(0)
     seen,learn = [],Learner((make(), None), Net(), lambda pred, *ys: F.cross_entropy(pred, ys[-1]), lr=.01)
     def stop(cb):
         if (cb.learn.epoch, cb.learn.n_done)==at: raise Boom
-    cbs = [Callback(name='look', before_batch=lambda cb: seen.append(deepcopy(cb.learn.batch))), Callback(name='stop', before_fetch=stop)]
+    cbs = [Callback(name='look', before_batch=lambda cb: seen.append(deepcopy([*cb.learn.batch, cb.learn.model.lin.weight.detach()]))),
+        Callback(name='stop', before_fetch=stop)]
     if folder: cbs.append(CheckpointCallback(folder))
-    with learn.no_logging(), learn.no_bar(): learn.fit(N_EPOCH, cbs=cbs, **dict(resume=folder) if resume else {})
+    with learn.no_logging(), learn.no_bar(): learn.fit(N_EPOCH, cbs=cbs, resume=folder if resume else None, **limit)
     return seen
 
 class Net(nn.Module):
@@ -143,15 +144,15 @@ class Net(nn.Module):
 def flat(o): return [o] if isinstance(o, torch.Tensor) else [t for p in o for t in flat(p)]
 def same(a, b): return len(a)==len(b) and all(map(torch.equal, flat(a), flat(b)))
 
-def outcome(make, at, folder):
+def outcome(make, at, folder, **limit):
     "`same`, or what was said: the text of an error, or of a warning about the loader"
     with warnings.catch_warnings(record=True) as ws:
         warnings.simplefilter('always')
-        with pytest.raises(Boom): fit(make, folder, at)
-        try: got = fit(make, folder, resume=True)
+        with pytest.raises(Boom): fit(make, folder, at, **limit)
+        try: got = fit(make, folder, resume=True, **limit)
         except ValueError as e: return str(e)
     said = [str(o.message) for o in ws if 'exact' in str(o.message)]
-    if same(got, fit(make)[at[0]*-(-N//BS)+at[1]:]): return 'same' if not said else f'same, but {said[0]}'
+    if same(got, fit(make, **limit)[at[0]*limit.get('steps_per_epoch', -(-N//BS))+at[1]:]): return 'same' if not said else f'same, but {said[0]}'
     return said[0] if said else 'OTHER BATCHES, IN SILENCE'
 
 PLACES = [(e, i) for e in range(N_EPOCH) for i in range(-(-N//BS)+1)]
@@ -159,6 +160,11 @@ PLACES = [(e, i) for e in range(N_EPOCH) for i in range(-(-N//BS)+1)]
 @pytest.mark.parametrize('kind', EXACT)
 def test_a_resumed_fit_sees_the_batches_that_it_would_have_seen(kind, tmp_path):
     assert {at:o for at in PLACES if (o := outcome(EXACT[kind], at, tmp_path/f'{at}'))!='same'}=={}
+
+@pytest.mark.parametrize('limit', [dict(max_steps=8), dict(steps_per_epoch=3), dict(steps_per_epoch=7)], ids=str)
+@pytest.mark.parametrize('kind', EXACT)
+def test_so_does_one_whose_passes_end_after_some_steps(kind, limit, tmp_path):
+    assert {at:o for at in ((0, 0), (0, min(5, limit.get('steps_per_epoch', 5))), (1, 0), (1, 1)) if (o := outcome(EXACT[kind], at, tmp_path/f'{at}', **limit))!='same'}=={}
 
 SOLVED = 'augmented','class_generator','collated','wrong_place' # generators inside of objects are saved, and what has a wrong state is gone through again
 

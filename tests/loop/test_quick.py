@@ -64,14 +64,14 @@ def test_errors_name_items_wherever_passes_begin(wrap):
     with pytest.raises(ValueError) as e: learn.fit(1)
     assert any('item 5, of items 4 to 7' in o for o in e.value.__notes__)
 
-def test_until_asks_before_each_and_begins_with_the_first():
+def test_until_begins_as_its_loader_does_and_asks_before_each():
     begun,asked = [],[]
     class Dl(list):
         def __iter__(self):
             begun.append(1)
             return super().__iter__()
     it = iter(Until(Dl([1,2,3]), lambda: asked.append(1) or len(asked)>2))
-    assert not begun and [*it]==[1,2] and begun==[1] and len(asked)==3
+    assert begun==[1] and not asked and [*it]==[1,2] and len(asked)==3
 
 def test_in_a_fit_it_is_there():
     seen = []
