@@ -532,8 +532,9 @@ def _start_workers(self:Endless, warm):
 def _is_at_state(dl):
     "Whether the position of `dl` is its own state, rather than a number of batches"
     if getattr(dl, 'is_multi', False): return True
-    own = hasattr(dl, 'state_dict') and hasattr(dl, 'load_state_dict') and getattr(dl, 'resumes_exactly', True)
-    return own and not isinstance(dl, DataLoader)
+    if not (hasattr(dl, 'state_dict') and hasattr(dl, 'load_state_dict')): return False
+    # torchdata's repeat a pass exactly, but may begin the next one otherwise after their state is loaded
+    return getattr(dl, 'resumes_exactly', True) and not type(dl).__module__.startswith(('torch.', 'torchdata.'))
 
 def _persistent(dl): return [o for o in leaves(dl) if isinstance(o, DataLoader) and o.persistent_workers]
 
