@@ -1,4 +1,4 @@
-"""Two descriptions of a run compared: which differences a resumed fit refuses, and which it warns of
+"""Compare two descriptions of a run: which differences a resumed fit refuses, and which it warns about
 
 Docs: https://learnloop.github.io/learnloop/checkpoint/changes.html.md"""
 
@@ -26,7 +26,7 @@ def _has_class(line): return line.partition('(')[0] if isinstance(line, str) els
 
 # %% ../../nbs/checkpoint/02_changes.ipynb #5d80d7e6
 def _may_differ(name, was, now, old, new):
-    "May the fact `name` differ without another result?"
+    "Whether the fact `name` doesn't affect the result"
     if _ELSEWHERE.fullmatch(name): return True
     if '.holds' in name and not (old.get('fresh') and new.get('fresh')): return True
     pythons = [str(o.get('versions', {}).get('python')).rpartition('.')[0] for o in (old, new)]
@@ -41,10 +41,10 @@ def _may_differ(name, was, now, old, new):
     return is_lazy and name.startswith('model.layers.') and _has_class(was)==_has_class(now)
 
 # %% ../../nbs/checkpoint/02_changes.ipynb #cd9b7ae9
-_CHOICES = 'capturable','differentiable','code','made_by' # of optimizers, that leave their state as it is
+_CHOICES = 'capturable','differentiable','code','made_by' # options of optimizers that don't change their state
 
 class Change(namedtuple('Change', 'name was now is_refused')):
-    "A fact that differs from what it was"
+    "A fact that has changed"
     __slots__ = ()
     def __str__(self):
         was,now = (o if len(o)<120 else o[:119]+'…' for o in (repr(self.was), repr(self.now)))
@@ -52,7 +52,7 @@ class Change(namedtuple('Change', 'name was now is_refused')):
 
 # %% ../../nbs/checkpoint/02_changes.ipynb #3f99a9ab
 def _is_refused(name, was, now, own):
-    "Is the fact `name` one without which the state is of no use? `own` are names of the user's classes"
+    "Whether a change of the fact `name` makes the state useless; `own`: names of the user's classes"
     if name.startswith('optimizer.'): return name.split('.')[1] not in _CHOICES
     if name.startswith('model.layers.'):
         classes = _has_class(was),_has_class(now)
@@ -61,10 +61,10 @@ def _is_refused(name, was, now, own):
 
 # %% ../../nbs/checkpoint/02_changes.ipynb #3a1c50c7
 def changed_facts(
-    old:dict, # Facts of the run that was saved, as `about_run` collects them
-    new:dict # Facts of this one
+    old:dict, # Facts of the saved run, from `about_run`
+    new:dict # Facts of this run
 )->list: # A `Change` for each
-    "List the facts that differ, as far as the result of a fit depends on them"
+    "List the changed facts that the result of a fit depends on"
     a,b = flat_facts(old),flat_facts(new)
     own = {*old.get('model', {}).get('code', {}), *new.get('model', {}).get('code', {})}
     pairs = [(k, a.get(k), b.get(k)) for k in {**a, **b} if a.get(k)!=b.get(k)]
@@ -74,7 +74,7 @@ def changed_facts(
 def as_sentences(
     changes # As `changed_facts` lists them
 )->str:
-    "Put `changes` in one line"
+    "Describe `changes` in one line"
     more = f'; … and {len(changes)-10} more' if len(changes)>10 else ''
     return '; '.join(map(str, changes[:10])) + more
 
@@ -82,14 +82,14 @@ def as_sentences(
 def names_of(
     changes # As `changed_facts` lists them
 )->list: # Names for `accept`
-    "List the names by which `changes` can be accepted: of more than six, their topics"
+    "List the names by which `changes` can be accepted; if there are more than six, their topics"
     names = [o.name for o in changes]
     return names if len(names)<=6 else list(dict.fromkeys('.'.join(o.split('.')[:2]) for o in names))
 
 # %% ../../nbs/checkpoint/02_changes.ipynb #860a98ee
 def is_accepted(
-    name:str, # Of a fact
-    accept    # Names; that of a topic accepts all facts in it
+    name:str, # Name of a fact
+    accept    # Accepted names; a topic accepts all its facts
 )->bool:
-    "Tell whether `accept` has `name`, or the beginning of it"
+    "Whether `accept` contains `name` or its topic"
     return any(name==o or name.startswith(f'{o}.') for o in accept)

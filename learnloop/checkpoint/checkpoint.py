@@ -28,21 +28,21 @@ from ..measure.metrics import check_better, need_better, undeclared
 
 # %% ../../nbs/checkpoint/05_checkpoint.ipynb #78a8aeb1
 class CheckpointCallback(Callback):
-    "Save checkpoints of the whole state in `folder`, and delete those that needn't be kept"
+    "Save checkpoints of the whole state in `folder`, and delete old ones"
     order,writes,read_only,remove_on_fetch,fit_only = inf,True,True,True,True
     rank_invariant = True
     @checked_args
     def __init__(self,
-        folder, # Of this run alone; made if need be
-        every_steps:int|None=None,   # Optimizer steps between two of them
-        every_epochs:int|None=None,  # Epochs; 1 if nothing else is given
-        every_minutes:float|None=None, # Minutes, of the clock
-        keep:int|None=2, # How many of the newest are kept; None for all
-        best:int=0,      # How many of the best are kept as well
-        monitor:str='valid_loss', # The column of the recorder that says which are best
+        folder, # Folder of this run alone; created if necessary
+        every_steps:int|None=None,   # Optimizer steps between two checkpoints
+        every_epochs:int|None=None,  # Epochs between two checkpoints; 1 if nothing else is given
+        every_minutes:float|None=None, # Minutes between two checkpoints
+        keep:int|None=2, # Number of newest checkpoints to keep; None for all
+        best:int=0,      # Number of best checkpoints to keep as well
+        monitor:str='valid_loss', # Column of the recorder that determines the best
         better:str|None=None, # Which value of `monitor` is better: 'less' or 'more'; None if its metric declares it
-        on_error:bool=True,  # Save when an exception ends the fit, Ctrl-C and SIGTERM included?
-        background:bool=False # Write beside the training, from a copy in memory?
+        on_error:bool=True,  # Save if an exception ends the fit, also Ctrl-C and SIGTERM?
+        background:bool=False # Write in a thread during training, from a copy in memory?
     ):
         for k,v in (('every_steps', every_steps), ('every_epochs', every_epochs), ('keep', keep)):
             if v is not None: check_whole(k, v)
@@ -55,10 +55,10 @@ class CheckpointCallback(Callback):
         self.every_minutes,self.keep,self.best,self.monitor = every_minutes,keep,best,monitor
         self.on_error,self.background = on_error,background
         self.better = check_better(better)
-        self._better = better  # or what the metric declares, when the fit begins
-        self.is_open = False     # Is there a fit that it saves, and is the folder locked?
+        self._better = better  # or the metric's declaration, from the start of the fit
+        self.is_open = False     # Does it save a fit now, and is the folder locked?
         self._lock = self._last = self._attrs = None
-        self._wanted = None      # Info for a checkpoint that was asked for in the middle of a batch
+        self._wanted = None      # Info for a checkpoint that was requested in the middle of a batch
         self._writing = self._error = self._unwritten = None  # In the background
         self._sound,self._ended = set(),True
 
@@ -67,15 +67,15 @@ class CheckpointCallback(Callback):
 def save(self:CheckpointCallback,
     **info # Plain data for the manifest
 )->None:
-    "Save a checkpoint here or, in the middle of a batch, when it is done"
+    "Save a checkpoint now or, in the middle of a batch, after it"
     learn,keeper,sound = self.learn,self.learn.keeper,info.get('consistent', True)
     if sound and (not keeper.can_save() or self._is_ending()):
         self._wanted = info
         return
     place,step,self._wanted = learn.place,learn.count.opt_steps,None
-    if sound and self._last==(place, step): return  # nothing has happened since
+    if sound and self._last==(place, step): return  # nothing has changed since
     if self.background: learn.team.first(self._catch_up)
-    old = Checkpoint(self.folder/f'step-{step:09d}')  # of the same weights: this one takes its place
+    old = Checkpoint(self.folder/f'step-{step:09d}')  # has the same weights: this one replaces it
     if sound and old.path.name in self._sound: info = dict(metrics=old.metrics) | info
     if self._attrs: self._warn_of_attributes()
     save_state(learn, self.folder, place, self._write_aside if self.background else self._write_now, **info)
@@ -83,9 +83,9 @@ def save(self:CheckpointCallback,
 
 @patch
 def _catch_up(self:CheckpointCallback):
-    "Have the last one written, if it was not to be written in the background"
+    "Write the last checkpoint, if writing it in the background failed"
     self.join()
-    if self._unwritten: self._finish(*self._unwritten)  # it may be the best, and its metrics are known to nobody else
+    if self._unwritten: self._finish(*self._unwritten)  # it may be the best, and its metrics are stored nowhere else
     self._unwritten = None
 
 # %% ../../nbs/checkpoint/05_checkpoint.ipynb #165ffa75
@@ -139,7 +139,7 @@ def _open(self:CheckpointCallback, state):
     with ExitStack() as undo:
         undo.enter_context(locked_folder(self.folder))
         self._check_folder(state)
-        self._prune()  # a killed run may have saved, and not come to it
+        self._prune()  # a killed run may have saved without pruning
         self._lock = undo.pop_all()
 
 # %% ../../nbs/checkpoint/05_checkpoint.ipynb #a9680551
@@ -148,7 +148,7 @@ def _prune(self:CheckpointCallback):
     prune(self.folder, self.keep, self.best, self.monitor, self._better, self._is_sound)
 
 @patch
-def after_create(self:CheckpointCallback): self.learn.keeper.listen('SIGUSR1')  # it may have been added by the fit
+def after_create(self:CheckpointCallback): self.learn.keeper.listen('SIGUSR1')  # the fit may have added it
 
 # %% ../../nbs/checkpoint/05_checkpoint.ipynb #08934341
 @patch
@@ -172,15 +172,15 @@ def _check_folder(self:CheckpointCallback, state):
     if there and there[-1].step>learn.count.opt_steps and not from_here:
         raise ValueError(f'{folder} has checkpoints of another run, up to step {there[-1].step}, and this one is at '
             f'step {learn.count.opt_steps}: '
-            f'fit(…, resume={str(folder)!r}) goes on from them; else give this run a folder of its own')
+            f'fit(…, resume={str(folder)!r}) resumes from them; else give this run its own folder')
     if from_here and checkpoint_names(folder)!=origin.there:
-        raise RuntimeError(f'another run wrote to {folder} since this one began: give each run a folder of its own')
+        raise RuntimeError(f'another run wrote to {folder} since this one began: give each run its own folder')
     (probe := folder/'.tmp-probe').write_bytes(b'x')
     probe.unlink()
-    _mk_files(state)  # what can't be saved is an error by its name
+    _mk_files(state)  # raises an error that names what can't be saved
     for k in ('model','opt'):
         if bad := find_unsafe(state[k]):
-            raise TypeError(f'state of {k}{bad}, which a checkpoint cannot hold: have it give tensors and plain '
+            raise TypeError(f'state of {k}{bad}, which a checkpoint cannot contain: return tensors and plain '
                 'data, such as x.item() for a NumPy number')
     if why := inexact_reason(learn.dls.train):
         warnings.warn(f'{type(learn.dls.train).__name__} to train on: {why}', stacklevel=2)
@@ -208,16 +208,16 @@ def before_train(self:CheckpointCallback): self._steps = self.learn.count.opt_st
 # %% ../../nbs/checkpoint/05_checkpoint.ipynb #c1a56603
 @patch
 def is_late(self:CheckpointCallback)->bool:
-    "Whether the clock wants a checkpoint, or what was to be written in the background wasn't"
+    "Whether a checkpoint is due by the clock, or because writing in the background failed"
     return self._error is not None or bool(self.every_minutes) and time.monotonic()-self._time>=60*self.every_minutes
 
 # %% ../../nbs/checkpoint/05_checkpoint.ipynb #c1a56606
 @patch
 def look(self:CheckpointCallback):
-    "Save if it is time to, between two batches"
+    "Save between two batches, if a checkpoint is due"
     learn,every = self.learn,self.every_steps
-    if learn.team.world==1: self._raise_error()  # else all save, and hear of it there
-    # after a batch: what is made by the first is there
+    if learn.team.world==1: self._raise_error()  # with several processes, all save together
+    # after a batch: the state that the first batch creates exists
     if self._attrs is None and learn.n_done: self._attrs = _attributes(learn) if learn.team.is_first else {}
     n = learn.count.opt_steps
     due = every and n//every>self._steps//every
@@ -232,7 +232,7 @@ def look(self:CheckpointCallback):
 # %% ../../nbs/checkpoint/05_checkpoint.ipynb #c8ad4529
 @patch
 def commit(self:CheckpointCallback):
-    "Save a checkpoint here, and wait for it: from then on, no run resumes from what a rewind abandoned"
+    "Save a checkpoint now and wait for it, so that no run resumes from an abandoned stretch"
     self._last = None
     self.save(**self._wanted or {})
     self.join()
@@ -241,7 +241,7 @@ def commit(self:CheckpointCallback):
 # %% ../../nbs/checkpoint/05_checkpoint.ipynb #c8ad4528
 @patch
 def _is_ending(self:CheckpointCallback):
-    "Is it `after_epoch`, and others aren't done yet?"
+    "Whether `after_epoch` is running, and other callbacks still have to run"
     return not self._ended and [p.name for p in self.learn.open]==['fit', 'epoch'] and 'epoch' in self.learn.outcome
 
 @patch
@@ -281,8 +281,8 @@ def save_state(
     place:Place, # Where the fit is
     write, # Called as `write(folder, state, info)`
     **info # Plain data for the manifest
-)->bool: # Was it done? A callback may have cancelled it
-    "Fire the `save` phase around writing the whole state"
+)->bool: # False if a callback cancelled it
+    "Write the whole state, as the body of the `save` phase"
     if taken := info.keys() & {'epoch','next','batch','step','attempt','rewinds'}:
         raise ValueError(f'{min(taken)!r} is a name of the manifest itself: choose another')
     if not isinstance(info.get('metrics', {}), dict):
@@ -292,7 +292,7 @@ def save_state(
     with replaced(learn, 'saved', keeper.capture(place, shared=True)):
         def _f():
             for o in learn.cbs:
-                if type(o).state_dict is not Callback.state_dict: learn.saved.pop(o.name, None)  # it is there already
+                if type(o).state_dict is not Callback.state_dict: learn.saved.pop(o.name, None)  # it exists already
             shards = learn.saved.get('shards')
             if shards is not None: learn.saved |= dict(shards=_write_shards(learn.team, folder, shards))
             learn.team.first(write, folder, learn.saved, dict(place._asdict(), **info))
@@ -314,7 +314,7 @@ def _write_files(folder, step, files, info, apart=True):
 
 # %% ../../nbs/checkpoint/05_checkpoint.ipynb #b570e121
 def _write_shards(team, folder, tensors):
-    "Have each process write what it has of `tensors`, beside the checkpoint that the files are for: by name"
+    "Write each process's parts of `tensors` beside the checkpoint, and return the files by name"
     tmp = Path(folder)/team.from_first(f'.tmp-shards-{secrets.token_hex(4)}')
     team.first(partial(tmp.mkdir, parents=True))
     try: return {nm:Written(str(tmp/nm), **o) for nm,o in team.write_shards(tmp, tensors).items()}
@@ -331,13 +331,13 @@ def _write_now(self:CheckpointCallback, folder, state, info):
 
 @patch
 def _finish(self:CheckpointCallback, folder, step, files, info):
-    _write_files(folder, step, files, info, self.keep!=1)  # the one that is deleted next may share all it has
+    _write_files(folder, step, files, info, self.keep!=1)  # the checkpoint that is deleted next may share all its files
     if info.get('consistent', True): self._sound.add(f'step-{step:09d}')
     self._prune()
 
 @patch
 def _is_sound(self:CheckpointCallback, c):
-    "Was `c` written by this process, or verified by it?"
+    "Whether this process wrote or verified `c`"
     if c.path.name not in self._sound:
         try: c.verify()
         except ValueError: return False
@@ -356,20 +356,20 @@ def _write_aside(self:CheckpointCallback, folder, state, info):
     def _run():
         try: self._finish(folder, step, files, info)
         except BaseException as e: self._error,self._unwritten = e,(folder, step, files, info)
-    self._writing = threading.Thread(target=_run, name='learnloop checkpoint')  # no daemon: the process waits for it
+    self._writing = threading.Thread(target=_run, name='learnloop checkpoint')  # not a daemon: the process waits for it
     self._writing.start()
 
 def _copy_of(o, f):
-    "A copy of the state `o`, its containers included, with `f` of its tensors"
+    "Copy the state `o` and its containers, and apply `f` to its tensors"
     if isinstance(o, Tensor): return f(o)
     if isinstance(o, dict):
-        res = copy(o)  # which keeps what torch notes in a module's state
+        res = copy(o)  # keeps torch's metadata of a module's state
         for k,v in o.items(): res[k] = _copy_of(v, f)
         return res
     return type(o)(_copy_of(v, f) for v in o) if type(o) in (list,tuple,set) else o
 
 def _on_cpu(seen, t):
-    "A copy of `t` on the CPU, one for each place in memory"
+    "Copy `t` to the CPU, once for each storage"
     key = t.device,t.data_ptr(),t.dtype,t.shape,t.stride()
     if not t.numel() or t.layout!=torch.strided or key not in seen: seen[key] = t.detach().to('cpu', copy=True),t
     return seen[key][0]
@@ -377,7 +377,7 @@ def _on_cpu(seen, t):
 # %% ../../nbs/checkpoint/05_checkpoint.ipynb #0bc7ee91
 @patch
 def join(self:CheckpointCallback):
-    "Wait until what is written in the background is there"
+    "Wait until writing in the background is finished"
     if self._writing: self._writing.join()
     self._writing = None
     self._raise_error()
@@ -389,19 +389,19 @@ def _raise_error(self:CheckpointCallback):
 
 # %% ../../nbs/checkpoint/05_checkpoint.ipynb #f778d763
 def _value(v):
-    "A copy of the attribute `v` to compare with later: a number, a string, a tensor of one number, or a few of these"
+    "Copy the attribute `v` for a later comparison: a number, a string, a tensor of one number, or a few of these"
     if isinstance(v, Tensor): return None if v.requires_grad or v.numel()!=1 or v.is_meta else v.item()
     if isinstance(v, (list,tuple)):
         return None if len(v)>16 or any(_value(e) is None for e in v) else tuple(map(_value, v))
     return v if type(v) in (bool, int, float, complex, str) else None
 
 def _keeps_state(m):
-    "Is the module `m` torch's own, or has it a way of its own to save what it has?"
+    "Whether the module `m` is torch's own, or saves its state by its own method"
     own = nn.Module.get_extra_state,nn.Module.state_dict,nn.Module._save_to_state_dict
     return type(m).__module__.split('.')[0]=='torch' or any(getattr(type(m), f.__name__) is not f for f in own)
 
 def _attributes(learn):
-    "Values of plain attributes, by module and name"
+    "Return the values of plain attributes, by module and name"
     roots,res = {'':learn.model},{}
     if isinstance(learn.loss_func, nn.Module): roots['loss_func'] = learn.loss_func
     for at,root in roots.items():
@@ -416,7 +416,7 @@ _of_modules = {*vars(nn.Module())}
 @patch
 def _warn_of_attributes(self:CheckpointCallback):
     was,now = self._attrs,_attributes(self.learn)
-    # of a NaN, too
+    # equal, also for NaN
     bad = [f'{k} ({was[k]!r}, then {now[k]!r})' for k in was if k in now and repr(now[k])!=repr(was[k])]
     if not bad: return
     self._attrs = {}

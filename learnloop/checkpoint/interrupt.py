@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end a run between two batches, and nothing is half done
+"""Ctrl-C and SIGTERM end a run between two batches, so nothing is half done
 
 Docs: https://learnloop.github.io/learnloop/checkpoint/interrupt.html.md"""
 
@@ -17,16 +17,16 @@ from ..data.loaders import leaves
 
 # %% ../../nbs/checkpoint/04_interrupt.ipynb #4a85a307
 class Terminated(SystemExit):
-    "The process was told to end by SIGTERM: left to itself, it exits with code 143"
+    "The process received SIGTERM; if this isn't caught, it exits with code 143"
     def __init__(self): super().__init__(128+signal.SIGTERM)
     def __str__(self): return 'SIGTERM'
 
 # %% ../../nbs/checkpoint/04_interrupt.ipynb #109023bb
 class Interrupted(KeyboardInterrupt, asyncio.CancelledError):
-    "Ctrl-C in a fit in a task of asyncio: it ends the task, and not the event loop"
+    "Ctrl-C in a fit in an asyncio task: it ends the task, but not the event loop"
 
 def _in_a_task():
-    "Is this in a task of asyncio, other than the one in which Jupyter runs a cell?"
+    "Whether this runs in an asyncio task, other than the one in which Jupyter runs a cell"
     try: task = asyncio.current_task()
     except RuntimeError: return False  # there is no event loop
     frame = getattr(task and task.get_coro(), 'cr_frame', None)
@@ -35,40 +35,40 @@ def _in_a_task():
 
 # %% ../../nbs/checkpoint/04_interrupt.ipynb #51972b46
 class Signals:
-    "The signal handlers of a learner, while it runs"
+    "The signal handlers of a running learner"
     def __init__(self,
         learn, # The learner that runs
-        is_fit:bool # Is it a fit that can be gone on with?
+        is_fit:bool # Is it a fit, which can be resumed?
     ):
         self.learn,self.is_fit,self.pid,self.state,self.old = learn,is_fit,os.getpid(),'coming',{}
-        self.late = []    # Signals that came while handlers were put in or taken out
-        self.due = None   # What is to end the run
+        self.late = []    # Signals that came while handlers were installed or removed
+        self.due = None   # Exception that will end the run
         self.raised = self.wants_save = False
     @property
     def wish(self)->int:
-        "What it wants of all processes: 1 to save, 2 and 3 to end as by Ctrl-C and by SIGTERM; 0 for nothing"
+        "The action that it requests from all processes: 1 to save, 2 to end by Ctrl-C, 3 by SIGTERM, 0 for none"
         if self.raised: return 0
         if isinstance(self.due, SystemExit): return 3
         return 2 if isinstance(self.due, KeyboardInterrupt) else int(self.wants_save)
     def agree(self,
-        wish:int # As `wish` of any process
-    )->BaseException: # The same of all processes: none of them takes it for an error of another
-        "Have the run end as `wish` says, 2 or 3"
+        wish:int # `wish` of any process
+    )->BaseException: # The same in all processes, so that none takes it for another's error
+        "End the run as `wish` says, 2 or 3"
         if self.wish!=wish:
             self.due = Terminated() if wish==3 else Interrupted() if _in_a_task() else KeyboardInterrupt()
         self.due.in_all = True
         return self.due
-    def loaders(self)->list: # None for what there is not
-        "The loaders whose workers may die"
+    def loaders(self)->list: # None for a missing one
+        "Return the loaders whose workers may die"
         dls = {k:getattr(self.learn.dls, k, None) for k in ('train','valid')}
         return [o for k,v in dls.items() for o in leaves(self.learn.team.share(v, k=='train'))]
     def take(self,
-        name:str # Such as 'SIGINT'; of a signal that this system doesn't have, nothing is taken
+        name:str # Such as 'SIGINT'; signals that the system lacks are ignored
     ):
         "Handle the signal `name`, unless it is ignored"
         o = getattr(signal, name, None)
         h = signal.SIG_IGN if o is None else signal.getsignal(o)
-        if o in self.old or h in (None, signal.SIG_IGN): return  # None: it belongs to code that isn't Python
+        if o in self.old or h in (None, signal.SIG_IGN): return  # None: the handler isn't Python code
         self.old[o] = h
         signal.signal(o, self)
 
@@ -76,7 +76,7 @@ class Signals:
 @patch
 def _install(self:Signals, saves):
     has_workers = any(getattr(o, 'num_workers', 0) for o in self.loaders())
-    if has_workers: torch.utils.data._utils.signal_handling._set_SIGCHLD_handler()  # torch sets it once, so before ours
+    if has_workers: torch.utils.data._utils.signal_handling._set_SIGCHLD_handler()  # before ours
     for o in ('SIGINT', 'SIGTERM'): self.take(o)
     if saves: self.take('SIGUSR1')
     if has_workers: self.take('SIGCHLD')
@@ -85,7 +85,7 @@ def _install(self:Signals, saves):
 
 @patch
 def _give_back(self:Signals):
-    with ExitStack() as todo:  # in reverse, and all of it, whatever a handler from before raises
+    with ExitStack() as todo:  # in reverse, and all of it, even if an earlier handler raises
         todo.callback(lambda: [signal.raise_signal(o) for o in self.late])
         todo.callback(setattr, self, 'state', 'gone')
         for o,h in self.old.items(): todo.callback(self._put_back, o, h)
@@ -107,7 +107,7 @@ def __call__(self:Signals, signum, frame):
     if self.state!='on': return self.late.append(signum)
     try:
         if callable(h): h(signum, frame)
-    except BaseException as err: e = err.with_traceback(None)  # which would hold frames, and their batch
+    except BaseException as err: e = err.with_traceback(None)  # it would keep frames and their batch alive
     if signum==signal.SIGINT and type(e) in (type(None), KeyboardInterrupt):
         e = Interrupted() if _in_a_task() else KeyboardInterrupt()
     if e is None and signum==signal.SIGTERM: e = Terminated()
@@ -117,9 +117,9 @@ def __call__(self:Signals, signum, frame):
 # %% ../../nbs/checkpoint/04_interrupt.ipynb #e833d05d
 @patch
 def must_wait(self:Signals,
-    in_callback:bool=False # Does a callback of this learner run an evaluation of another one?
+    in_callback:bool=False # Does a callback of this learner evaluate another learner?
 )->bool:
-    "Whether a batch, or an evaluation that a callback runs, has to end first, of this learner or of one around it"
+    "Whether a batch, or a callback's evaluation, has to end first, in this learner or an outer one"
     learn,h = self.learn,self.old.get(signal.SIGINT)
     evaluates = learn.outer_phases or in_callback and learn.open
     if learn.mid_batch or evaluates and not learn.keeper.in_own_validation(): return True
@@ -128,7 +128,7 @@ def must_wait(self:Signals,
 # %% ../../nbs/checkpoint/04_interrupt.ipynb #e833d05e
 @patch
 def _is_waiting(self:Signals):
-    "Does the learner wait for a batch, and can that be ended?"
+    "Whether the learner waits for a batch, and the wait can be ended"
     learn = self.learn
     if not learn.open or learn.open[-1].name!='fetch' or learn.outcome.get('fetch')=='failed': return False
     p,making = learn.data_pass,being_made(learn.data_pass)
@@ -137,13 +137,13 @@ def _is_waiting(self:Signals):
 # %% ../../nbs/checkpoint/04_interrupt.ipynb #e833d05f
 @patch
 def _ends_evaluation(self:Signals):
-    "Does the run stop after the evaluation of a callback, rather than after a batch?"
+    "Whether the run stops after a callback's evaluation, rather than after a batch"
     learn,outer = self.learn,self.learn.outer_phases or ()
     return bool(outer) and not learn.keeper.in_own_validation() and not any(learn.per_batch(p.name) for p in outer)
 
 @patch
 def _can_resume(self:Signals):
-    "Can `learn.resume()` continue the fit? After the last epoch, nothing is left"
+    "Whether `learn.resume()` can continue the fit: not after the last epoch"
     learn = self.learn
     return self.is_fit and learn.inside('epoch') and ('epoch' not in learn.outcome or learn.epoch+1<learn.n_epoch)
 
@@ -154,18 +154,18 @@ def _end(self:Signals, e, signum):
     if not again or isinstance(e, SystemExit): self.due = e
     if again and signum==signal.SIGINT: raise e
     if self.raised: return
-    if self._is_waiting(): self.between()  # else a checkpoint may be written just now
+    if self._is_waiting(): self.between()  # otherwise a checkpoint may be being written
     if again or told or signum not in (signal.SIGINT, signal.SIGTERM): return
     what = f"stopping after this {'evaluation' if self._ends_evaluation() else 'batch'}"
     if signum==signal.SIGINT and self._can_resume() and not is_script(): what += '; learn.resume() continues the fit'
     what = f'Ctrl-C: {what}; once more stops at once' if signum==signal.SIGINT else f'SIGTERM: {what}'
-    # a broken pipe is no matter
+    # ignore a broken pipe
     with suppress(OSError, ValueError, RuntimeError): print(what, file=sys.stderr, flush=True)
 
 # %% ../../nbs/checkpoint/04_interrupt.ipynb #57ea0f5d
 @patch
 def between(self:Signals):
-    "Raise what is due, unless a batch or a callback's evaluation has to end first; several processes agree before"
+    "Raise the exception that is due, unless a batch or a callback's evaluation has to end first"
     if self.due is None: return
     team = self.learn.team
     if self.wish and team.world>1 and not (team.broken or getattr(self.due, 'in_all', False)): return
@@ -180,15 +180,15 @@ def _bury(self:Signals):
         it = getattr(dl, '_iterator', None)
         if it is None: continue
         dl._iterator = None
-        # now: whoever keeps the exception would keep them, and torch complain of dead ones
+        # now: code that keeps the exception would keep the workers, and torch would complain about dead ones
         if hasattr(it, '_shutdown_workers'): it._shutdown_workers()
 
 @patch
 @contextmanager
 def handled(self:Signals,
-    saves:bool # Is SIGUSR1 to have something saved?
+    saves:bool # Does SIGUSR1 save a checkpoint?
 ):
-    "Have signals wait, inside a `with` block"
+    "Defer signals inside a `with` block"
     late = None
     try:
         self._install(saves)
@@ -201,10 +201,10 @@ def handled(self:Signals,
             end_in_a_line(e, self.learn)
         raise
     finally:
-        self.state = 'going'  # what comes from here on waits until the handlers from before are back
+        self.state = 'going'  # signals from here on wait until the earlier handlers are restored
         if self.due is not None:
             self._bury()
-            if not self.raised and not self.must_wait(): late = self.due  # it came after the last batch
+            if not self.raised and not self.must_wait(): late = self.due  # the signal came after the last batch
         self.due = None
         self._give_back()
     if late is not None: raise late

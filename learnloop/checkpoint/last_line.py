@@ -16,7 +16,7 @@ from ..data.checks import is_interactive, safely
 
 # %% ../../nbs/checkpoint/08_last_line.ipynb #b0a56a6a
 def is_script()->bool:
-    "Tell whether the main program is a user's script, after which no prompt follows"
+    "Whether the main program is a user's script, without a prompt after it"
     file = getattr(sys.modules.get('__main__'), '__file__', None)
     if file is None or is_interactive(): return False
     paths = sysconfig.get_paths()
@@ -25,14 +25,14 @@ def is_script()->bool:
 
 # %% ../../nbs/checkpoint/08_last_line.ipynb #fc8a9e6c
 def _here(path):
-    "`path` from the current folder, if it is in that"
+    "Return `path` relative to the current folder, if it is in there"
     cwd,path = Path.cwd(),Path(path)
     return path.relative_to(cwd) if path.is_absolute() and path.is_relative_to(cwd) else path
 
 def last_line(
     learn # The learner whose fit was interrupted
 )->str:
-    "Tell where the fit was interrupted, what was saved, and how to continue"
+    "Describe where the fit was interrupted, what was saved, and how to continue"
     e,at,n = learn.paused.place
     where = f'epoch {e}' + dict(train=f', batch {n}', validate=', validation', epoch='')[at]
     cbs = *learn.cbs,*learn.paused.args['cbs']
@@ -46,10 +46,10 @@ def last_line(
 
 # %% ../../nbs/checkpoint/08_last_line.ipynb #755c0fa1
 def end_in_a_line(
-    e:KeyboardInterrupt, # What ends the fit
+    e:KeyboardInterrupt, # The exception that ends the fit
     learn # The learner
 ):
-    "Show `e` as one line if it ends a script"
+    "Print `e` as one line if it ends a script"
     line = safely(last_line, learn) if is_script() else ''
     if not line: return
     e.last_line,before = line if learn.team.is_first else '',sys.excepthook

@@ -1,4 +1,4 @@
-"""Passes that begin in the middle: how a fit that goes on comes to the batch that is next, with the same random numbers
+"""How a pass starts in the middle: a resumed fit moves to its next batch, with the same random numbers
 
 Docs: https://learnloop.github.io/learnloop/checkpoint/passes.html.md"""
 
@@ -35,12 +35,12 @@ def set_random_states(
     learn, # A learner
     states:dict # By the name of the generator
 ):
-    "Have the generators in `states` as they were"
+    "Restore the generators named in `states`"
     write_rngs(states, (learn.dls.train, learn.dls.valid))
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #360a8baa
 class _Sampling:
-    "`batches`, of which the pass `of` notes a few values: of each batch, or only of the first"
+    "Iterates `batches`, and records a few values of each batch, or only of the first, in the pass `of`"
     def __init__(self, of, batches, each): self.of,self.batches,self.each = of,batches,each
     takes_from = property(lambda self: [self.batches])
     def __iter__(self): return self
@@ -54,25 +54,25 @@ class _Sampling:
         try: return next(self.batches)
         except StopIteration:
             if self.of.p.n_taken or not self.of.keeper.has_loaded: raise
-            # the state that the loader took up was one at the end of a pass
+            # the loader was restored to the end of a pass
             self.of.keeper.has_loaded = False
             self.batches = batches_of(self.of.p.dl)
             return next(self.batches)
     def _leave(self):
-        "From here on, the pass takes its batches as if this were not here"
+        "Remove itself from the chain of iterators"
         p = self.of.p
         if p.batches is self: p.batches = self.batches
         else: p.batches.batches,p.batches.takes_from = self.batches,[self.batches]
 
 class _Careful:
-    "`batches`, each made in this process by code that may draw random numbers"
+    "Iterates `batches`, which code in this process makes, and which may draw random numbers"
     def __init__(self, of, batches, rngs, waits, once):
         self.of,self.batches,self.rngs,self.waits,self.once,self.is_making = of,batches,rngs,waits,once,False
         self.takes_from = [batches]
     def __iter__(self): return self
     def __next__(self):
         if self.rngs: self.of.keeper.noted = self.of.p.n_taken,{nm:get() for nm,get,_ in self.rngs}
-        self.is_making = True  # after an error, too
+        self.is_making = True  # stays True after an error
         b = next(self.batches)
         self.is_making = False
         return b
@@ -83,19 +83,19 @@ def _inside(dl):
     return dl
 
 def _in_workers(dl):
-    "Are its batches made in other processes?"
+    "Whether worker processes make the batches of `dl`"
     dl = _inside(dl)
     if getattr(dl, 'is_multi', False): return all(map(_in_workers, dl.parts.values()))
     return getattr(dl, 'num_workers', 0)>0 if isinstance(dl, DataLoader) else hasattr(type(dl), '_shutdown_workers')
 
 def _is_endless(dl):
-    "Does `dl` go on where it stopped by itself?"
+    "Whether `dl` is an `Endless` loader, or wraps one"
     while hasattr(dl, 'dl') and not isinstance(dl, Endless): dl = dl.dl
     return isinstance(dl, Endless)
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0002
 class _Ref:
-    "Stands for `o`, which a copy shares"
+    "A reference to `o`, which copies share"
     def __init__(self, o): self.o = o
 
 def _mk_function(like, defaults, cells):
@@ -105,7 +105,7 @@ def _mk_function(like, defaults, cells):
     return res
 
 class _Copying(pickle.Pickler):
-    "Copies objects, lists and generators, and shares classes, functions without a state, and large data"
+    "Copies objects, lists and generators; shares classes, functions without state, and large data"
     def __init__(self, file):
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
         self.shared = []
@@ -120,7 +120,7 @@ class _Copying(pickle.Pickler):
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #fcf3b9b2
 def _copies(o, n):
-    "`n` copies of `o`, and a context in which generators that they share are put back"
+    "Return `n` copies of `o`, and a context that restores the generators that they share"
     p = _Copying(f := BytesIO())
     p.dump(o)
     classes = [c for s in p.shared if isinstance(s, type) for c in s.__mro__]
@@ -141,20 +141,20 @@ def _next_hash(batches):
     return (BatchSample(b).facts() or {}).get('hash') if b is not None else 'none left'
 
 def _state_leads_back(a, b, n):
-    "Does the state of the loader `a` after `n` batches lead its copy `b` to the same next batch and random numbers?"
-    if n: next(iter(a), None)  # a pass before, as what holds in the first need not hold in the next
+    "Whether the copy `b` continues like the loader `a`, after it loads the state of `a` at `n` batches"
+    if n: next(iter(a), None)  # an earlier pass: later passes may differ from the first
     states,batches = read_rngs([a]),iter(a)
     for _ in range(n): next(batches, None)
     sd,now = deepcopy(a.state_dict()),read_rngs([a])
     want = _next_hash(batches),read_rngs([a])
     write_rngs(states, [b])
-    b.load_state_dict(sd)  # first: some are at their beginning for good once they are asked for their state
+    b.load_state_dict(sd)  # first: some loaders ignore a state once they were asked for one
     batches = iter(b)
     write_rngs(now, [b])
     return same_states((_next_hash(batches), read_rngs([b])), want)
 
 def _repeats(a, epoch):
-    "Does `a` begin in the same way again, with the same random numbers and the same epoch?"
+    "Whether `a` returns the same first batch again, from the same random states and epoch"
     states = read_rngs([a])
     def _first():
         write_rngs(states, [a])
@@ -164,17 +164,17 @@ def _repeats(a, epoch):
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0013
 class _Indices:
-    "The indices that a sampler gives, as a loader"
+    "A loader of the indices of a sampler"
     def __init__(self, batches): self.batch_sampler = batches
     def __iter__(self): return iter(self.batch_sampler)
 
 def _tried(dl):
-    "What of `dl` is tried: the loader, in this process; of one that only its sampler could lead astray, that; or None"
+    "Return the part of `dl` to test: the loader without workers, only its sampler, or None if nothing can go wrong"
     if hasattr(dl, 'resumes_exactly') or isinstance(dl, Iterator|list|tuple): return None
     if not isinstance(dl, DataLoader): return dl
     if not goes_by_state(dl) and not isinstance(dl.dataset, IterableDataset):
         return _Indices(dl.sampler if dl.batch_sampler is None else dl.batch_sampler) if sampler_draws(dl) else None
-    if dl.num_workers and not goes_by_state(dl): return None  # new workers begin with what this process has
+    if dl.num_workers and not goes_by_state(dl): return None  # new workers start with copies of the objects of this process
     res = copy(dl)
     vars(res).update(_iterator=None, num_workers=0, prefetch_factor=None, persistent_workers=False)
     return res
@@ -183,8 +183,8 @@ def _tried(dl):
 def try_loader(
     dl, # Loader: any iterable of batches
     epoch:int=0 # The epoch that its `set_epoch` gets
-)->tuple: # Whether its state leads back to a place, None if that is unknown; and the fault, '' if there is none
-    "Try on copies of `dl` whether a fit that resumes would see the same batches"
+)->tuple: # Is its state exact (None if unknown)? And the fault, '' if there is none
+    "Test on copies of `dl` whether a resumed fit would see the same batches"
     o,by_state,exact = _tried(dl),goes_by_state(dl),None
     if o is None: return None,''
     name,fix = type(dl).__name__,'; if that is as it should be: dl.resumes_exactly = True'
@@ -193,10 +193,10 @@ def try_loader(
         with preserve_rng(dl), kept:
             if by_state: exact = all(_state_leads_back(*ab, n) for n,ab in ((2, (a, b)), (0, (c, d))))
             if exact or _repeats(e, epoch): return exact,''
-    except Exception as err:  # what can't be copied, or fails here, may be in order all the same
+    except Exception as err:  # a loader that can't be copied may be exact nevertheless
         if not by_state or isinstance(dl, DataLoader): return exact,''
         return None,(f'{name} could not be tried ({type(err).__name__}: {err}), so a resumed fit may not be exact: '
-            f'make sure that its state_dict holds all that its batches depend on, and say dl.resumes_exactly = True')
+            f'make sure that its state_dict contains everything that its batches depend on, and set dl.resumes_exactly = True')
     what = 'its state does not lead back to the batch that is next, and it' if by_state else 'it'
     return exact,(f'{name}: {what} begins with another batch when it begins again with the same random numbers, so a '
         f'resumed fit will not be exact. Shuffle and draw by the epoch, which set_epoch(epoch) tells it, or give it '
@@ -205,21 +205,21 @@ def try_loader(
 # %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0007
 def parts_of(
     dl # Loader: any iterable of batches
-)->list: # `dl` itself, if it is no `Zip` or `Alternate`
-    "List the loaders that `dl` goes through"
+)->list: # Only `dl`, unless it is a `Zip` or `Alternate`
+    "List the loaders that `dl` combines"
     dl = _inside(dl)
     if not getattr(dl, 'is_multi', False): return [dl]
     return [o for p in dl.parts.values() for o in parts_of(p)]
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #c92e9a2b
 class KeptPass:
-    "What resuming needs of a pass: it begins where the fit resumes, with the random numbers of its first beginning"
+    "Starts a pass where the fit resumes, with the random states of its first start"
     def __init__(self,
         p,     # The `Pass`
         keeper # The engine that saves and resumes the fit
     ):
         self.p,self.keeper = p,keeper
-        self.last = None # The number of a batch, and what is noted of it: the last one if the fit saves
+        self.last = None # Number and facts of a batch: of the last one if the fit saves
 
     def begin(self,
         inner # Function that returns the batches of the engines inside
@@ -244,12 +244,12 @@ class KeptPass:
 # %% ../../nbs/checkpoint/02_passes.ipynb #a11706c7
 @patch
 def _go_on(self:KeptPass, origin, dl):
-    "Come to the batch that is next, and have all state as it was there"
+    "Move to the next batch, and restore the state there"
     p,learn,state = self.p,self.p.learn,origin.state
     p.n_taken = p.n_done = state['loop']['batch']
     self.last = state.get('last_batch')
-    if state['loop'].get('heard'): p.heard_at = p.n_taken  # it was interrupted in the fetch that followed
-    if _is_endless(dl): batches,origin.how = batches_of(dl),'going through the batches of a pass again'
+    if state['loop'].get('heard'): p.heard_at = p.n_taken  # it was interrupted in the following fetch
+    if _is_endless(dl): batches,origin.how = batches_of(dl),'repeating a pass'
     elif origin.args is not None and isinstance(learn.dls.train, Iterator):
         again = [] if origin.batch is None else [copy_batch(origin.batch)]
         batches,origin.how = chain(again, batches_of(dl)),'where it is'
@@ -264,13 +264,13 @@ def _go_on(self:KeptPass, origin, dl):
 
 @patch
 def _careful(self:KeptPass, batches):
-    "`batches`, made with care; None where no code that may draw random numbers makes them in this process"
+    "Wrap `batches` if code in this process may draw random numbers for them; else return None"
     dl,learn = self.p.dl,self.p.learn
     workers,once = _in_workers(dl),isinstance(learn.dls.train, Iterator)
     is_dl = isinstance(dl, DataLoader)
     if is_dl and not once and (workers or not (batches_draw(dl) or sampler_draws(dl))): return None
     only_collates = is_dl and not items_draw(dl) and not sampler_draws(dl)
-    # where several loaders are gone through, one may begin anew, and draw, in any fetch
+    # with several loaders, one may start a new pass, and draw, in any fetch
     several = getattr(_inside(dl), 'is_multi', False)
     notes = workers or several or self.keeper.saves_on_error and not only_collates
     rngs = list(all_rngs((learn.dls.train, learn.dls.valid))) if notes else None
@@ -279,9 +279,9 @@ def _careful(self:KeptPass, batches):
 # %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0011
 @patch
 def _sampled(self:KeptPass, batches, careful):
-    "The batches of the pass, a few values of which are noted"
+    "Wrap `batches` to record a few values of them"
     keeper = self.keeper
-    # one that drew random numbers can be made again only with those, and the first one with those of the pass
+    # a batch that drew random numbers needs those to be made again; the first one needs those of the pass
     each = careful.rngs if careful else not (isinstance(self.p.dl, DataLoader) and sampler_draws(self.p.dl))
     each = bool(each and (keeper.savers or keeper.keeps))
     if self.p.n_taken and not each: return careful or batches
@@ -292,7 +292,7 @@ def _sampled(self:KeptPass, batches, careful):
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #3b6c14d7
 def copy_batch(
-    b # A batch: tensors in any nesting
+    b # A batch: nested tensors
 ):
     "Copy the tensors of `b`"
     return batch_map(b, 'detach', lambda o: o.detach().clone())
@@ -300,7 +300,7 @@ def copy_batch(
 # %% ../../nbs/checkpoint/02_passes.ipynb #15829f21
 def being_made(
     p # A `Pass`, or None
-): # None if no batch is being made in this process, by code that may draw random numbers
-    "Find what makes the batch that is being made"
+): # None unless code in this process, which may draw random numbers, is making a batch
+    "Return the iterator that is making a batch at present"
     o = p and p.batches
     return o if isinstance(o, _Careful) and o.is_making and not p.is_over else None

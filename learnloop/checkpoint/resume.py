@@ -1,4 +1,4 @@
-"""A fit begins where another one stopped: from a folder, in the same process, or in the batch that failed
+"""A fit continues where another one stopped: from a folder, in the same process, or at the batch that failed
 
 Docs: https://learnloop.github.io/learnloop/checkpoint/resume.html.md"""
 
@@ -41,36 +41,36 @@ from ..measure.series import shared_parts
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #c641cf20
 class ResumePoint:
-    "What a fit goes on from"
+    "The state from which a fit resumes"
     def __init__(self,
-        state:dict, # As `Checkpointer.capture` makes it
-        where, # Where it is from, for messages: the folder of a checkpoint, or some words
+        state:dict, # From `Checkpointer.capture`
+        where, # Its origin, for messages: the folder of a checkpoint, or a description
         args=None, # Arguments of the fit that was interrupted; None for a checkpoint
-        of=None, # The model and the optimizer that it is of, if they are still there
-        batch=None # The batch that is next, if its loader gives each once
+        of=None, # Model and optimizer of the interrupted fit, if they still exist
+        batch=None # The next batch, if its loader returns each only once
     ):
         self.state,self.where,self.args,self.of,self.batch,self.how = state,where,args,of,batch,''
-        self.hypers,self.accept = {},True  # Hyper-parameters that are others, and whatever else may be
-        self.options = {} # Options of the optimizer that are others: values of its groups, by name
-        self.changes = () # Differences that the fit warns of
+        self.hypers,self.accept = {},True  # New hyper-parameters, and the differences that are accepted
+        self.options = {} # New options of the optimizer: values of its groups, by name
+        self.changes = () # Differences that the fit warns about
         self.before = {}  # Random states when the fit began
-        self.there = ()   # Names of the checkpoints that were there
+        self.there = ()   # Names of the checkpoints that were found
         self.goal = None  # Where a rewind leads from here
-    place = property(lambda self: Place(*(self.state['loop'][k] for k in Place._fields)), doc='Where the fit goes on')
+    place = property(lambda self: Place(*(self.state['loop'][k] for k in Place._fields)), doc='Where the fit resumes')
     def __repr__(self): return f'<state of {self.where}, {self.place}>'
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #e2100011
 def read_resume_point(
-    c:Checkpoint # One that was verified
+    c:Checkpoint # A verified checkpoint
 )->ResumePoint:
-    "Read all of the checkpoint `c`"
+    "Read the whole checkpoint `c`"
     for nm in ('state.json','tensors.pt','model.pt','opt.pt'):
         if nm not in c.manifest['files']: raise DamagedCheckpoint(f'{c.path} has no {nm}')
     file = c.path/'state.json'
     try:
         state = c.plain()
         shards = read_shards(c.path) if 'shards.json' in c.manifest['files'] else None
-        ranks = state.pop('ranks', None)  # each process reads its own, or adds them up: see `take_own`
+        ranks = state.pop('ranks', None)  # each process reads its own, or combines them: see `take_own`
         if shards: state = put_shards(state, shards)
         if ranks: state['ranks'] = ranks
     except DamagedCheckpoint: raise
@@ -88,33 +88,33 @@ def read_resume_point(
 # %% ../../nbs/checkpoint/06_resume.ipynb #b558d831
 @default_engine
 class FitKeeper(Checkpointer, Engine):
-    "Starts fits where others stopped, notes what resuming needs, and saves or ends them between two batches"
+    "The engine that resumes fits, records what resuming needs, and saves or ends fits between two batches"
     level,saves_fits = 10,True
     def __init__(self,
         learn # The learner whose fits it keeps
     ):
         super().__init__(learn)
-        self.signals,self.savers = None,[]  # Of what runs now
-        self.no_place = {}  # Why there is no going on, by what is next
+        self.signals,self.savers = None,[]  # Of the running fit or evaluation
+        self.no_place = {}  # Why a fit can't resume, by the next phase
         self.why_not = ''   # Why there is nothing to resume
         self.origin = self.args = self.ask = self.keeps = self.kept = None
-        self.n_passes = 0   # Through the data of training in this epoch
-        self.tried = []     # Loaders, and what `try_loader` found
-        self.agreed = 0     # What processes agreed to do, and haven't yet
+        self.n_passes = 0   # Passes through the training data in this epoch
+        self.tried = []     # Loaders, each with the result of `try_loader`
+        self.agreed = 0     # Action that the processes have agreed on but not yet taken
         self.steering = None # The engine that acts on commands
-        self.goal = None    # Where a rewind leads, until the fit is there: see `Rewinder`
-        self.rewinds = []   # The rewinds whose changes hold where the fit is now, as plain data
-        self.attempt = 0    # How many rewinds there were in this run
+        self.goal = None    # Target of a rewind until the fit is there: see `Rewinder`
+        self.rewinds = []   # Rewinds whose changes apply at the current place, as plain data
+        self.attempt = 0    # Number of rewinds in this run
         self.snapshots = [] # Copies of the state in memory, of this fit or the last one: see `Snapshots`
-    resuming = property(lambda self: self.origin is not None or self.goal is not None, doc='Is the fit on its way to '
-        'the place that it goes on from?')
+    resuming = property(lambda self: self.origin is not None or self.goal is not None, doc='Whether the fit is still '
+        'catching up to the place where it resumes')
     saves_on_error = property(lambda self: any(o.on_error for o in self._checkpoint_cbs()),
-        doc='Is there a checkpoint after an error?')
+        doc='Whether the fit saves a checkpoint after an error')
     def _checkpoint_cbs(self): return [o for o in self.learn.cbs if isinstance(o, CheckpointCallback)]
     def listen(self,
-        name:str # Of a signal
+        name:str # Name of a signal
     ):
-        "Handle one more signal, if any is handled"
+        "Handle one more signal, if signals are handled"
         if self.signals: self.signals.take(name)
     def rest(self, learn, next, inner):
         if next=='batch': self.between()
@@ -136,7 +136,7 @@ class FitKeeper(Checkpointer, Engine):
 @patch
 @contextmanager
 def _signalled(self:FitKeeper, is_fit):
-    "Handle signals, unless that is done already, or is not for this thread to do"
+    "Handle signals, unless they are handled already or this isn't the main thread"
     if self.signals or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -150,10 +150,10 @@ def _signalled(self:FitKeeper, is_fit):
 # %% ../../nbs/checkpoint/06_resume.ipynb #39496a98
 @patch
 def between(self:FitKeeper):
-    "Save what is due, and act on signals"
+    "Save due checkpoints, and act on signals"
     learn,s,code = self.learn,self.signals,0
     several = learn.team.world>1
-    if not several and not (self.savers or self.keeps or s and s.wants_save):  # what most fits pay
+    if not several and not (self.savers or self.keeps or s and s.wants_save):  # the path of most fits
         if s: s.between()
         return
     if several: code = self._agree()
@@ -170,24 +170,24 @@ def between(self:FitKeeper):
     if s: s.between()
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d6000011
-_STEER = 4 # A wish above those of signals: commands wait. A process repeats its own wish until that comes true
+_STEER = 4 # A wish of higher rank than signals: commands wait. A process repeats its wish until the others agree
 
 @patch
 def _agree(self:FitKeeper):
-    "What is to be done between these two batches in all processes, as one of them got a signal, or by its clock"
+    "Return the action for all processes between these two batches: a process got a signal, or its clock says so"
     s = self.signals
     wish = s.wish if s else 0
     if self.learn.team.is_first:
         if not wish: wish = int(any(o.is_late() for o in self.savers))
         if self.steering and self.steering.waits(): wish = _STEER
     self.agreed = max(self.agreed, self.learn.team.between(wish))
-    if s and s.must_wait(): return 0  # whoever runs this evaluation acts on it
+    if s and s.must_wait(): return 0  # the caller of this evaluation acts on it
     code,self.agreed = self.agreed,0
     return code
 
 @patch
 def _agree_at_end(self:FitKeeper):
-    "Have signals that came after the last batch be those of all processes"
+    "Share signals that came after the last batch with all processes"
     s,team = self.signals,self.learn.team
     if team.world==1 or team.broken: return
     wish = max(team.gather(s.wish))
@@ -195,7 +195,7 @@ def _agree_at_end(self:FitKeeper):
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #9deb8de5
 def _read_resume(resume):
-    "Return the folder of the run that `resume` names, and the `Checkpoint` if it names one of these"
+    "Return the run's folder that `resume` names, and the `Checkpoint` if it names one"
     c = named_checkpoint('resume', resume, _RESUME)
     if c is None: return check_place('resume', resume, _RESUME, new=True),None
     if not c.consistent:
@@ -206,14 +206,14 @@ def _read_resume(resume):
 _RESUME = 'the folder of a run, as its CheckpointCallback has it, a checkpoint in it, or a Checkpoint'
 
 def _saver_for(folder, c):
-    "Make the callback that saves a fit which resumes in the run's `folder`, from the checkpoint `c` or the newest one"
+    "Make the callback that saves the resumed fit in `folder`; it resumes from the checkpoint `c` or the newest one"
     if c is None or c.has_own_name: return CheckpointCallback(folder)
     raise ValueError(f'resume is {str(c.path)!r}, and its name does not tell the folder of its run: say where this fit '
         "saves, with cbs=CheckpointCallback('folder of the run')")
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #3d27efb3
 def _check_newer(c, savers):
-    "Refuse to save where a later fit would resume from other checkpoints than those that lead on from `c`"
+    "Raise an error if a later fit would resume from checkpoints that don't follow from `c`"
     for folder in (o.folder for o in savers):
         is_own = folder.resolve()==c.path.parent.resolve()
         others = [o for o in list_checkpoints(folder, verify=False) if o.consistent and (o.step>c.step or not is_own)]
@@ -222,7 +222,7 @@ def _check_newer(c, savers):
             f"with cbs=CheckpointCallback('new folder'); or delete them; or continue from them: resume={str(folder)!r}")
 
 def _verify(what, c):
-    "Verify the checkpoint `c`, which the argument `what` names; if it is not there, say which are"
+    "Verify the checkpoint `c`, given by the argument `what`; if it doesn't exist, list those that do"
     if not c.path.exists():
         there = ', '.join(checkpoint_names(c.path.parent)) if c.path.parent.is_dir() else ''
         raise FileNotFoundError(f'{what} is {str(c.path)!r}, and there is no such checkpoint; '
@@ -231,7 +231,7 @@ def _verify(what, c):
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d6000001
 def _check_same_folder(saver, resume):
-    "Refuse a fit whose next run would find in the folder `resume` what this one began with"
+    "Raise an error if the fit saves elsewhere, so that the next run would start from the same checkpoint again"
     if saver.folder.resolve()==Path(resume).expanduser().resolve(): return
     raise ValueError(f'resume={str(resume)!r}, and {saver.label} saves in {str(saver.folder)!r}: the next run would '
         'not find there what this one saves. '
@@ -240,9 +240,9 @@ def _check_same_folder(saver, resume):
 
 @patch
 def enter(self:FitKeeper,
-    given # `learn.fit_args`: what the fit was given
+    given # `learn.fit_args`
 ):
-    "Check what the fit is to resume, and give it the callbacks that this takes"
+    "Check what the fit resumes, and add the callbacks for that"
     learn,cbs,resume = self.learn,given.given,given.resume
     self.forget()
     self.args = dict(cbs=cbs, **{k:getattr(given, k) for k in _ARGS})
@@ -256,7 +256,7 @@ def enter(self:FitKeeper,
         if resume.of and any(a is not b for a,b in zip(resume.of, (learn.model, learn._opt), strict=True)):
             raise RuntimeError('model or optimizer was replaced since the fit was interrupted: there is no going on '
                 'with others')
-        if learn.opt_at_start: learn.opt_at_start.restore()  # the state has what became of it
+        if learn.opt_at_start: learn.opt_at_start.restore()  # `restore` will set the rest from the saved state
         return
     if resume is None: return
     folder,c = _read_resume(resume)
@@ -264,10 +264,10 @@ def enter(self:FitKeeper,
     saver = None if savers else _saver_for(folder, c)
     opt_for_resume(learn, resume)
     if savers: return
-    self.args['cbs'] = [*cbs, saver]  # `resume()` saves there, too
+    self.args['cbs'] = [*cbs, saver]  # `resume()` also saves there
     given.cbs.append(saver)
 
-_ARGS = 'n_epoch','lr','wd','max_steps','steps_per_epoch','keep_failed' # Of `learn.fit`, which `resume` gives again
+_ARGS = 'n_epoch','lr','wd','max_steps','steps_per_epoch','keep_failed' # Arguments of `learn.fit` that `resume` repeats
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d6000002
 @patch
@@ -275,8 +275,8 @@ def start(self:FitKeeper, learn, inner):
     resume,accept = self.ask
     learn.paused = learn.failed = None
     self.asked,self.config,self.about = learn.n_epoch,self.mk_config(),None
-    if resume is not None or self._checkpoint_cbs(): self.describe_run()  # before anything is trained
-    learn.outcome.pop('fit', None)  # of a fit before
+    if resume is not None or self._checkpoint_cbs(): self.describe_run()  # before training
+    learn.outcome.pop('fit', None)  # of an earlier fit
     if resume is not None or self._checkpoint_cbs(): self._try_loaders()
     origin = self._find(resume, accept) if resume is not None else None
     if origin:
@@ -294,7 +294,7 @@ def start(self:FitKeeper, learn, inner):
 # %% ../../nbs/checkpoint/06_resume.ipynb #d6000a02
 @patch
 def go_from(self:FitKeeper,
-    origin:ResumePoint # Of this fit
+    origin:ResumePoint # Where this fit resumes
 ):
     "Make the next passes and phases continue from `origin`"
     self.marks = {k:v for k,v in origin.state['rng'].items() if k!='now'}
@@ -303,7 +303,7 @@ def go_from(self:FitKeeper,
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #ea14d8ab
 def _refuse_runs(folder):
-    "Refuse a `folder` without checkpoints of its own that holds those of other runs below it"
+    "Raise an error for a `folder` that has no checkpoints, but whose subfolders do"
     inner = next((o for o in folder.glob('*/step-*/manifest.json')), None)
     if inner is None: return
     raise ValueError(f'resume is {str(folder)!r}, a folder of runs, such as {str(inner.parents[1])!r}: give the folder '
@@ -311,7 +311,7 @@ def _refuse_runs(folder):
 
 @patch
 def _pick(self:FitKeeper, resume):
-    "Find the folder that `resume` names, the checkpoint to resume from, or None, and the names of all that are there"
+    "Return the folder that `resume` names, its checkpoint to resume from or None, and the names of all checkpoints"
     folder,c = _read_resume(resume)
     there = []
     def _newest(_):
@@ -328,7 +328,7 @@ def _pick(self:FitKeeper, resume):
 # %% ../../nbs/checkpoint/06_resume.ipynb #d60000c2
 @patch
 def _try_loaders(self:FitKeeper):
-    "Warn of loaders whose batches a resumed fit would not see, and find out whether the state of the loader is exact"
+    "Test the loaders, and warn about those whose batches a resumed fit would not repeat"
     learn = self.learn
     for dl in parts_of(learn.dls.train):
         if not any(dl is o for o,_ in self.tried): self.tried[-8:] = [(dl, try_loader(dl, learn.count.epochs))]
@@ -339,7 +339,7 @@ def _try_loaders(self:FitKeeper):
 # %% ../../nbs/checkpoint/06_resume.ipynb #2df40a95
 @patch
 def _find(self:FitKeeper, resume, accept):
-    "What to go on from in the folder or the `ResumePoint` `resume`, or None"
+    "Return the `ResumePoint` of `resume`, a folder or a `ResumePoint`; None if there is none"
     learn,config = self.learn,self.config
     if isinstance(resume, ResumePoint):
         origin = ResumePoint(copy_state(resume.state), resume.where, resume.args, None, resume.batch)  # a copy
@@ -356,11 +356,11 @@ def _find(self:FitKeeper, resume, accept):
     self.take_own(origin)
     s,origin.there,origin.accept = origin.state,there,accept
     old = s['config']
-    old.setdefault('loader', config['loader'])  # it wasn't always noted
-    # only a schedule notes the number of epochs
+    old.setdefault('loader', config['loader'])  # older checkpoints lack it
+    # `n_epoch` is recorded only for a schedule
     if 'n_epoch' in config: old.setdefault('n_epoch', next(iter(s['loop']['n_epoch']), None))
     elif 'n_epoch' in old: config = config | dict(n_epoch=learn.n_epoch)
-    # another kind can't take it up
+    # the state of another kind of loader is of no use
     if any(old.get(k)!=config.get(k) for k in ('loader','workers','parts')): s['loader'] = None
     self._take_for_same(origin)
     changes = self.compare(old, config, accept, c.path, (s.get('about', {}), self.about))
@@ -373,7 +373,7 @@ def _find(self:FitKeeper, resume, accept):
         raise ValueError(f'max_steps is {most}, and {c.path} has {done} steps of this fit: give more, or take its '
             'result by load_checkpoint')
     hypers = get_hypers(learn.opt)
-    # it was accepted that they are others
+    # these differences were accepted
     origin.hypers = {k:[g[k] for g in hypers] for k in hypers[0] if old.get(k)!=config[k]}
     origin.options = self._other_options(s)
     return origin
@@ -382,14 +382,14 @@ def _find(self:FitKeeper, resume, accept):
 def _accepts_batches(accept): return accept is True or 'batches' in listify(accept or ())
 
 def _forget_batches(o):
-    "Take out of the state `o` all that was noted of batches, so that those of the loader are taken as they come"
+    "Remove the recorded facts of batches from the state `o`, so that any batches are accepted"
     if not isinstance(o, dict|list): return
     for k,v in [*(o.items() if isinstance(o, dict) else enumerate(o))]:
         if isinstance(v, dict) and v.keys()-{'rng'}=={'batch', 'hash', 'looks'}: o.pop(k)
         else: _forget_batches(v)
 
 def _warn_of_batches(old, new, place):
-    "Warn if the rest of an epoch will not have the batches that it would have had; return whether batches differ"
+    "Warn if the rest of an epoch will have other batches; return whether batches differ"
     of_batches = 'batch_size','items','train_batches','workers','sampler','dataset','loader','parts'
     bad = [f'{k} was {old.get(k)} and is {new.get(k)}' for k in of_batches if old.get(k)!=new.get(k)]
     if bad and place.next=='train' and place.batch:
@@ -399,13 +399,13 @@ def _warn_of_batches(old, new, place):
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #624b3cfa
 def _warn_of_changes(changes, where):
-    "Warn once of differences that may be intended"
+    "Warn once about differences that may be intended"
     if changes: warnings.warn(f'{where} was saved by a run that differs from this one: {as_sentences(changes)}. '
         f'The fit resumes nevertheless. If this is intended: accept={names_of(changes)!r}', stacklevel=2)
 
 @patch
 def _other_options(self:FitKeeper, s):
-    "Options of the optimizer that aren't those of the saved run: values of the groups, by name"
+    "Return the options of the optimizer that differ from the saved run: values of the groups, by name"
     about = s.get('about', {})
     if about.get('optimizer', {}).get('class')!=self.about['optimizer'].get('class'): return {}
     changes = [o for o in changed_facts(about, self.about) if o.is_refused and o.name.startswith('optimizer.')]
@@ -417,9 +417,9 @@ def _other_options(self:FitKeeper, s):
 @patch
 def same_for_all(self:FitKeeper,
     find,  # Function of `folder` that returns a `Checkpoint`, or None
-    folder # Of a run, or of a checkpoint, or a `Checkpoint`
+    folder # Folder of a run or a checkpoint, or a `Checkpoint`
 )->Checkpoint|None: # None if it found none
-    "Call `find` in the first process, and have the checkpoint that it finds in all of them"
+    "Call `find` in the first process, and return the checkpoint that it finds in all processes"
     team,found = self.learn.team,[None]
     def _find(): found[0] = find(folder)
     team.first(_find)
@@ -440,9 +440,9 @@ def same_for_all(self:FitKeeper,
 # %% ../../nbs/checkpoint/06_resume.ipynb #a4bd78f5
 @patch
 def take_own(self:FitKeeper,
-    origin:ResumePoint # As it was read
+    origin:ResumePoint # As read from the checkpoint
 ):
-    "Put into the state of `origin` what this process had for itself or, with another number of them, what all had"
+    "Put this process's own state into `origin`; if the number of processes changed, combine the states of all"
     s,team,folder = origin.state,self.learn.team,origin.where
     ranks = [_as_pairs(o, folder) for o in s.pop('ranks', None) or [[]]]
     if len(ranks)!=team.world: return self._take_of_others(origin, ranks)
@@ -452,12 +452,12 @@ def take_own(self:FitKeeper,
     if own: check_plain(folder/'state.json', s, step)
 
 def _whole_grads(grads, folder, rank):
-    "Read those of `grads` that are in a file of the process `rank`"
+    "Read the gradients in `grads` that are stored in the file of process `rank`"
     is_whole = all(isinstance(o, Tensor) for o in grads.values())
     return grads if is_whole else put_shards(grads, read_shards(folder, rank))
 
 def _as_pairs(o, folder):
-    "Check `o`, what `find_own` found in a process; an older layout had a dict"
+    "Check `o`, the own state of a process; an older layout stored a dict"
     if isinstance(o, dict):
         own,cbs = [[[k], v] for k,v in o.items() if k!='callbacks'],o['callbacks']
         return own + [[['callbacks', k], v] for k,v in cbs.items()]
@@ -470,11 +470,11 @@ def _as_pairs(o, folder):
 # %% ../../nbs/checkpoint/06_resume.ipynb #a4bd78f6
 @patch
 def _take_of_others(self:FitKeeper, origin, ranks):
-    "Make one state for all processes of what another number of them had"
+    "Combine the states of another number of processes into one for all"
     s,team = origin.state,self.learn.team
     rngs = [_part_of(s, 'rng', own, origin.where) for own in ranks]
     s['grads'],s['exchange'] = _mean_grads(s, ranks, origin.where),{}
-    s['loader'] = None  # its place counts parts of another size
+    s['loader'] = None  # its position counts parts of another size
     _forget_batches(s)
     if team.rank: s['rng'] = self._other_numbers(s['rng'])
     if team.is_first and (why := [*self._why_inexact(ranks, rngs)]):
@@ -483,7 +483,7 @@ def _take_of_others(self:FitKeeper, origin, ranks):
 
 @patch
 def _why_inexact(self:FitKeeper, ranks, rngs):
-    "Tell what another number of processes can't have as it was"
+    "List what changes with another number of processes"
     learn = self.learn
     if any(map(_drew, rngs[1:])) or len(ranks)==1 and _drops(learn.model): yield 'random numbers in the model differ'
     at = [o for own in ranks for o,*_ in own]
@@ -495,13 +495,13 @@ def _why_inexact(self:FitKeeper, ranks, rngs):
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #a4bd78f8
 def _part_of(s, key, own, folder):
-    "`s[key]` as it was in the process that had `own`"
+    "Return `s[key]` of the process whose own state is `own`"
     part = {key:dict(s[key]) if key=='grads' else deepcopy(s[key])}
     put_own(part, [o for o in own if o[0][0]==key], folder)
     return part[key]
 
 def _mean_grads(s, ranks, folder):
-    "Average gradients that were not exchanged yet over processes; one that a process lacks counts as zeros"
+    "Average gradients that were not yet synchronized; a missing one counts as zeros"
     names,total = {o[0][1] for own in ranks for o in own if o[0][0]=='grads'},{}
     for r,own in enumerate(ranks):
         mine = _whole_grads(_part_of(s, 'grads', own, folder), folder, r)
@@ -517,7 +517,7 @@ def _drops(model): return any('Dropout' in type(m).__name__ and getattr(m, 'p', 
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #a4bd7803
 def _drew(rng):
-    "Did a process that shuffles nothing draw random numbers in the fit?"
+    "Whether a process drew random numbers in the fit, other than for shuffling"
     return any(nm in rng.get('fit', {}) and not _alike(rng['fit'][nm], o) for nm,o in rng['now'].items()
         if not nm.startswith('loader') and nm!='evaluations')
 
@@ -529,7 +529,7 @@ def _alike(a, b):
 # %% ../../nbs/checkpoint/06_resume.ipynb #a4bd7802
 @patch
 def _other_numbers(self:FitKeeper, states):
-    "Random `states` for this process, made of those of the first; generators of loaders are as in that"
+    "Derive random states for this process from `states` of the first; keep those of the loaders"
     learn = self.learn
     with preserve_rng(learn.dls.train, learn.dls.valid):
         set_random_states(learn, states['now'])
@@ -541,12 +541,12 @@ def _other_numbers(self:FitKeeper, states):
 # %% ../../nbs/checkpoint/06_resume.ipynb #a4bd78f4
 @patch
 def _take_for_same(self:FitKeeper, origin):
-    "Compare no optimizers where `origin` was switched to what the learner has already"
+    "Skip the comparison of optimizers if the fit of `origin` switched to the optimizer that the learner has"
     old,sd,of_opt = origin.state['config'],origin.state['opt'],('optimizer', *HYPERS)
     made = [s.get('made', {}).get('cls') for s in ([sd] if 'param_groups' in sd else sd.values())]
     if made!=[opt_recipe(o)['cls'] for o in opts(self.learn.opt)]: return
     def _kind(config): return config.get('optimizer'),len(config.get('lr', ()))
-    if _kind(old)==_kind(self.config): return  # nothing was switched here
+    if _kind(old)==_kind(self.config): return  # it wasn't switched
     for k in of_opt: old.pop(k, None)
     old |= {k:self.config[k] for k in of_opt if k in self.config}
     if 'about' in origin.state: origin.state['about']['optimizer'] = self.about['optimizer']
@@ -554,9 +554,9 @@ def _take_for_same(self:FitKeeper, origin):
 # %% ../../nbs/checkpoint/06_resume.ipynb #d6000003
 @patch
 def at(self:FitKeeper,
-    where:str # 'fit', 'epoch' or 'validate': what comes next
+    where:str # Next phase: 'fit', 'epoch' or 'validate'
 ):
-    "Restore what is due here, and note the random states"
+    "Restore the state if the fit resumes here, and record the random states"
     learn,origin = self.learn,self.origin
     goes_to = origin and origin.place.next
     if where=='fit':
@@ -581,7 +581,7 @@ def _has_no_validation(self:FitKeeper):
 # %% ../../nbs/checkpoint/06_resume.ipynb #d6000008
 @patch
 def arrive(self:FitKeeper):
-    "Put the state back for good: the fit goes on from here"
+    "Restore the state for the last time: the fit continues from here"
     learn,origin = self.learn,self.origin
     self.load(origin, whole=origin.place.next=='epoch')
     self.origin = None
@@ -589,24 +589,24 @@ def arrive(self:FitKeeper):
     e,at,n = origin.place
     how = f' ({origin.how})' if n else ''
     where = f'epoch {e}' + dict(train=f', batch {n}{how}', validate=', validation', epoch='')[at]
-    say(f'going on from {origin.where}: {where if learn.n_epoch>e else "its epochs are done"}')
+    say(f'resuming from {origin.where}: {where if learn.n_epoch>e else "its epochs are done"}')
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d6000004
 @patch
-def begin_pass(self:FitKeeper)->ResumePoint|None: # What the fit goes on from in this pass
-    "Hear that a pass of training begins"
+def begin_pass(self:FitKeeper)->ResumePoint|None: # Where the fit resumes in this pass
+    "Note the start of a training pass; return the place to resume from"
     self.n_passes += 1
     origin,learn = self.origin,self.learn
     if origin is None or origin.place[:2]==(learn.epoch, 'train'): return origin
     e,at,_ = origin.place
     raise RuntimeError(f'{origin.where} is of epoch {e}, where {at!r} is next, and {type(learn).__name__} trains '
         f'epoch {learn.epoch}: '
-        'a piece of the loop that it replaces passed over the place')
+        'a method of the loop that it overrides skipped this place')
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d6000009
 @patch
 def set_pass_rng(self:FitKeeper):
-    "Set the random numbers that the pass began with, the first time"
+    "Restore the random states at the first start of the pass"
     set_random_states(self.learn, self.origin.state['rng']['batches'])
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d6000005
@@ -615,17 +615,17 @@ def is_whole(self:FitKeeper)->bool:
     "Whether the fit is at a place that it can resume from"
     learn,at = self.learn,[p.name for p in self.learn.open]
     if self.in_own_validation(): return True
-    # the callback that runs an evaluation is only half done
+    # the callback that runs the evaluation isn't finished
     if at[:3]!=['fit', 'epoch', 'train'] or learn.outer_phases is not None: return False
     if learn.data_pass is None or not learn.data_pass.at_rest: return False
     if self.resume_blocker() or at[3:] not in ([], ['fetch']): return False
     making = being_made(learn.data_pass)
-    return not making or bool(making.rngs)  # it could be made once more
+    return not making or bool(making.rngs)  # it could be made again
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d60000b2
 @patch
 def in_own_validation(self:FitKeeper)->bool:
-    "Whether the fit is in its own validation, which a resumed fit starts again: a callback may evaluate in it"
+    "Whether the fit is in its own validation, which a resumed fit starts again"
     learn = self.learn
     phases = learn.open if learn.outer_phases is None else learn.outer_phases
     return [p.name for p in phases[:3]]==['fit', 'epoch', 'validate'] and 'validate' not in self.no_place
@@ -633,44 +633,44 @@ def in_own_validation(self:FitKeeper)->bool:
 # %% ../../nbs/checkpoint/06_resume.ipynb #d600000a
 @patch
 def can_save(self:FitKeeper)->bool:
-    "Whether the state is one to be saved: of a fit at such a place, or of a learner at rest"
+    "Whether the state can be saved: a fit can resume from it, or no batch is open"
     learn,at = self.learn,[p.name for p in self.learn.open]
     if self.is_whole(): return True
     if self.resuming or at[:1] in ([], ['fit']) and learn.outcome.get(at[-1] if at else 'fit')=='failed': return False
-    # what a subclass does in an epoch beside training
+    # a subclass may do more in an epoch than train
     if at==['fit', 'epoch'] and 'train' in learn.outcome and 'epoch' not in learn.outcome: return False
     return at in (['fit'], ['fit', 'epoch']) or at[:1]!=['fit'] and not learn.mid_batch
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d600000b
 @patch
 def resume_blocker(self:FitKeeper)->str: # '' if there is one
-    "Tell why there is no going on from where the training is"
+    "Explain why a fit can't resume from the current place in training"
     learn = self.learn
     if 'train' in self.no_place: return self.no_place['train']
     if not learn.inside('train') or learn.data_pass is None: return ''
     if self.n_passes>1:
         return (f'this is pass {self.n_passes} through the data of epoch {learn.epoch}, '
-            'and a place is known in the first alone')
+            'and only a place in the first pass can be restored')
     took,done = learn.data_pass.n_taken,learn.data_pass.n_done
     if took in (done, done + (learn.inside('batch') or learn.batch is not None)): return ''
     return (f'{type(learn).__name__} took {took} batches of the loader and counts {done} in learn.data_pass.n_done, '
-        'so nobody can tell where it was')
+        'so its place is unknown')
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d6000006
-# Pieces of the loop that say where a fit is -> what can't be resumed without them: None for the whole fit
+# Methods that define where a fit is -> what can't resume if one is overridden; None: the whole fit
 _LOOP_METHODS = dict(_do_fit=None, _do_epoch='validate', _do_epoch_train='train', all_batches='train')
 
 def overrides(
     learn, # A learner
-    name:str # Of a method
-)->list: # The learner itself, if it has one, and classes, the one that is called first in front
-    "Find what overrides `Learner`'s method `name` in `learn`"
+    name:str # Name of a method
+)->list: # The learner itself, if it has its own, and classes, in the order of the MRO
+    "List what overrides the method `name` of `Learner` in `learn`"
     mro = type(learn).__mro__
     return [o for o in (learn, *mro[:mro.index(Learner)]) if name in vars(o)]
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d6000007
 def _replaced_pieces(learn):
-    "The overridden pieces of the loop, but for those whose class declares `keeps_place`, or a class below it"
+    "Yield the overridden methods of the loop, except in classes that declare `keeps_place`"
     mro = learn,*type(learn).__mro__
     for name in _LOOP_METHODS:
         at = overrides(learn, name)
@@ -678,7 +678,7 @@ def _replaced_pieces(learn):
 
 @patch
 def _check_overrides(self:FitKeeper, wants):
-    "Say at the start what a fit that `wants` to be resumed can't have"
+    "Warn or raise an error at the start if overrides limit a fit that `wants` to be resumed"
     self.no_place = {}
     for name in _replaced_pieces(self.learn):
         by,at = f'{type(self.learn).__name__}.{name}',_LOOP_METHODS[name]
@@ -693,20 +693,20 @@ def _check_overrides(self:FitKeeper, wants):
 # %% ../../nbs/checkpoint/06_resume.ipynb #163ee29f
 @patch
 def _keep_state(self:FitKeeper):
-    "Copy the whole state here"
+    "Copy the whole state"
     if self.origin is not None: return
     self.put_together()
     self.kept = SimpleNamespace(state=copy_state(self.capture(self.learn.place)), failed=None)
 
 class _Pauses(Callback):
-    "Keeps what `resume` needs when an exception passes"
+    "Keeps the state for `resume` when an exception ends the fit"
     order,remove_on_fetch,rank_invariant = -inf,True,True
     def after_exception(self):
         learn = self.learn
         if learn.inside('fit') and learn.keeper.args is not None: learn.keeper._pause()
 
 class _KeepsBatches(_Pauses):
-    "Keeps the state before each batch, too, and the batch"
+    "Also keeps the state before each batch, and the batch"
     def before_epoch(self): self.learn.keeper._keep_state()
     def before_validate(self):
         if not self.learn.inside('evaluate'): self.learn.keeper._keep_state()
@@ -719,7 +719,7 @@ class _KeepsBatches(_Pauses):
 # %% ../../nbs/checkpoint/06_resume.ipynb #954097c8
 @patch
 def _pause(self:FitKeeper):
-    "Keep what it takes to go on from where the fit is now"
+    "Keep the state from which `resume` can continue, or the reason why it can't"
     learn,origin,kept = self.learn,self.origin,self.kept
     if origin: set_random_states(learn, origin.before)
     self.why_not = self._why_lost()
@@ -728,7 +728,7 @@ def _pause(self:FitKeeper):
     failed = kept and kept.failed
     goal = self.goal
     if goal and origin is None and learn.team.world==1: origin = goal.find()
-    if origin: state = origin.state  # it hadn't come to where it was to go on
+    if origin: state = origin.state  # it hadn't yet reached the place where it resumes
     elif kept:
         state = kept.state
         if failed: learn.failed = SimpleNamespace(state=state, args=self.args, replay=None, **vars(failed))
@@ -742,31 +742,31 @@ def _pause(self:FitKeeper):
     if learn.team.broken:
         self.why_not = _APART
         return
-    # which gives it once
+    # an iterator returns it only once
     again = copy_batch(failed.batch) if failed and isinstance(learn.dls.train, Iterator) else None
     learn.paused = ResumePoint(state, 'where it was', self.args, (learn.model, learn._opt), again)
     learn.paused.goal = goal
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #797d76de
-_APART = ('the processes have parted, as one failed: start them again, with fit(…, resume=folder) to go on from '
-    'the last checkpoint')
+_APART = ('one process failed, so the others stopped too: start all again with fit(…, resume=folder), which resumes '
+    'from the last checkpoint')
 
 @patch
 def _why_lost(self:FitKeeper):
-    "Why the batch that is being made, if one is, can't be made again; '' if it can"
+    "Explain why the batch that was being made can't be made again; '' if it can"
     learn = self.learn
     o = being_made(learn.data_pass)
     if not o: return ''
     what = f'the last fit ended while batch {learn.n_done} of epoch {learn.epoch} was made'
-    if o.once: return f'{what}, by {describe(learn.dls.train)}, which gives each batch once'
+    if o.once: return f'{what}, by {describe(learn.dls.train)}, which returns each batch only once'
     if o.rngs or self.kept: return ''
-    return f'{what} in this process, by code that may have drawn random numbers, which were not noted before'
+    return f'{what} in this process, by code that may have drawn random numbers, which were not recorded'
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d090167f
 @patch
 def load_checkpoint(self:Learner,
-    folder, # Of a run, for its newest checkpoint, or of a checkpoint, or a `Checkpoint`
-    accept=True # What may be different from the checkpoint: see `fit`
+    folder, # Folder of a run (for its newest checkpoint) or of a checkpoint, or a `Checkpoint`
+    accept=True # Settings that may differ from the checkpoint: see `fit`
 )->Learner: # The learner itself
     "Restore the whole state of a checkpoint, checked before anything changes"
     if inside := [what for p,what in (('fit', 'a fit'), ('evaluate', 'an evaluation')) if self.inside(p)]:
@@ -784,7 +784,7 @@ def load_checkpoint(self:Learner,
     keeper.load(origin, True)
     keeper.restore_end(loop)
     self.outcome.pop('fit', None)
-    self.paused = self.failed = None  # they are of other weights
+    self.paused = self.failed = None  # they belong to other weights
     if self.team.is_first: _warn_of_changes(changes, c.path)
     return self
 
@@ -799,13 +799,13 @@ def _pick_checkpoint(folder):
 # %% ../../nbs/checkpoint/06_resume.ipynb #694e3bc3
 @patch
 def resume(self:Learner,
-    accept=() # `'batches'`: take batches of the loader as they come, even if they are not those of before
+    accept=() # `'batches'`: accept other batches than before
 )->None:
-    "Continue the fit that was interrupted, from the very batch"
+    "Continue the interrupted fit, from the exact batch"
     if self.paused is None:
         why = self.keeper.why_not or 'the last fit ended, or was stopped by an error in the middle of a batch'
-        raise RuntimeError(f"there is nothing to resume: {why}. To go on from there, to the bit, "
-            'its state has to be kept: fit(…, keep_failed=True), or a folder: fit(…, resume=folder)')
+        raise RuntimeError(f"there is nothing to resume: {why}. To resume exactly next time, "
+            'let the fit keep its state: fit(…, keep_failed=True), or fit(…, resume=folder)')
     dl = self.dls.train
     if self.paused.state['loop']['next']=='train' and not isinstance(dl, Iterator) and (why := inexact_reason(dl)):
         warnings.warn(f'{type(dl).__name__} to train on: {why}', stacklevel=2)
@@ -813,7 +813,7 @@ def resume(self:Learner,
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #3ebd7ae1
 class _Only(Callback):
-    "Takes one batch, with the optimizer left alone, and keeps what came of it"
+    "Runs one batch without an optimizer step, and keeps its results"
     order = inf
     def __init__(self, res): self.res = res
     def before_batch(self):
@@ -829,7 +829,7 @@ class _Only(Callback):
     def after_batch(self): raise CancelFitException
 
 class _Sized:
-    "The batches of `it`, as of a loader with a length, and of one that says where they come from"
+    "A loader of the batches of `it`, with a length and a source"
     has_source = True
     def __init__(self, it, n, source): self.it,self.n,self.source = it,n,source
     def __iter__(self): return self.it
@@ -837,20 +837,20 @@ class _Sized:
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #f2971dfb
 @patch
-# `xb`, `yb`, `pred`, `loss`, `grads` by name, and `heard`: by event, the callbacks that hear it
+# `xb`, `yb`, `pred`, `loss`, `grads` by name, and `heard`: the callbacks by event
 def replay_batch(self:Learner)->SimpleNamespace:
-    "Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is"
+    "Run the failed batch again, with its random numbers and callbacks, and change nothing"
     if self.failed is None:
-        raise RuntimeError('there is no batch of training that failed in a fit with keep_failed=True, or another fit '
-            'has begun since')
+        raise RuntimeError('there is no failed training batch: replay_batch needs a failed fit with keep_failed=True, '
+            'and no other fit since')
     if self.team.spreads:
-        raise RuntimeError('replay_batch runs a batch in one process, and this one has but a part of the model: fit by '
-            'to_ddp, or alone, to replay what fails')
+        raise RuntimeError('replay_batch runs a batch in one process, but this process has only a part of the model: '
+            'use to_ddp, or a single process')
     f,res = self.failed,SimpleNamespace(xb=None, yb=None, pred=None, loss=None, grads={}, heard={})
     state,cbs = deepcopy(f.state),[mk_cb(o) for o in as_list(f.args['cbs'])]
     n,n_epoch = state['loop']['batch'],f.args['n_epoch'] or state['loop']['epoch']+1
     state['loader'] = None
-    _forget_batches(state)  # the loader that is made here gives others
+    _forget_batches(state)  # the loader made below returns other batches
     def _train():
         yield from [None]*n
         set_random_states(self, f.rng)

@@ -1,4 +1,4 @@
-"""Weights and optimizer in a file that is whole or not there, and that can't run code
+"""Save weights and optimizer to a file that is complete or doesn't exist, and that can't contain code
 
 Docs: https://learnloop.github.io/learnloop/checkpoint/saving.html.md"""
 
@@ -31,7 +31,7 @@ from ..loop.optimizer import HeldParams, held_params, opt_recipe, opts, remake_f
 def sync_folder(
     folder # Path
 )->None:
-    "Force the names of the files in `folder` to the disk, where the system can"
+    "Sync the names of the files in `folder` to the disk, if the system can"
     if os.name!='posix': return  # elsewhere, a folder can't be opened
     fd = os.open(folder, os.O_RDONLY)
     try: os.fsync(fd)
@@ -40,9 +40,9 @@ def sync_folder(
 # %% ../../nbs/checkpoint/00_saving.ipynb #6be909db
 @contextmanager
 def atomic_write(
-    path # Where the file will be, its folder made if need be; a link is followed
+    path # Path of the file; its folder is created if necessary, and a link is followed
 ): # Binary file to write to
-    "Replace the file `path` at the end of a `with` block, or leave it as it was if there is an error"
+    "Replace the file `path` at the end of a `with` block; after an error, it stays as it was"
     path = Path(os.path.realpath(path))
     tmp = path.with_name(f'.{path.name}.{secrets.token_hex(4)}.tmp')
     try:
@@ -50,7 +50,7 @@ def atomic_write(
         with open(tmp, 'xb') as f:
             yield f
             f.flush()
-            os.fsync(f.fileno())  # first: else the new name may outlive a power cut, and the data not
+            os.fsync(f.fileno())  # first: after a power cut, the new name might be there without the data
         os.replace(tmp, path)
         sync_folder(path.parent)
     except BaseException as e:
@@ -61,25 +61,25 @@ def atomic_write(
 # %% ../../nbs/checkpoint/00_saving.ipynb #be770f02
 def hash_file(
     f # Binary file, open for reading
-)->str: # Hexadecimal
+)->str: # Hexadecimal digits
     "Compute the hash of the rest of the file"
     return hashlib.file_digest(f, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #be770f05
 def lock_file(
-    path:Path, # Of the lock; its folder exists
-    busy:str   # What to say if another one has it
-)->tuple: # The lock, and the status of its file, by which it is known; None where the file system has no locks
+    path:Path, # Path of the lock, in an existing folder
+    busy:str   # Message if another process has it
+)->tuple: # The lock, and the status of its file, which identifies it; None if the file system has no locks
     "Lock the file `path`, or raise a RuntimeError"
     from filelock import FileLock, Timeout
     file = []
-    # not at once: a process that is just being forked lets go of it in a moment
+    # wait briefly: a process that is being forked holds it for a moment
     lock = FileLock(path, timeout=.2, poll_interval=.02, thread_local=False, fallback_to_soft=False,
         on_acquired=lambda fd: file.append(os.fstat(fd)))
     try: lock.acquire()
     except Timeout as e: raise RuntimeError(busy) from e
     except OSError as e:
-        if e.filename: raise  # it can't be opened
+        if e.filename: raise  # the file can't be opened
         warnings.warn(f'{path.parent} is on a file system without locks ({e}): make sure that no other run writes '
             'there', stacklevel=6)
     return lock,next(iter(file), None)
@@ -88,9 +88,9 @@ def lock_file(
 _PLAIN = bool,int,float,complex,str,type(None),torch.device,torch.dtype,torch.Size
 
 def find_unsafe(
-    o # State: tensors and plain data, nested
-)->str|None: # Such as `['f'] is a torch.nn.Linear`; None if there is nothing
-    "Find what only code could read in `o`: say where it is, and of which type"
+    o # State: nested tensors and plain data
+)->str|None: # Such as `['f'] is a torch.nn.Linear`; None if nothing is unsafe
+    "Find a value in `o` that can't be read without running code; return its place and type"
     t = type(o)
     if t in _PLAIN or isinstance(o, Tensor) or t in torch.serialization.get_safe_globals(): return None
     if t in (dict,OrderedDict): items = [*((k,k) for k in o if type(k) is not str), *o.items()]
@@ -101,25 +101,25 @@ def find_unsafe(
 # %% ../../nbs/checkpoint/00_saving.ipynb #e82e86f0
 def write_state(
     file, # Path, written atomically, or a binary file
-    state:dict # Tensors and plain data, nested
+    state:dict # Nested tensors and plain data
 )->str|None: # Hash of the file; None if `file` is a file object
     "Write `state` so that `read_state` can read it"
     if bad := find_unsafe(state):
-        raise TypeError(f'state{bad}, and to read that, code would have to run: save tensors and plain data '
+        raise TypeError(f'state{bad}, which only code could read: save tensors and plain data '
             '(numbers, strings, lists, dicts), such as x.item() for a NumPy number')
     if not hasattr(file, 'write'):
         with atomic_write(file) as f:
             write_state(f, state)
             f.flush()
-            with open(f.name, 'rb') as written: return hash_file(written)  # before anything can replace it
+            with open(f.name, 'rb') as written: return hash_file(written)  # before another process can replace it
     try: torch.save(state, file)
     except RuntimeError as e:
         if isinstance(e.__context__, RuntimeError|None): raise
-        raise e.__context__ from None  # no space left, say, or Ctrl-C; torch's own error hides it
+        raise e.__context__ from None  # such as a full disk or Ctrl-C, which torch's own error hides
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #ea343b56
 def _missing(path):
-    "The message for a `path` where no file is"
+    "Return the message for a `path` without a file"
     there = sorted(o.name for o in path.parent.glob(f'*{path.suffix}') if o.name[0]!='.')
     more = ', …' if len(there)>8 else ''
     has = f'there is {", ".join(there[:8])}{more}' if there else f'no {path.suffix} file is there'
@@ -139,7 +139,7 @@ def _why_unreadable(file):
     if not zipfile.is_zipfile(file):
         return f'{file} is no file of learn.save, or not the whole of it: it has {os.path.getsize(file)} bytes'
     try: names = torch.serialization.get_unsafe_globals_in_checkpoint(file)
-    except Exception: names = []  # damaged, or a zip of another kind
+    except Exception: names = []  # damaged, or another kind of zip file
     if not names: return f'{file} is damaged, or no file of learn.save'
     return (f"{file} holds Python objects ({', '.join(names)}), which could run code: refused. If you trust it, "
         'read it with torch.load(…, weights_only=False) elsewhere, and save tensors and plain data')
@@ -148,30 +148,30 @@ def _why_unreadable(file):
 def _is_open(file): return hasattr(file, 'write') or hasattr(file, 'read') and hasattr(file, 'seek')
 
 def _file(file):
-    "The binary file `file`, or the path, if it is one"
+    "Return `file` if it is a binary file, else its path"
     if _is_open(file): return file
     return check_place('file', file, 'a path or a binary file', 'path')
 
 def _new_file(file):
-    "Refuse a `file` that cannot be written where it is, such as one inside of a checkpoint"
+    "Raise an error if `file` can't be written there, such as inside a checkpoint"
     return check_place('file', file, 'a file to write', 'file', new=True) if isinstance(file, str|os.PathLike) else file
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #06573b3a
 def _most_parts(file):
-    "Count the parts that the state in `file` may have, by the size of its description; None if `file` is no zip file"
+    "Return the largest number of parts that the state in `file` can have; None if it isn't a zip file"
     at = file.tell() if _is_open(file) else None
     try:
         with zipfile.ZipFile(file) as z: members = z.infolist()
-        size = z.start_dir  # what comes before the list of members: their data
+        size = z.start_dir  # the data of the members come before their list
     except Exception: return None  # torch's own error says more
     finally:
         if at is not None: file.seek(at)
     if any(o.compress_type for o in members) or sum(o.file_size for o in members)>size:
-        raise ValueError(f'{file} would unpack to more than its size, and torch.save packs nothing: refused')
+        raise ValueError(f'{file} is refused: it would unpack to more than its size, but torch.save does not compress')
     return 2**16 + 16*sum(o.file_size for o in members if o.filename.endswith('/data.pkl'))
 
 def _has_more(o, most):
-    "Whether `o` has more than `most` parts, each counted as often as it is met"
+    "Whether `o` has more than `most` parts, counting repeated ones"
     todo = [o]
     while todo and most>=0:
         o = todo.pop()
@@ -182,33 +182,33 @@ def _has_more(o, most):
 
 def read_state(
     file, # Path, or a binary file
-    device=None # Where its tensors are put; None for the CPU
-)->dict: # What was written
-    "Read what `write_state` wrote: tensors and plain data, never code"
+    device=None # Device for its tensors; None for the CPU
+)->dict: # The state that was written
+    "Read a file of `write_state`; this never runs code"
     file = _file(file)
     if isinstance(file, Path) and not file.is_file(): raise FileNotFoundError(_missing(file))
-    device = torch.empty(0, device=device or 'cpu').device  # a device that isn't there is not the file's fault
+    device = torch.empty(0, device=device or 'cpu').device  # first: a missing device isn't the file's fault
     most = _most_parts(file)
     try:
         res = torch.load(file, map_location=device, weights_only=True)
         if most is not None and _has_more(res, most): raise ValueError('it repeats its own parts')
         return res
     except (OSError, MemoryError, torch.OutOfMemoryError): raise
-    except Exception as e: raise ValueError(_why_unreadable(file)) from e  # garbage makes torch raise nearly anything
+    except Exception as e: raise ValueError(_why_unreadable(file)) from e  # for garbage, torch may raise any error
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #70ef3ce8
 _wrappers = dict(OptimizedModule='_orig_mod', DistributedDataParallel='module', DataParallel='module')
 
 def unwrapper(
     model:nn.Module # Wrapped or not, at any depth
-): # Function from a key of the state of `model` to the key without them
+): # Function that removes their names from a key of the state of `model`
     "Find the wrappers in `model`"
     inner = {}
     for n,m in model.named_modules(remove_duplicate=False):
         outer = f'{n}.' if n else ''
         for c in type(m).__mro__:
             if c.__name__ in _wrappers: inner[f'{outer}{_wrappers[c.__name__]}.'] = outer
-    prefixes = sorted(inner, key=len, reverse=True)  # innermost first: what is outside still has its full name
+    prefixes = sorted(inner, key=len, reverse=True)  # innermost first: the names of outer ones are still complete
     def _unwrap(k):
         for p in prefixes:
             if f'{k}.'.startswith(p): k = (inner[p] + f'{k}.'[len(p):])[:-1]
@@ -217,9 +217,9 @@ def unwrapper(
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #620ee40a
 def whole(
-    o # State: tensors, nested in dicts and lists, of which processes may hold parts
-): # The same, each tensor whole
-    "Put tensors together that are sharded over processes, in all of them: see `cut_like`"
+    o # State: nested tensors, of which processes may have parts
+): # The same with whole tensors
+    "Join sharded tensors; all processes call this together (see `cut_like` for the reverse)"
     if hasattr(o, 'full_tensor'): return o.full_tensor()
     if isinstance(o, dict):
         res = type(o)((k, whole(v)) for k,v in o.items())
@@ -229,10 +229,10 @@ def whole(
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #620ee40b
 def cut_like(
-    v, # Anything; a tensor is cut
-    t  # The tensor that it goes into
-): # The part of `v` that this process holds of `t`, if `t` is sharded and of the same shape; else `v`
-    "Cut `v` as `t` is sharded over processes"
+    v, # Any value; only a tensor is cut
+    t  # The tensor that it will be copied to
+): # This process's part of `v`, if `t` is sharded and has the same shape; else `v`
+    "Cut `v` in the way that `t` is sharded over processes"
     is_cut = hasattr(t, 'full_tensor') and isinstance(v, Tensor) and not hasattr(v, 'full_tensor') and v.shape==t.shape
     if not is_cut: return v
     from torch.distributed.tensor import distribute_tensor
@@ -240,25 +240,25 @@ def cut_like(
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #620ee4c0
 def cut_named(
-    o, # State of a callback, or of several: tensors and plain data, nested in dicts
-    params:dict # Of the model, by name
-): # The same, with parts of tensors
-    "Cut tensors that are in `o` under the name of a parameter, such as averages of weights, as that one is sharded"
+    o, # State of one or more callbacks: nested tensors and plain data
+    params:dict # The model's parameters, by name
+): # The same with parts of tensors
+    "Cut tensors in `o` that have a parameter's name, such as averages of weights, as it is sharded"
     if not isinstance(o, dict): return o
     return {k:cut_like(v, params[k]) if k in params else cut_named(v, params) for k,v in o.items()}
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #620ee409
 def _rekeyed(sd, names):
-    "`sd` under other `names` of its keys, and with it torch's versions of modules, which travel as an attribute"
+    "Rename the keys of `sd` by `names`, and of torch's versions of modules, an attribute of `sd`"
     res = OrderedDict((names(k), v) for k,v in sd.items())
     if hasattr(sd, '_metadata'): res._metadata = OrderedDict((names(k), v) for k,v in sd._metadata.items())
     return res
 
 def model_state(
     model:nn.Module, # Wrapped or not
-    together:bool=True # Put together what is sharded? All processes take part in that
-)->OrderedDict: # As `model.state_dict()`
-    "Get the state of `model` under the keys of the user's module"
+    together:bool=True # Join sharded tensors? All processes take part in that
+)->OrderedDict: # Like `model.state_dict()`
+    "Return the state of `model`, with the keys of the user's module"
     sd = model.state_dict()
     return _rekeyed(whole(sd) if together else sd, unwrapper(model))
 
@@ -266,33 +266,33 @@ def model_state(
 def _storage_kind(t): return t.layout,t.is_quantized,t.is_meta
 
 def can_copy(
-    v, # What a file has
-    t:Tensor # What it is for
+    v, # A value from a file
+    t:Tensor # The tensor that it is for
 )->bool:
-    "Whether `v` can be copied into `t` without a change of its values: a tensor of the same shape and kind of numbers"
+    "Whether `v` is a tensor of the same shape and kind of numbers as `t`, so that it can be copied exactly"
     if not isinstance(v, Tensor) or type(v) not in (Tensor, nn.Parameter, type(t)): return False
     if _storage_kind(v)!=_storage_kind(t) or v.is_complex()!=t.is_complex(): return False
     return v.is_floating_point()==t.is_floating_point() and (is_lazy(t) or not is_lazy(v) and v.shape==t.shape)
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #f2e2b862
 def _judges(m):
-    "Does the module `m` load its state in a way of its own? Then nobody else can say what fits"
+    "Whether the module `m` loads its state with its own code, which alone knows what fits"
     own = type(m)._load_from_state_dict
     is_torchs = own is nn.Module._load_from_state_dict or own.__module__.startswith('torch.nn.modules.')
     return _own_hooks(m) or not is_torchs
 
 def _own_hooks(m):
-    "Hooks of the module `m` that may change a state to be loaded; torch's own of sharded modules don't"
+    "Return hooks of the module `m` that may change a state to be loaded, without torch's own for sharded modules"
     hooks = [getattr(o, 'hook', o) for o in m._load_state_dict_pre_hooks.values()]
     return [o for o in hooks if not getattr(o, '__module__', '').startswith('torch.distributed.')]
 
 def _why_refused(m, sd, prefix, strict):
-    "Why a copy of `m` doesn't take its part of the state `sd`, below `prefix`; '' if it does"
+    "Explain why a copy of `m` can't load its part of the state `sd`, below `prefix`; '' if it can"
     def _part(d): return OrderedDict((k[len(prefix):], v) for k,v in d.items() if f'{k}.'.startswith(prefix))
     mine = _part(sd)
     mine._metadata = _part(getattr(sd, '_metadata', {}))
     attrs = [kv for o in m.modules() for kv in vars(o).items()]
-    # they may refer to anything
+    # hooks may refer to any object
     hooks = {id(v):OrderedDict() for k,v in attrs if k.endswith('_hooks') and 'state_dict' not in k}
     try: deepcopy(m, hooks).load_state_dict(mine, strict=strict)
     except RuntimeError as e: return f'{prefix[:-1]!r} does not take its state ({" ".join(str(e).split())})'
@@ -303,32 +303,32 @@ _lax,_no_opt = ' (strict=False loads what has the same name and shape)',', or wi
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #453f3a6d
 def _odd_keys(sd):
-    "Say which key of the state `sd`, or of torch's notes on its modules, torch could not have written; '' if none"
+    "Name a key of the state `sd`, or of its metadata, that torch can't have written; '' if there is none"
     notes = getattr(sd, '_metadata', {})
     if not isinstance(notes, dict): return f'its _metadata is {describe(notes)}'
     if odd := [k for k in [*sd, *notes] if type(k) is not str]: return f'{odd[0]!r} is no name'
     def _is_note(o): return isinstance(o, dict) and type(o.get('version', 1)) in (int, type(None)) and _ASSIGN not in o
     return next((f'the note on {k!r} is {o!r}' for k,o in notes.items() if not _is_note(o)), '')
 
-_ASSIGN = 'assign_to_params_buffers'  # torch would put new parameters in place of those that the optimizer holds
+_ASSIGN = 'assign_to_params_buffers'  # torch would replace the parameters that the optimizer holds
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #9b07f018
 def state_for(
     model:nn.Module, # Wrapped or not
-    sd:dict,         # State of such a model, from a file
+    sd:dict,         # State of a model, from a file
     where,           # The file, for the message
-    strict:bool=True, # Must the names be the same? Shapes must be in any case
-    tip:str=''       # End of the message where another `strict` would help
-)->OrderedDict: # What `model.load_state_dict` takes
-    "Compare the state `sd` with `model`, and give it the keys that `model` has as it is"
-    if bad := _odd_keys(sd): raise ValueError(f'{where} has no state of a model: {bad}')
+    strict:bool=True, # Must the names be equal? Shapes always must
+    tip:str=''       # End of the message if `strict=False` would help
+)->OrderedDict: # For `model.load_state_dict`
+    "Check that the state `sd` fits `model`, and return it with the keys of `model`"
+    if bad := _odd_keys(sd): raise ValueError(f'{where} is not the state of a model: {bad}')
     unwrap,own = unwrapper(model),model.state_dict()
     res = _rekeyed(sd, _to_own(unwrap, own))
     for k,v in res.items(): res[k] = cut_like(v, own.get(k))
     pairs = {k:(own[k], v) for k,v in res.items() if isinstance(own.get(k), Tensor)}
     odd = [k for k,(t,v) in pairs.items() if isinstance(v, Tensor) and _storage_kind(v)!=_storage_kind(t)]
     judges = {f'{n}.' if n else '':m for n,m in model.named_modules(remove_duplicate=False) if _judges(m)}
-    if '' in judges and not odd: return res  # torch has to judge
+    if '' in judges and not odd: return res  # only torch can tell
     judges = {p:m for p,m in judges.items() if not any(p!=o and p.startswith(o) for o in judges)}
     ours,theirs = ([k for k in o if not k.startswith((*judges,))] if judges else list(o) for o in (own, res))
     odd += [k for k in theirs if k in pairs and k not in odd and not can_copy(res[k], own[k])]
@@ -344,7 +344,7 @@ def state_for(
     raise ValueError(f'{where} is of another model than this {type(model).__name__}: {"; ".join(bad)}{tip}')
 
 def _to_own(unwrap, own):
-    "What names a key of a file as the state `own` does; prefixes of wrappers that aren't there are passed over"
+    "Return a function that renames a key of a file to a key of the state `own`, without prefixes of missing wrappers"
     names = {unwrap(k):k for k in [*own, *getattr(own, '_metadata', ())]}
     def _of(k):
         bare = k if k in names else re.sub(r'(^|(?<=\.))(_orig_mod|module)(\.|$)', '', k).rstrip('.')
@@ -355,7 +355,7 @@ def _to_own(unwrap, own):
 def param_names(
     model:nn.Module # Wrapped or not
 )->dict: # Name by parameter
-    "Name the parameters of `model` as the user's module does"
+    "Return the names of the parameters in the user's module"
     unwrap = unwrapper(model)
     return {p:unwrap(n) for n,p in model.named_parameters()}
 
@@ -363,9 +363,9 @@ def param_names(
 def opt_state(
     opt, # torch optimizer, dict of them, or None
     model:nn.Module, # Whose parameters it trains
-    together:bool=True # Put together what is sharded? All processes take part in that
-)->dict|None: # As `opt.state_dict()`, with `param_names` in each group; of a wrapper without groups, it is in `own`
-    "Get the state of `opt`, its parameters with names"
+    together:bool=True # Join sharded tensors? All processes take part in that
+)->dict|None: # Like `opt.state_dict()`, with `param_names` in each group; under `own` for a wrapper without groups
+    "Return the state of `opt`, with the names of its parameters"
     if opt is None: return None
     if isinstance(opt, dict): return {k:opt_state(o, model, together) for k,o in opt.items()}
     sd,names = dict(opt.state_dict()),param_names(model)
@@ -376,13 +376,13 @@ def opt_state(
     return sd
 
 def _numbered(opt):
-    "The groups of `opt`, with numbers for parameters, as torch saves them"
+    "Return the groups of `opt`, with numbers instead of parameters, as torch saves them"
     idxs = {p:i for i,p in enumerate(held_params(opt))}
     return [{**g, 'params':[idxs[p] for p in g['params']]} for g in opt.param_groups]
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #3eb3c989
 def _opt_pairs(opt, sd, where, tip=''):
-    "Each optimizer with its state"
+    "Pair each optimizer with its state"
     names,theirs = list(opt) if isinstance(opt, dict) else [],[] if 'param_groups' in sd else list(sd)
     if set(names)!=set(theirs):
         has = f'optimizers {_few(theirs)}' if theirs else 'one optimizer'
@@ -391,7 +391,7 @@ def _opt_pairs(opt, sd, where, tip=''):
     return [(opt[k], sd[k]) for k in names] if names else [(opt, sd)]
 
 def _group_sources(o, groups, names):
-    "For each group of `o` those of the file with its parameters, and their numbers there; or why there are none"
+    "Return for each group of `o` the file's groups with its parameters, and their numbers there; or why there are none"
     ours = [[names.get(p) for p in g['params']] for g in o.param_groups]
     if any(len(g.get('param_names', g['params']))!=len(g['params']) for g in groups): return 'names are missing in it'
     of = {n:(g, i) for g in groups for n,i in zip(g.get('param_names', ()), g['params'], strict=False)}
@@ -409,12 +409,12 @@ def _group_sources(o, groups, names):
 def is_torch_opt(
     o # Optimizer
 )->bool:
-    "Whether the class of `o` is one of `torch.optim`, and no subclass"
+    "Whether the class of `o` is one of `torch.optim`, and not a subclass"
     return getattr(torch.optim, type(o).__name__, None) is type(o)
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #65ea1345
 def _is_hyper(v, own):
-    "Whether the hyper-parameter `v` of a file may take the place of `own`"
+    "Whether the hyper-parameter `v` of a file may replace `own`"
     if isinstance(own, bool): return v is None or isinstance(v, bool)
     if isinstance(own, tuple): return isinstance(v, tuple|list) and len(v)==len(own) and all(map(_is_hyper, v, own))
     if not isinstance(own, Real|Tensor): return True
@@ -423,19 +423,19 @@ def _is_hyper(v, own):
     return v==v and (v>=0 or not own>=0)
 
 def _first_state(o, g, p):
-    "Make the state that `o`, an optimizer of torch, gives a parameter like `p` of the group `g`; {} if that fails"
+    "Return the state that torch's optimizer `o` makes for a parameter like `p` in the group `g`; {} if that fails"
     like = torch.zeros(p.shape, dtype=p.dtype, device='cpu' if p.numel()<=2**16 else 'meta')
     like.grad,known = torch.zeros_like(like),inspect.signature(type(o)).parameters
     slow = {k:False for k in ('foreach','fused','capturable','differentiable') if k in known}
     try:
         new = type(o)([like], **{k:v for k,v in g.items() if k in known and k!='params'} | slow)
-        with torch.no_grad(): inspect.unwrap(type(o).step)(new)  # without hooks that hear of every optimizer's steps
+        with torch.no_grad(): inspect.unwrap(type(o).step)(new)  # without the global hooks for optimizer steps
     except Exception: return {}
     return dict(new.state[like])
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #630ffe8e
 def _why_odd(v, made, p):
-    "Describe the fault of `v`, a part of the state of `p`, where `made` was expected; '' if there is none"
+    "Describe how `v`, in the state of `p`, differs from the expected `made`; '' if it fits"
     if not isinstance(v, Tensor):
         fits = not isinstance(made, Tensor) or made.dim()==0 and _is_hyper(v, 1.)
         return '' if fits else describe(v)
@@ -446,7 +446,7 @@ def _why_odd(v, made, p):
     return describe(v) if not fits else f'{describe(v)} of elements that overlap' if _overlaps(v) else ''
 
 def _overlaps(t):
-    "Whether elements of `t` share memory, so that nothing can be written to it"
+    "Whether elements of `t` share memory, so that it can't be written to"
     reach = 0
     for step,n in sorted((s, n) for s,n in zip(t.stride(), t.shape, strict=True) if n>1):
         if step<=reach: return True
@@ -455,7 +455,7 @@ def _overlaps(t):
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #b63d03c4
 def _odd_state(o, pairs, state):
-    "Say what in `state`, of a file, the optimizer `o` could not have made; '' if nothing is odd"
+    "Describe a value in the file's `state` that the optimizer `o` can't have made; '' if there is none"
     ids,seen = [i for _,i,_ in pairs],{}
     if len({*ids})<len(ids): return 'two parameters have the same number'
     if odd := [i for i in state if type(i) is int and i not in ids]: return f'{odd[0]} is no number of a parameter'
@@ -470,7 +470,7 @@ def _odd_state(o, pairs, state):
     return ''
 
 def _apart(state, o):
-    "Give each tensor in the `state` of a file memory of its own, if `o` is torch's, which writes in place"
+    "Copy tensors in the file's `state` that share memory, if `o` is torch's, which writes in place"
     if not is_torch_opt(o): return state
     seen = set()
     def _own(v):
@@ -483,14 +483,14 @@ def _apart(state, o):
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #5bf3f3a7
 def _opt_state_for(o, sd, model, where, tip=''):
-    "The state `sd`, checked, in the groups of the optimizer `o`, which are split first where the file's are"
+    "Check the state `sd`, and arrange it in the groups of the optimizer `o`, which are split first as in the file"
     names,groups = param_names(model),sd['param_groups']
     def _refuse(why):
         raise ValueError(f'the optimizer in {where} is another: {why}; '
             f'use the opt_func and splitter that it was saved with{tip}')
     sources = _group_sources(o, groups, names)
     if isinstance(sources, str): _refuse(sources)
-    if 'own' in sd:  # in a form that only its class knows, by the places of parameters
+    if 'own' in sd:  # in a form that only its class knows, by position of parameters
         if [i for _,ids in sources for i in ids]!=[i for g in groups for i in g['params']]:
             _refuse(f'its parameters are in another order, and {type(o).__name__} goes by that')
         return sd['own']
@@ -521,7 +521,7 @@ def save_model(
     file, # Path, or a binary file
     model:nn.Module, # Its weights and buffers are saved
     opt=None, # torch optimizer, or dict of them
-    with_opt:bool=True # Save `opt`, too?
+    with_opt:bool=True # Also save `opt`?
 )->None:
     "Save `model` and `opt` to `file`"
     write_state(_new_file(_file(file)), _state_of(model, opt, with_opt))
@@ -532,10 +532,10 @@ def _state_of(model, opt, with_opt):
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #fcd37cb3
 def _checked_file(sd, where, with_opt):
-    "The dict of a file: `{'model': …, 'opt': …}`, of which weights alone may be all that there is"
+    "Return the dict of a file, `{'model': …, 'opt': …}`, also if the file has only weights"
     if isinstance(sd, Mapping) and sd and all(isinstance(o, Tensor) for o in sd.values()): sd = dict(model=sd)
     if not isinstance(sd, Mapping) or not isinstance(sd.get('model'), Mapping):
-        raise ValueError(f'{where} is no file of learn.save: it holds {describe(sd)}')
+        raise ValueError(f'{where} is not a file of learn.save: it contains {describe(sd)}')
     if with_opt and 'opt' not in sd:
         raise ValueError(f'{where} has no optimizer: load it with_opt=False, or save it with_opt=True')
     return sd
@@ -543,12 +543,12 @@ def _checked_file(sd, where, with_opt):
 # %% ../../nbs/checkpoint/00_saving.ipynb #569ae10d
 def load_model(
     file, # Path, or a binary file
-    model:nn.Module, # Where weights and buffers go
-    opt=None, # torch optimizer, or dict of them, for the same parameters as when it was saved
-    with_opt:bool=True, # Load `opt`, too?
-    device=None, # Where the file's tensors are put on the way; None for the CPU
-    strict:bool=True, # Must the names be the same? Shapes must be in any case
-    weights_only:bool=True # Taken as torch's: whatever it says, a file that only code could read is refused
+    model:nn.Module, # Gets the weights and buffers
+    opt=None, # torch optimizer, or dict of them, for the same parameters as in the file
+    with_opt:bool=True, # Also load `opt`?
+    device=None, # Device to which the file is read first; None for the CPU
+    strict:bool=True, # Must the names be equal? Shapes always must
+    weights_only:bool=True # Accepted as in torch.load, but without effect: reading never runs code
 )->None:
     "Load `model` and `opt` from `file`"
     with_opt = with_opt and opt is not None
@@ -563,7 +563,7 @@ def load_model(
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #ba259105
 def _with_suffix(file, ext):
-    "The path `file`, ending in `ext` unless it has a suffix; a file object as it is"
+    "Return the path `file` with the suffix `ext` unless it has one; return a file object unchanged"
     if _is_open(file): return file
     if str(file)[-1:] in ('/', os.sep):
         raise IsADirectoryError(f'file is {file!r}: it must be a file, and this is a folder')
@@ -583,9 +583,9 @@ def _check_shapes(model, what):
 @patch
 @checked_args
 def save(self:Learner,
-    file, # Name, below `path/model_dir`; an absolute path; a binary file
-    with_opt:bool=True # The optimizer, too?
-)->Path|None: # Where it is; None if a callback cancelled it
+    file, # Name below `path/model_dir`, an absolute path, or a binary file
+    with_opt:bool=True # Also save the optimizer?
+)->Path|None: # Path of the file; None if a callback cancelled it
     "Save weights and optimizer"
     _check_shapes(self.model, 'there is nothing to save')
     if self.team.spreads: self.team.gather('save')  # all of them are about to put it together
@@ -598,11 +598,11 @@ def save(self:Learner,
 
 @patch
 def _save(self:Learner, file):
-    saved = whole(self.saved) if self.team.spreads else self.saved  # callbacks may have added averages of weights
+    saved = whole(self.saved) if self.team.spreads else self.saved  # callbacks may have added sharded averages
     if isinstance(file, Path):
         self.team.first(_write, self, file, saved)
         if self.inside('fit'): self.saved_hashes = self.team.from_first(self.saved_hashes)
-    else: write_state(file, saved)  # each process has a file object of its own
+    else: write_state(file, saved)  # each process has its own file object
     return file
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #c3bbf995
@@ -613,12 +613,12 @@ Learner.saved_hashes = {}  # Hashes of the files that `save` wrote in fits, by p
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #7a4971cb
 def _restart_opt(learn):
-    "Have the optimizer as it is before the first fit; the object stays, as schedulers may hold it"
+    "Reset the optimizer to its state before the first fit; the object stays, since schedulers may hold it"
     if (old := learn._opt) is None: return
     for o,n in zip(opts(old), opts(learn.create_opt()), strict=True):
         o.param_groups[:] = n.param_groups
         o.state.clear()
-        o.state.update(n.state)  # some make it when they are made
+        o.state.update(n.state)  # some optimizers have state from the start
     learn.opt,learn._holds.opts = old,opts(old)
 
 @patch
@@ -627,7 +627,7 @@ def match_opt(self:Learner,
     where,   # Where it is from, for messages
     tip=''   # What would help, for the end of a message
 )->list: # Pairs of an optimizer and the state that it can load
-    "Optimizers and the states to load, checked"
+    "Check the state `sd`, and pair each optimizer with the state to load"
     old = self._opt
     try:
         pairs = _opt_pairs(self.opt, sd, where, tip)
@@ -639,20 +639,20 @@ def match_opt(self:Learner,
 # %% ../../nbs/checkpoint/00_saving.ipynb #89da0b57
 @patch
 def state_of_opt(self:Learner,
-    together:bool=True # Put together what is sharded? All processes take part in that
-)->dict|None: # As `opt_state` has it; with how to make it, where that changed
-    "Get the state of the optimizer"
+    together:bool=True # Join sharded tensors? All processes take part in that
+)->dict|None: # From `opt_state`; if the optimizer was switched, with a recipe to make it
+    "Return the state of the optimizer"
     sd = opt_state(self._opt, self.model, together)
     if sd is None or not _was_changed(self): return sd
     for k,note in _opt_notes(self).items(): (sd[k] if isinstance(self.opt, dict) else sd)['made'] = note
     return sd
 
 def _was_changed(learn):
-    "Whether the optimizer was ever switched, or given groups in the last fit"
+    "Whether the optimizer was ever switched, or groups were added in the last fit"
     return bool(learn._first_opt or learn.opt_at_start and learn.opt_at_start.changed())
 
 def _opt_notes(learn):
-    "How to make the optimizers again, by name, and what the learner has for them"
+    "Return recipes to make the optimizers again, by name, and what the learner needs for them"
     own = dict(lr=learn._given_lr, wd=learn.wd, own_lr=learn._holds and learn._holds.own_lr,
         given=learn.opt is learn.opt_func)
     if isinstance(own['lr'], Tensor): own['lr'] = own['lr'].tolist()
@@ -665,12 +665,12 @@ def check_opt(self:Learner,
     where,   # Where it is from, for messages
     tip=''   # What would help, for the end of a message
 )->list: # Pairs of an optimizer and the state that it can load
-    "Have an optimizer of the class and with the groups that `sd` is of, if those changed on the way"
+    "Make the optimizer that `sd` belongs to, if it was switched or regrouped, and pair it with the state"
     states = {'':sd} if 'param_groups' in sd else sd
     if all('made' in s for s in states.values()):
         if _opt_notes(self)!={k:s['made'] for k,s in states.items()}: _remake_opt(self, states, where)
         for o,s in _opt_pairs(self.opt, sd, where, tip): _regroup(o, s['param_groups'], param_names(self.model))
-    elif _was_changed(self) and not _fits_opt(self, sd, where):  # it was saved before the switch
+    elif _was_changed(self) and not _fits_opt(self, sd, where):  # the file was saved before the switch
         if self.opt_at_start: self.opt_at_start.restore(frozen=False)
         if self._first_opt and not _fits_opt(self, sd, where):
             vars(self).update(self._first_opt)
@@ -684,7 +684,7 @@ def _fits_opt(learn, sd, where):
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #ca0cdd08
 def _regroup(o, groups, names):
-    "Have the parameters of `o` in `groups`, those of a state, if it holds others by now"
+    "Arrange the parameters of `o` in the `groups` of a state, if they differ"
     params,theirs = {n:p for p,n in names.items()},[n for g in groups for n in g.get('param_names', (None,))]
     ours = {names.get(p) for g in o.param_groups for p in g['params']}
     if set(theirs)==ours or not params.keys()>=set(theirs): return
@@ -696,7 +696,7 @@ def _group_of(g, params):
     return {k:v for k,v in g.items() if k!='param_names'} | dict(params=[params[n] for n in g['param_names']])
 
 def _remake_opt(learn, states, where):
-    "Make the optimizers that `states` are of, from their notes"
+    "Make the optimizers of `states` from their recipes"
     params,made,res = {n:p for p,n in param_names(learn.model).items()},{},{}
     for k,s in states.items():
         note,groups = s['made'],s['param_groups']
@@ -720,13 +720,13 @@ def _remake_opt(learn, states, where):
 @checked_args
 def load(self:Learner,
     file, # As for `save`
-    device=None, # Where the file's tensors are put on the way; None for the CPU
-    with_opt:bool=True, # The optimizer, too? An error if the file has none
-    strict:bool=True, # Must the names of weights be the same? Shapes must be in any case
-    weights_only:bool=True, # Taken as torch's: whatever it says, a file that only code could read is refused
-    digest:str|None=None # Hash that the file must have; None, in a fit, for the hash of what the fit wrote
+    device=None, # Device to which the file is read first; None for the CPU
+    with_opt:bool=True, # Also load the optimizer? An error if the file has none
+    strict:bool=True, # Must the names of weights be equal? Shapes always must
+    weights_only:bool=True, # Accepted as in torch.load, but without effect: reading never runs code
+    digest:str|None=None # Expected hash of the file; None: in a fit, the hash of the file that the fit wrote
 )->Learner: # The learner itself
-    "Load weights and optimizer: all or, after an error, nothing"
+    "Load weights and optimizer; after an error, nothing has changed"
     file = self._saved_at(file)
     if self.team.world>1 and isinstance(file, Path): _check_shared(self, file)
     with _unreplaced(self, file, digest) as f: saved = _checked_file(read_state(f, device), file, with_opt)
@@ -737,7 +737,7 @@ def load(self:Learner,
     return self
 
 def _check_shared(learn, file):
-    "Refuse a file that isn't the same for all processes"
+    "Raise an error if the file differs between processes"
     size = file.stat().st_size if file.is_file() else None
     sizes = learn.team.gather(size)
     if len({*sizes})==1: return
@@ -748,7 +748,7 @@ def _check_shared(learn, file):
 # %% ../../nbs/checkpoint/00_saving.ipynb #be770f08
 @contextmanager
 def _unreplaced(learn, file, digest):
-    "Open `file` if it is the one of this `digest`, or raise an error; without a digest, give its path"
+    "Open `file` if its hash is `digest`, else raise an error; without a digest, return its path"
     if not digest and learn.inside('fit') and isinstance(file, Path):
         digest = learn.saved_hashes.get(os.path.realpath(file))
     if not digest:
@@ -761,14 +761,14 @@ def _unreplaced(learn, file, digest):
             raise RuntimeError(f'{file} is not the file that this fit wrote: another fit or program has replaced it. '
                 f'Nothing was loaded; {fix}')
         f.seek(0)
-        yield f  # it stays what was verified, even if the name gets another file now
+        yield f  # the open file stays the verified one, even if another replaces it
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #be770f11
 @patch
 @contextmanager
 def hold_file(self:Learner,
     file, # As for `save`
-    who:str # Who writes it, for the message
+    who:str # The writer, for the message
 ):
     "Lock `file` inside a `with` block; raise an error if another fit has it"
     at = self._saved_at(file)
@@ -779,7 +779,7 @@ def hold_file(self:Learner,
         yield at
 
 def _place_of_lock(file):
-    "Where the lock on `file` is: beside it, it would be in the way of whoever lists the folder"
+    "Return the path of the lock on `file`: in another folder, so that it isn't listed beside the file"
     user = os.getuid() if hasattr(os, 'getuid') else 'user'
     folder = Path(tempfile.gettempdir())/f'learnloop-locks-{user}'
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -788,14 +788,14 @@ def _place_of_lock(file):
 # %% ../../nbs/checkpoint/00_saving.ipynb #48a2cca5
 @patch
 def _load(self:Learner, file, with_opt, strict):
-    saved = _checked_file(self.saved, file, with_opt)  # callbacks may have changed it
+    saved = _checked_file(self.saved, file, with_opt)  # `before_load` may have changed it
     weights,learned,states = state_for(self.model, saved['model'], file, strict, _lax),None,[]
     if 'loss_func' in saved and self.loss_module is not None:
         learned = state_for(self.loss_module, saved['loss_func'], f'the loss function of {file}', strict, _lax)
     was = OptState(self)
     try:
         if with_opt and saved['opt'] is not None: states = self.check_opt(saved['opt'], file, _no_opt)
-        self.to_device()  # first, as the optimizer's state goes where the parameters are
+        self.to_device()  # first: the optimizer's state moves to the device of the parameters
         self.model.load_state_dict(weights, strict=strict)
     except BaseException:
         was.restore()
@@ -804,7 +804,7 @@ def _load(self:Learner, file, with_opt, strict):
     for o,s in states: o.load_state_dict(s)
     self._record_hypers()
     if with_opt and saved['opt'] is None: _restart_opt(self)
-    self.paused = None  # a fit that was interrupted had other weights
+    self.paused = None  # an interrupted fit had other weights
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #303b0a4b
 def _safetensors():
@@ -813,7 +813,7 @@ def _safetensors():
     return safetensors
 
 def _untied(sd):
-    "Tensors of `sd` that can be written each for itself, and for names of the same tensor that one's name"
+    "Return tensors of `sd` that don't share memory, and for each name of the same tensor its first name"
     first,memory,res,tied = {},set(),{},{}
     for k,v in sd.items():
         if not isinstance(v, Tensor):
@@ -823,7 +823,7 @@ def _untied(sd):
             tied[k] = first[key]
             continue
         first[key] = k
-        if (at := v.untyped_storage().data_ptr()) in memory: v = v.clone()  # a view of what another is a view of
+        if (at := v.untyped_storage().data_ptr()) in memory: v = v.clone()  # a view of the same memory as another
         memory.add(at)
         res[k] = v.cpu().contiguous()
     return res,tied
@@ -832,9 +832,9 @@ def _untied(sd):
 @patch
 @checked_args
 def export(self:Learner,
-    file='export', # Name, below `path`, or an absolute path; its suffix is `.safetensors`, written or not
-    meta:dict|None=None # Anything that JSON can hold
-)->Path: # Where it is
+    file='export', # Name below `path`, or an absolute path; the suffix `.safetensors` is added
+    meta:dict|None=None # Any JSON data
+)->Path: # Path of the file
     "Write weights and buffers for inference"
     name = _with_suffix(file, '.safetensors')
     if name.suffix.lower()!='.safetensors':
@@ -854,20 +854,20 @@ def _export(self:Learner, st, path, sd, meta):
         n_inp=getattr(self.dls, 'n_inp', None), tied=tied, meta=meta)
     if targ := getattr(self.dls, 'targ', None): info['targ'] = targ
     try: header = json.dumps(info)
-    except TypeError as e: raise TypeError(f'meta={meta!r}: only what JSON can hold, for {e}') from e
+    except TypeError as e: raise TypeError(f'meta={meta!r}: it must be JSON data ({e})') from e
     with atomic_write(path) as f: f.write(st.torch.save(tensors, dict(format='pt', learnloop=header)))
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #7bf7ae86
 def load_export(
     file, # Path of a file that `export` wrote
-    model:nn.Module # Of the same architecture
+    model:nn.Module # A model of the same architecture
 )->dict: # `version` of learnloop, class of the `model`, `n_inp`, `targ` if there is one, and the user's `meta`
-    "Fill `model` from a file of `export`"
+    "Load the weights of `model` from a file of `export`"
     st,path = _safetensors(),_with_suffix(file, '.safetensors')
     if not path.is_file(): raise FileNotFoundError(_missing(path))
     try:
         with st.safe_open(path, 'pt') as f: header,sd = f.metadata() or {},{k:f.get_tensor(k) for k in f.keys()}
-    except st.SafetensorError as e: raise ValueError(f'{path} is damaged, or no file of learn.export: {e}') from e
+    except st.SafetensorError as e: raise ValueError(f'{path} is damaged, or not a file of learn.export: {e}') from e
     if 'learnloop' not in header:
         raise ValueError(f'{path} is no file of learn.export: its header lacks `learnloop`; '
             'use safetensors.torch.load_model')
@@ -879,12 +879,12 @@ def load_export(
 # %% ../../nbs/checkpoint/00_saving.ipynb #3e609e55
 def load_learner(
     file, # Path of a file that `export` wrote
-    model:nn.Module, # Of the same architecture
-    loss_func=None, # Its `activation` and `decodes` are applied to predictions
+    model:nn.Module, # A model of the same architecture
+    loss_func=None, # `predict` applies its `activation` and `decodes`
     device=None, # Where to predict; None: `default_device()`
-    **kwargs # To `Learner`
-)->Learner: # In evaluation mode, the user's `meta` as an attribute
-    "Make a learner for inference of a file of `export`"
+    **kwargs # Arguments of `Learner`
+)->Learner: # In evaluation mode, with the user's `meta` as an attribute
+    "Make a learner for inference from a file of `export`"
     info = load_export(file, model)
     dls = DataLoaders(device=device, n_inp=info['n_inp'], targ=info.get('targ'))
     learn = Learner(dls, model.eval(), loss_func, **kwargs)

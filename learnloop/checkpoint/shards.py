@@ -1,4 +1,4 @@
-"""Tensors that several processes wrote, each its part: found in a state, and read by any number of processes
+"""Tensors of which several processes wrote parts: found in a state, and read by any number of processes
 
 Docs: https://learnloop.github.io/learnloop/checkpoint/shards.html.md"""
 
@@ -18,9 +18,9 @@ from .storage import DamagedCheckpoint, misfit, to_plain
 
 # %% ../../nbs/checkpoint/02_shards.ipynb #sh000007
 def take_shards(
-    state:dict # Tensors and plain data, nested
+    state:dict # Nested tensors and plain data
 )->dict: # The same with marks, and the tensors by name as `shards`
-    "Take the tensors out of `state` that are sharded over processes"
+    "Replace the sharded tensors in `state` by marks"
     tensors = {}
     return {k:_taken(v, tensors, k) for k,v in state.items()} | dict(shards=tensors)
 
@@ -37,10 +37,10 @@ def _taken(o, tensors, at):
 
 # %% ../../nbs/checkpoint/02_shards.ipynb #sh00000a
 def put_shards(
-    o, # What `take_shards` left, or a part of it
-    tensors:dict # What it took, by name
-): # What it was before
-    "Put tensors back in the places of their marks"
+    o, # Result of `take_shards`, or a part of it
+    tensors:dict # The sharded tensors, by name
+): # The original state
+    "Replace the marks in `o` by the tensors"
     if isinstance(o, dict):
         if o.keys()=={'$shard'}: return _find(tensors, o['$shard'])
         res = type(o)((k, put_shards(v, tensors)) for k,v in o.items())
@@ -54,12 +54,12 @@ def _find(tensors, name):
 
 # %% ../../nbs/checkpoint/02_shards.ipynb #b1c20001
 def copy_state(
-    state # Tensors and plain data, nested
-): # The same, in other containers and other memory
+    state # Nested tensors and plain data
+): # A copy that shares no containers or memory
     "Copy `state`"
     copies = {}
     def _copy_shards(o):
-        # `deepcopy` fails on gradients that torch made as views into larger memory
+        # `deepcopy` fails for gradients that are views of larger tensors
         if hasattr(o, 'full_tensor'): copies[id(o)] = o.detach().clone()
         for v in o.values() if isinstance(o, dict) else o if type(o) in (list,tuple) else (): _copy_shards(v)
     _copy_shards(state)
@@ -71,7 +71,7 @@ _CHUNK = dict(offsets=_SIZES, sizes=_SIZES, file=str, start=int, length=int)
 _CONTENTS = {'*':dict(dtype=str, size=_SIZES, chunks=[_CHUNK])}
 
 def _share(a, b):
-    "Whether the chunks `a` and `b` of a tensor have an element in common"
+    "Whether the chunks `a` and `b` of a tensor overlap"
     if not prod(a['sizes']) or not prod(b['sizes']): return False
     both = zip(a['offsets'], a['sizes'], b['offsets'], b['sizes'], strict=True)
     return all(i<j+m and j<i+n for i,n,j,m in both)
@@ -98,10 +98,10 @@ def _read_contents(folder):
 
 # %% ../../nbs/checkpoint/02_shards.ipynb #sh00000e
 def read_shards(
-    folder, # Of a checkpoint whose files were verified
-    rank:int|None=None # Read the tensors that this process had for itself; None for those of the whole run
+    folder, # Folder of a checkpoint whose files were verified
+    rank:int|None=None # Read the own tensors of this process; None for those of the whole run
 )->dict: # Whole tensors by name, on the CPU
-    "Read tensors that any number of processes wrote"
+    "Read sharded tensors, written by any number of processes"
     folder,res = Path(folder),{}
     for nm,o in _read_contents(folder).items():
         if nm.startswith('ranks.' if rank is None else f'ranks.{rank}.')==(rank is None): continue
@@ -109,7 +109,7 @@ def read_shards(
         for c in o['chunks']:
             try: _put_part(res[nm], c, folder/c['file'])
             except (OSError, MemoryError): raise
-            except Exception as e:  # garbage makes torch raise nearly anything
+            except Exception as e:  # for garbage, torch may raise any error
                 raise DamagedCheckpoint(f'{folder/c["file"]} has no part of {nm} at {c["start"]} ({e})') from e
     return res
 
@@ -124,12 +124,12 @@ def _put_part(t, c, file):
 # %% ../../nbs/checkpoint/02_shards.ipynb #sh000025
 def digests(
     state # Tensors and plain data, nested in dicts
-): # The same dicts, with a number in the place of each value
-    "Compute a checksum of each value in `state`, for a comparison with another process"
+): # The same dicts, with a number instead of each value
+    "Compute a checksum of each value in `state`, to compare it with another process"
     if isinstance(state, dict) and all(type(k) is str for k in state): return {k:digests(v) for k,v in state.items()}
     tensors = {}
     try: crc = zlib.crc32(json.dumps(to_plain(state, tensors)).encode())
-    except TypeError: return 0  # sharded, and so the same for all; or refused by name when it is saved
+    except TypeError: return 0  # sharded, so equal in all processes; or refused by name when saved
     for t in tensors.values():
         for b in _bytes(t): crc = zlib.crc32(b, crc)
     return crc
@@ -143,12 +143,12 @@ def _bytes(t):
 
 # %% ../../nbs/checkpoint/02_shards.ipynb #sh000028
 def find_own(
-    state:dict, # Of this process
+    state:dict, # State of this process
     mine:dict,  # Its `digests`
-    first:dict, # Those of the first process
-    at:tuple=() # Where `state` is in a larger one
-): # Iterator: `[path, value]`, or `[path]` where only the first process has a value
-    "Find what this process has otherwise than the first"
+    first:dict, # `digests` of the first process
+    at:tuple=() # Path of `state` in a larger state
+): # Iterator: `[path, value]`, or `[path]` if only the first process has a value
+    "Find where this process differs from the first"
     if mine==first: return
     if not (isinstance(mine, dict) and isinstance(first, dict)):
         yield [[*at], state]
@@ -160,9 +160,9 @@ def find_own(
 
 # %% ../../nbs/checkpoint/02_shards.ipynb #sh00002b
 def put_own(
-    state:dict, # Of the first process, changed in place
-    own:list, # What `find_own` found in another one
-    folder # Of the checkpoint, for messages
+    state:dict, # State of the first process, changed in place
+    own:list, # Result of `find_own` in another process
+    folder # Folder of the checkpoint, for messages
 ):
     "Change the state of the first process to that of another one"
     for o in own:

@@ -1,4 +1,4 @@
-"""What decides how training goes on: captured, compared with what is there, and put back
+"""Everything that decides how training continues: captured, compared with the learner, and restored
 
 Docs: https://learnloop.github.io/learnloop/checkpoint/state.html.md"""
 
@@ -37,38 +37,38 @@ from ..measure.series import shared_parts
 
 # %% ../../nbs/checkpoint/03_state.ipynb #67fc429a
 class Checkpointer:
-    "Captures the state of a learner's fit, compares it with what is there, and puts it back"
-    resuming = False # Is the fit on its way to the place where it resumes?
-    attempt = 0      # How many rewinds there were in this run
+    "Captures the state of a fit, compares a saved state with the learner, and restores it"
+    resuming = False # Is the fit still catching up to the place where it resumes?
+    attempt = 0      # Number of rewinds in this run
     def __init__(self,
         learn # The learner whose fits it keeps
     ):
         self.learn = learn
         self.forget()
     def forget(self):
-        "Have no notes of a fit"
-        self.marks = {}          # States of random numbers: where the fit, the epoch, the pass, the validation began
-        self.noted = None, None  # A number of batches that were done, and the states then
-        self.held = {}           # What callbacks knew before the validation, by name
-        self.had_workers = []    # Loaders whose workers were there before the pass began
-        self.state_fails = False # Was the loader's own state found not to lead back to its place?
-        self.has_loaded = False  # Did the loader take up a state from the end of a pass?
-        # Epochs asked for, and what a fit that goes on must have in common with this one
+        "Discard the records of a fit"
+        self.marks = {}          # Random states at the start of the fit, the epoch, the pass and the validation
+        self.noted = None, None  # A number of batches done, and the random states then
+        self.held = {}           # States of callbacks before the validation, by name
+        self.had_workers = []    # Loaders whose workers ran before the pass began
+        self.state_fails = False # Was the loader's own state found to be inexact?
+        self.has_loaded = False  # Was the loader restored to the end of a pass?
+        # The requested number of epochs, and the settings that a resumed fit must share
         self.asked = self.config = None
-        self.about = None        # What the run is, as a checkpoint describes it
+        self.about = None        # Description of the run, as in a checkpoint
     def note_workers(self):
-        "Note whose workers are there, before a pass begins"
+        "Record whose workers run before a pass begins"
         self.had_workers = self.running_workers()
     def by_state(self,
         dl # Loader: any iterable of batches
     )->bool:
-        "Tell whether `dl` comes to its place by its own state, and not through its batches"
+        "Whether `dl` resumes by its own state, rather than by repeating batches"
         return goes_by_state(dl) and not self.state_fails
     def running_workers(self)->list: # Names of loaders
-        "Tell which loaders have their persistent workers running"
+        "List the loaders whose persistent workers are running"
         return [k for k,v in self.shared_dls().items() if any(o._iterator is not None for o in persistent(v))]
     def shared_dls(self)->dict: # Loader, or None, by 'train' and 'valid'
-        "Find what the learner goes through: its loaders, or of each the parts that are for this process"
+        "Return the learner's loaders, or the shares of them that belong to this process"
         learn = self.learn
         return {k:learn.team.share(getattr(learn.dls, k, None), k=='train') for k in ('train','valid')}
 
@@ -76,9 +76,9 @@ class Checkpointer:
 @patch
 def capture(self:Checkpointer,
     place:Place, # Where the fit is
-    weights:bool=True, # With the weights and the optimizer's state? What stays in memory needn't have them
-    shared:bool=False # With what each process of the run has for itself? All of them capture at once then
-)->dict: # Tensors are those in use, not copies
+    weights:bool=True, # Include weights and the optimizer's state? A copy in memory may not need them
+    shared:bool=False # Include the own state of each process? Then all must call this together
+)->dict: # Its tensors are not copied
     "Capture the whole state at `place`"
     learn = self.learn
     if shared: self.put_together()
@@ -107,16 +107,16 @@ def capture(self:Checkpointer,
 # %% ../../nbs/checkpoint/03_state.ipynb #63b03b41
 @patch
 def put_together(self:Checkpointer):
-    "Have callbacks hold what is of all processes, in all of them at once; nothing where they have parted"
+    "Merge the states that callbacks share among processes; all processes call this together"
     team = self.learn.team
     if team.world==1 or team.broken: return
-    team.gather('state')  # all of them are about to capture it
+    team.gather('state')  # all are about to capture it
     for o in self.learn.cbs:
         if o.together: o.together()
 
 @patch
 def _may_differ(self:Checkpointer, state):
-    "Select from `state` all that a process may have for itself: not weights, the optimizer and the history"
+    "Select from `state` what may differ between processes: not weights, optimizer and history"
     learn,unwrap = self.learn,unwrapper(self.learn.model)
     params = {unwrap(n) for n,_ in learn.model.named_parameters(remove_duplicate=False)}
     joint = {o.name for o in learn.cbs if o.together}
@@ -126,7 +126,7 @@ def _may_differ(self:Checkpointer, state):
 
 @patch
 def _gather_own(self:Checkpointer, state):
-    "Gather what each process has otherwise than the first, as `ranks`; its gradients are for a file of its own"
+    "Gather what differs from the first process, as `ranks`; gradients go to a file of their own"
     team,part = self.learn.team,self._may_differ(state)
     mine,own,grads,tensors = digests(part),[],{},{}
     for at,*v in find_own(part, mine, team.from_first(mine)):
@@ -158,13 +158,13 @@ def _loader_state(self:Checkpointer, place):
     learn = self.learn
     if place.next=='train': dl = learn.train_pass.dl
     else: dl = self.shared_dls()['train'] if 'batches' in self.marks else None
-    # before a loader takes up its state, it isn't asked for it: some are at their beginning for good after that
+    # don't ask a loader for its state before it is restored: some ignore a state after that
     if self.resuming or not self.by_state(dl): return None
     with preserve_rng(bare(dl)): return loader_state(bare(dl))
 
 @patch
 def _last_batch(self:Checkpointer, place):
-    "What proves that a pass comes to `place` by the same batches, and the random numbers that one was made with"
+    "Return facts of the last batch, which prove that a pass repeats it, and the random states of that batch"
     p = self.learn.train_pass
     last = p.kept.last if place.next=='train' and p and p.kept else None
     facts = facts_of(last)
@@ -174,20 +174,20 @@ def _last_batch(self:Checkpointer, place):
 
 @patch
 def _workers_at(self:Checkpointer, place):
-    "Whose workers were there before the pass that is to begin again"
+    "List the loaders whose workers ran before the pass that a resumed fit starts again"
     nm = dict(train='train', validate='valid').get(place.next)
     return [k for k in self.running_workers() if k!=nm or k in self.had_workers]
 
 # %% ../../nbs/checkpoint/03_state.ipynb #95ab1d60
 def _all_params(learn):
-    "Parameters of model and loss function, by name"
+    "Return the parameters of model and loss function, by name"
     unwrap,loss = unwrapper(learn.model),learn.loss_module
     of_loss = () if loss is None else loss.named_parameters()
     return {unwrap(n):p for n,p in learn.model.named_parameters()} | {f'loss_func.{n}':p for n,p in of_loss}
 
 @patch
 def _module_state(self:Checkpointer):
-    "What of the model, beside its `state_dict`, decides how it goes on"
+    "Return the state of the modules that isn't in the model's `state_dict`"
     model,loss,params = self.learn.model,self.learn.loss_module,_all_params(self.learn)
     unwrap,own = unwrapper(model),model.state_dict()
     return dict(loss={} if loss is None else dict(loss.state_dict()),
@@ -202,29 +202,29 @@ _last = 'epoch','iter','n_done','n_iter','bs','final_record','training'
 
 @patch
 def _in_sight(self:Checkpointer):
-    "What is to be seen of the last epoch and batch, and hyper-parameters as they will be at the end of the fit"
+    "Return what is visible of the last epoch and batch, and the hyper-parameters for the end of the fit"
     learn = self.learn
     dl = next((k for k in ('train','valid') if getattr(learn.dls, k) is learn.dl), None)
     loss = learn.loss if type(learn.loss) in (Tensor,float,int) else None
     outcome = {k:v for k,v in learn.outcome.items() if k not in ('fit','save','load') and v!='failed'}
     log = list(learn.recorder.log) if hasattr(learn, 'recorder') else []
     seen = {k:getattr(learn, k) for k in _last} | dict(dl=dl, loss=loss, outcome=outcome, log=log)
-    if seen['final_record']: seen['final_record'] = [*seen['final_record']]  # scores are no plain data
+    if seen['final_record']: seen['final_record'] = [*seen['final_record']]  # a score isn't plain data
     scheduled = [(k, v) for o in learn.cbs for k,v in o.in_charge_of.items()]
     return dict(seen=seen, after={k:v for k,v in scheduled if v is not None and '.' not in k})
 
 # %% ../../nbs/checkpoint/03_state.ipynb #3f37eaa7
 def kind_of_loader(
     dl # Loader: any iterable of batches
-)->str|None: # None for what has no state
-    "Name what takes up a loader's state"
+)->str|None: # None if it has no state
+    "Name the kind of loader whose state a checkpoint has"
     if hasattr(dl, 'state_dict') and hasattr(dl, 'load_state_dict'): return type(dl).__name__
     return 'DataLoader' if isinstance(dl, DataLoader) else None
 
 # %% ../../nbs/checkpoint/03_state.ipynb #06401b74
 @patch
 def mk_config(self:Checkpointer)->dict: # Plain data
-    "Collect what a fit that resumes must have in common with the one that was saved"
+    "Collect the settings that a resumed fit must share with the saved one"
     learn = self.learn
     dl,hypers = learn.dls.train,get_hypers(learn.opt)
     limit = next((o for o in learn.cbs if isinstance(o, StepLimit)), None)
@@ -254,7 +254,7 @@ def describe_run(self:Checkpointer)->dict: # Plain data
     return self.about
 
 # %% ../../nbs/checkpoint/03_state.ipynb #fcd8e405
-# Facts of a description that follow from what must be equal
+# Setting -> facts of a description that follow from it
 _IMPLIED = dict(loss_func='settings.loss', optimizer='optimizer', loader='data.train', parts='data.train',
     dataset='data.train.dataset', sampler='data.train.sampler', items='data.train')
 
@@ -270,13 +270,13 @@ def _check_accept(accept, known):
 
 @patch
 def compare(self:Checkpointer,
-    old:dict, # What the state was saved with, as `mk_config` makes it
-    new:dict, # What there is now
-    accept,   # Names of what may differ; True for all
-    where,    # Where the state is from, for the message
-    facts=({}, {}) # Descriptions of both runs; empty for a checkpoint that has none
-)->list: # Changes that the fit should warn of
-    "Refuse differences that aren't accepted"
+    old:dict, # Settings of the saved run, from `mk_config`
+    new:dict, # Settings of this run
+    accept,   # Names of settings that may differ; True for all
+    where,    # Origin of the state, for the message
+    facts=({}, {}) # Descriptions of both runs; empty if the checkpoint has none
+)->list: # Changes that the fit should warn about
+    "Raise an error for differences that aren't accepted"
     if accept is True: return []
     accept = listify(accept or ())
     _check_accept(accept, [*new, *old, 'dtype', 'batches', *flat_facts(facts[0]), *flat_facts(facts[1])])
@@ -300,7 +300,7 @@ _LOOP = {'epoch':int, 'next':{'epoch','train','validate'}, 'batch':int, 'train_i
     'n_epoch':[(float, None)], 'count':_DONE, 'warm':[{'train','valid'}], 'seen?':_SEEN, 'after?':{'*':...}, '*':...}
 _RNG = {'python':..., 'torch':Tensor, '*':...}
 _LAST = {'batch':int, 'hash':str, 'looks':str, 'rng?':_RNG}
-_RANK = dict(rng={'now':_RNG, '*':_RNG}, loader=..., callbacks={'*':dict}),[[...]]  # the first is of an older layout
+_RANK = dict(rng={'now':_RNG, '*':_RNG}, loader=..., callbacks={'*':dict}),[[...]]  # the first form is older
 _ABOUT = {'versions?':{'*':...}, 'model?':{'code?':{'*':...}, '*':...}, 'data?':{'*':{'*':...}},
     'callbacks?':{'*':{'*':...}}, 'optimizer?':{'*':...}, '*':...}
 _CONFIG = {'callbacks':[str], 'optimizer?':list, 'lr?':list, '*':...}
@@ -311,18 +311,18 @@ _STATE = {'loop':_LOOP, 'config':_CONFIG, 'rng':{'now':_RNG, '*':_RNG}, 'last_ba
     'denominator?':dict(why={'*':str}, form=str, warned=[str]), 'ranks?':[_RANK], '*':...}
 _OPT = {'param_groups':[{'params':[int], 'param_names?':[(str, None)], '*':...}], 'state':{'*':{'*':...}},
     'made?':{'cls':str, 'defaults':dict, '*':...}, '*':...}
-_RNG_AT = dict(epoch=[], train=['epoch','batches'], validate=['epoch','validate'])  # by where a fit goes on
+_RNG_AT = dict(epoch=[], train=['epoch','batches'], validate=['epoch','validate'])  # by the phase to resume in
 
 def _refuse(where, o, schema, at=''):
     if why := misfit(o, schema, at): raise DamagedCheckpoint(f'{where} is not what learnloop writes: {why}')
 
 # %% ../../nbs/checkpoint/03_state.ipynb #a55ed789
 def check_plain(
-    file,      # What was read, for the message
-    state:dict, # What was read
-    step:int   # Optimizer steps that the checkpoint is of
+    file,      # The file that was read, for the message
+    state:dict, # Its contents
+    step:int   # Optimizer steps of the checkpoint
 ):
-    "Refuse a `state` without its weights that makes no sense in itself"
+    "Raise an error if `state`, without its weights, is inconsistent"
     _refuse(file, state, _STATE)
     loop = state['loop']
     _refuse(file, state['rng'], {k:_RNG for k in _RNG_AT[loop['next']]} | {'*':...}, 'rng')
@@ -343,16 +343,16 @@ def check_plain(
 
 # %% ../../nbs/checkpoint/03_state.ipynb #bd1b6a15
 def check_weights(
-    folder:Path, # Of the checkpoint, for the message
+    folder:Path, # Folder of the checkpoint, for the message
     state:dict   # With `model` and `opt`
 ):
-    "Refuse weights and optimizers that are none"
+    "Raise an error unless the weights and the optimizer's state have the right form"
     _refuse(folder/'model.pt', state['model'], {'*':...})
     _refuse(folder/'opt.pt', state['opt'], _OPT if 'param_groups' in state['opt'] else {'*':_OPT})
 
 # %% ../../nbs/checkpoint/03_state.ipynb #353637b9
 def _check_floats(o, sd, weights, names, where):
-    "Refuse a state of torch's optimizer `o` that is of other floats than the weights"
+    "Raise an error if the state of torch's optimizer `o` has other dtypes than the weights"
     if not is_torch_opt(o): return
     for g,r in zip(o.param_groups, sd['param_groups'], strict=True):
         for p,i in zip(g['params'], r['params'], strict=True):
@@ -365,7 +365,7 @@ def _check_floats(o, sd, weights, names, where):
 
 @patch
 def _check_after(self:Checkpointer, loop, file):
-    "Refuse hyper-parameters for the end of the fit that the optimizer does not have"
+    "Raise an error for final hyper-parameters that the optimizer doesn't have"
     if loop['next']!='epoch' or loop['epoch']<loop['n_epoch'][1]: return
     try: set_hypers(self.learn.opt, self.learn.model, **loop.get('after', {}))
     except (ValueError, TypeError) as e:
@@ -374,9 +374,9 @@ def _check_after(self:Checkpointer, loop, file):
 # %% ../../nbs/checkpoint/03_state.ipynb #86841fe4
 @patch
 def check(self:Checkpointer,
-    origin # What a fit is to go on from
+    origin # The `ResumePoint`
 ):
-    "Refuse a state that wouldn't fit this learner, before anything is changed"
+    "Raise an error if a state doesn't fit this learner, before anything changes"
     learn,s,where = self.learn,origin.state,origin.where
     loss,p = learn.loss_module,Path(where)/'state.json'
     state_for(learn.model, s['model'], where)
@@ -406,7 +406,7 @@ def _check_rng(self:Checkpointer, states, where, at):
         was = get()
         try:
             put(states[nm])
-            # where NumPy would read on
+            # NumPy would read beyond the key
             if not 0<=_numpy_pos(states[nm])<=624: raise ValueError('pos is outside of the key')
         except Exception as e:
             raise DamagedCheckpoint(f'{where} is not what learnloop writes: {at}.{nm} is no state of that generator '
@@ -419,7 +419,7 @@ def _numpy_pos(state):
 
 # %% ../../nbs/checkpoint/03_state.ipynb #cdc5d14c
 def _compare_dtypes(model, sd, accept, where):
-    "Refuse weights of other dtypes, unless `dtype` is accepted"
+    "Raise an error for weights of other dtypes, unless `dtype` is accepted"
     if accept is True or 'dtype' in listify(accept or ()): return
     unwrap = unwrapper(model)
     both = [(unwrap(n), sd.get(unwrap(n)), p) for n,p in model.named_parameters()]
@@ -433,17 +433,17 @@ def _compare_dtypes(model, sd, accept, where):
 # %% ../../nbs/checkpoint/03_state.ipynb #405c3064
 @patch
 def restore(self:Checkpointer,
-    origin # What the fit goes on from
+    origin # The `ResumePoint`
 ):
-    "Have all state as in `origin`"
+    "Restore all state from `origin`"
     learn,s = self.learn,origin.state
     loop,was = s['loop'],dict(vars(learn.count))
     if 'model' in s: _compare_dtypes(learn.model, s['model'], origin.accept, origin.where)
     with ExitStack() as undo:
         undo.callback(OptState(learn).restore)
-        if 'opt' in s: learn.check_opt(s['opt'], origin.where)  # callbacks take up what is of it
+        if 'opt' in s: learn.check_opt(s['opt'], origin.where)  # callbacks load states that belong to this optimizer
         undo.callback(vars(learn.count).update, was)
-        vars(learn.count).update(loop['count'])  # first, as callbacks go by it
+        vars(learn.count).update(loop['count'])  # first: callbacks read the counts
         self._load_cbs(origin, undo)
         train = self.shared_dls()['train']
         if s['loader'] is not None and loop['next']!='train' and self.by_state(train):
@@ -472,11 +472,11 @@ def _load_cbs(self:Checkpointer, origin, undo, last=False):
         undo.push(partial(_reload, o, deepcopy(o.state_dict())))
         try: o.load_state_dict(deepcopy(states.get(o.name, {})))
         except Exception as e:
-            e.add_note(f'learnloop: while {o.label} took up its state from {origin.where}')
+            e.add_note(f'learnloop: while {o.label} loaded its state from {origin.where}')
             raise
 
 def _reload(cb, sd, *_):
-    with suppress(Exception): cb.load_state_dict(sd)  # which may be what failed
+    with suppress(Exception): cb.load_state_dict(sd)  # this may be the callback that failed
 
 # %% ../../nbs/checkpoint/03_state.ipynb #6174e541
 @patch
@@ -484,7 +484,7 @@ def _restore_modules(self:Checkpointer, origin):
     learn,s = self.learn,origin.state
     model,loss,unwrap = learn.model,learn.loss_module,unwrapper(learn.model)
     if 'model' in s:
-        learn.to_device()  # first, as the optimizer's state goes where the parameters are
+        learn.to_device()  # first: the optimizer's state moves to the device of the parameters
         model.load_state_dict(state_for(model, s['model'], origin.where))
         for o,sd in learn.match_opt(s['opt'], origin.where): o.load_state_dict(sd)
     else:
@@ -521,9 +521,9 @@ def _restore_length(self:Checkpointer, s):
 
 @patch
 def restore_end(self:Checkpointer,
-    loop:dict # Of a state
+    loop:dict # `loop` of a state
 ):
-    "Have hyper-parameters and length as they are after the fit, if it was over"
+    "Set the length of the fit, and its final hyper-parameters if it was finished"
     n_epoch = loop['n_epoch'][1]
     if loop['next']!='epoch': return
     if 'after' in loop: self.learn.n_epoch = n_epoch
@@ -532,12 +532,12 @@ def restore_end(self:Checkpointer,
 # %% ../../nbs/checkpoint/03_state.ipynb #e3465e29
 @patch
 def _restore_sight(self:Checkpointer, s, whole):
-    "Have modules in their modes, and what was to be seen of the last batch; if `whole`, of the last epoch, too"
+    "Restore modes of modules and what is visible of the last batch; if `whole`, of the last epoch, too"
     learn,seen = self.learn,s['loop'].get('seen')
     unwrap,resting = unwrapper(learn.model),set(s['resting'])
     if seen or learn.training:
         for n,m in learn.model.named_modules(): m.training = unwrap(n) not in resting
-    if not seen: return  # written by a learnloop that didn't keep it
+    if not seen: return  # an older version didn't save it
     learn.loss = seen['loss'].to(learn.device) if isinstance(seen['loss'], Tensor) else seen['loss']
     learn.bs,learn.final_record = seen['bs'],seen['final_record']
     learn.outcome |= seen['outcome']
@@ -552,10 +552,10 @@ def _restore_sight(self:Checkpointer, s, whole):
 
 @patch
 def load(self:Checkpointer,
-    origin, # What is to be put back
-    whole:bool # What was to be seen of the last epoch, too?
+    origin, # The `ResumePoint`
+    whole:bool # Restore what is visible of the last epoch, too?
 ):
-    "Fire the `load` phase around putting back the state"
+    "Restore the state, as the body of the `load` phase"
     state = origin.state
     if self.learn.team.spreads:
         state['callbacks'] = cut_named(state['callbacks'], dict(self.learn.model.named_parameters()))

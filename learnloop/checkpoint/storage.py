@@ -1,4 +1,4 @@
-"""Checkpoints on disk: folders that are complete or don't exist, whatever happens meanwhile
+"""Checkpoints on disk: folders that are complete or don't exist, whatever happens
 
 Docs: https://learnloop.github.io/learnloop/checkpoint/storage.html.md"""
 
@@ -28,7 +28,7 @@ from ..data.checks import check_place, is_checkpoint
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #1ac42ffe
 def _kind(o):
-    "How `o` is written: its type, the key that stands for it, or None if it can't be"
+    "Return how `o` is written: its type, the key that stands for it, or None if it can't be written"
     t = type(o)
     if isinstance(o, Tensor): return '$tensor' if type(o.detach()) is Tensor else None
     if t is list and _are_numbers(o): return '$numbers'
@@ -39,7 +39,7 @@ def _kind(o):
     return '$array' if o.shape else '$number'
 
 def _are_numbers(o):
-    "Are they many, of one type, and of 8 bytes each?"
+    "Whether they are many numbers of one type, with 8 bytes each"
     if len(o)<=64 or (t := set(map(type, o))) not in ({int}, {float}): return False
     return t=={float} or -2**63<=min(o) and max(o)<2**63
 
@@ -54,12 +54,12 @@ _as_tensor = {'$tensor': _whole,
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #dcb0597f
 def to_plain(
-    o, # Dicts, lists, tuples, sets, numbers, strings, None, tensors, NumPy's arrays and numbers, nested
-    tensors:dict|None, # Filled with the tensors, by their places; None to have numbers as text, and refuse tensors
+    o, # Nested dicts, lists, tuples, sets, numbers, strings, None, tensors, NumPy arrays and numbers
+    tensors:dict|None, # Filled with the tensors, by place; None to write numbers as text, and refuse tensors
     at:str='', # Place of `o`, such as `callbacks.tracker.best`
-    parts:dict|None=None # Filled with the closed parts of each `Series`, by file; None to write them with the rest
-): # What `json` can write
-    "Take the tensors out of `o`, and write the rest as JSON knows it"
+    parts:dict|None=None # Filled with the closed parts of each `Series`, by file; None to write them inline
+): # Data for `json`
+    "Move the tensors of `o` to `tensors`, and convert the rest to JSON types"
     def _in(k, v): return to_plain(v, tensors, f'{at}.{k}' if at else str(k), parts)
     if isinstance(o, (Series,Frozen)):
         o = o.frozen()
@@ -86,11 +86,11 @@ def to_plain(
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #d7e8d531
 def from_plain(
-    o, # What `to_plain` returned
-    tensors:dict, # And filled
-    part=None # Function from the name of a file to the `Part` in it, if there were `parts`
-): # What it was made of
-    "Put together again what `to_plain` took apart"
+    o, # Result of `to_plain`
+    tensors:dict, # The tensors that it took out
+    part=None # Function that reads the `Part` in a file, by name, if there were `parts`
+): # The original data
+    "Undo `to_plain`"
     def _of(v): return from_plain(v, tensors, part)
     if isinstance(o, list): return [*map(_of, o)]
     if not isinstance(o, dict): return o
@@ -106,9 +106,9 @@ def from_plain(
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #bdb7b9c5
 class HashingFile:
-    "A new file that knows its size and hash"
+    "A new file that computes its size and hash"
     def __init__(self,
-        path # Where it is written; it mustn't be there yet
+        path # Path of the file, which must not exist yet
     ):
         self.f,self.size,self._hash = open(path, 'xb'),0,hashlib.blake2b(digest_size=32)
         self._rest,self._todo = bytearray(),Queue(8)
@@ -117,8 +117,8 @@ class HashingFile:
         for o in iter(self._todo.get, None): self._hash.update(o)
 
     def write(self,
-        b # Bytes
-    )->int: # How many
+        b # Bytes to write
+    )->int: # Number of bytes
         "Write `b`"
         b,n = memoryview(b).cast('B'),2**22
         for i in range(0, len(b), n):
@@ -128,7 +128,7 @@ class HashingFile:
         self.size += len(b)
         return len(b)
     def flush(self):
-        "Hand on what is buffered"
+        "Pass on the buffered bytes"
         self.f.flush()
     def _hand_on(self):
         if not self._beside.ident: self._beside.start()
@@ -138,7 +138,7 @@ class HashingFile:
 # %% ../../nbs/checkpoint/01_storage.ipynb #c32ef6e7
 @patch
 def close(self:HashingFile)->dict: # Its size in bytes, and its hash
-    "Wait until it is on the disk"
+    "Wait until all bytes are on the disk, and close the file"
     try:
         with self.f:
             self.f.flush()
@@ -164,11 +164,11 @@ def _manifest(step, info):
         python=platform.python_version(), step=step, time=time.time(), files={})
     taken = info.keys() & {*own, 'blake2b'}
     if taken: raise ValueError(f'{min(taken)!r} is a name of the manifest itself: choose another')
-    return own | json.loads(json.dumps(info))  # what isn't plain is an error before anything is written
+    return own | json.loads(json.dumps(info))  # an error before anything is written, if it isn't plain
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #35058e4c
 def _encode(part):
-    "The bytes of a file of the closed `part`, and its suffix"
+    "Return the bytes of a file of the closed `part`, and its suffix"
     if not _are_numbers(part): return json.dumps(to_plain([*part], None)).encode(),'json'
     ext = 'f64' if type(part[0]) is float else 'i64'
     return _swapped(array('d' if ext=='f64' else 'q', part)).tobytes(),ext
@@ -180,13 +180,13 @@ def _decode(b, ext):
     return _swapped(res)
 
 def _swapped(a):
-    "The array `a` with the lowest byte first, or back"
+    "Convert the array `a` to little-endian, or back"
     if sys.byteorder=='big': a.byteswap()
     return a
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #b471c025
 def _note_parts(closed, parts):
-    "Fill `parts` with those that are `closed`, by file; False if there are none, or one can't be a file of its own"
+    "Fill `parts` with the `closed` ones, by file; return False if there are none, or one can't be a file"
     for o in closed:
         if o.file is None:
             try: b,ext = _encode(o)
@@ -198,7 +198,7 @@ def _note_parts(closed, parts):
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #2afdd624
 def _make_folder(p):
-    "Make the folder `p`, and those that it is in"
+    "Make the folder `p` and its parents"
     if p.is_dir() or p==p.parent: return
     if p.exists() and not p.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, 'checkpoints need a folder, and this is a file', str(p))
@@ -207,7 +207,7 @@ def _make_folder(p):
     sync_folder(p.parent)
 
 def _if_full(folder, e):
-    "What to say of the error `e` if the disk is full"
+    "Return the message of the error `e` if the disk is full"
     if getattr(e, 'errno', None) not in (errno.ENOSPC, errno.EDQUOT): return ''
     there = next(p for p in (folder, *folder.absolute().parents) if p.is_dir())
     free = shutil.disk_usage(there).free
@@ -215,7 +215,7 @@ def _if_full(folder, e):
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #e2900002
 def _aside(p):
-    "Rename the checkpoint `p` to what is never read"
+    "Rename the checkpoint `p`, so that it is never read"
     aside = p.with_name(f'.del-{p.name.removeprefix(".")}-{secrets.token_hex(4)}')
     os.rename(p, aside)
     return aside
@@ -225,15 +225,15 @@ def _remove(p):
     else: shutil.rmtree(p, ignore_errors=True)
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #e19a0005
-_held,_holding = {},Lock()  # By folder, the locks that this process has
+_held,_holding = {},Lock()  # Locks of this process, by folder
 
 def _hold_of(folder):
-    "The lock on `folder` that this process has, or None"
+    "Return this process's lock on `folder`, or None"
     holds = [_held.get(k) for k in (os.path.abspath(folder), os.path.realpath(folder))]
     return next((o for o in holds if o and o.pid==os.getpid()), None)
 
 def _renew_lock(folder):
-    "See to it, before anything in `folder` changes, that a lock on it which this process took is still one"
+    "Renew this process's lock on `folder` if it was lost, before anything there changes"
     hold = _hold_of(folder)
     if hold:
         with _holding: hold.renew()
@@ -241,36 +241,36 @@ def _renew_lock(folder):
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #201c6211
 def _neighbours(path):
-    "Checkpoints that the one at `path` may share files with, the newest of the others last"
+    "List the checkpoints whose files the one at `path` may share, the newest last"
     there = sorted((int(nm[5:]), nm) for nm in os.listdir(path.parent) if re.fullmatch(r'step-\d{9,}', nm))
     others = [path.with_name(nm) for _,nm in there if nm!=path.name][-2:]
     return [path, *others] if path.is_dir() else others
 
 def _untouched(c, nm, size):
-    "The status of the file `nm` of the checkpoint at `c`, if it has its `size` and wasn't written to later; else None"
+    "Return the status of the file `nm` of the checkpoint `c`, or None if it was changed later"
     try: f,manifest = os.lstat(c/nm),os.lstat(c/'manifest.json')
     except OSError: return None
     return f if f.st_size==size and f.st_mtime_ns<=manifest.st_mtime_ns else None
 
 def _try_link(olds, new, size, apart):
-    "Make the file `new` another name of one in `olds`, if `apart` of one that the last hasn't; True if it is made"
+    "Link the file `new` to one in `olds`; if `apart`, not to one that the last has. Return True if linked"
     there = {o:f.st_ino for o in olds if (f := _untouched(o, new.name, size))}
     taken = there.get(olds[-1]) if apart and olds else None
     for o,ino in there.items():
         if ino==taken: continue
         try: os.link(o/new.name, new)
-        except OSError: continue  # no links on this file system, too many of them: it is written
+        except OSError: continue  # the file system has no links, or too many: write the file
         return True
     return False
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #sh000022
 class Written(namedtuple('Written', 'path size blake2b')):
-    "A file for a checkpoint that is there already, beside the checkpoints of the run"
+    "A file for a checkpoint that was already written, in the folder of the run"
     __slots__ = ()
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #319becf6
 def _write_file(tmp, path, manifest, name, state, apart=True):
-    "Write the file `name` in `tmp` of the checkpoint that will be at `path`, and note it in its `manifest`"
+    "Write the file `name` to `tmp`, for the checkpoint at `path`, and enter it in the `manifest`"
     if type(state) is Written:
         os.rename(state.path, tmp/name)
         manifest['version'],manifest['files'][name] = VERSION,dict(size=state.size, blake2b=state.blake2b)
@@ -293,7 +293,7 @@ def new_checkpoint(
     step:int, # Number of optimizer steps, its name
     **info # Plain data for its manifest
 ): # A function `write(name, state)` for the block: by `torch.save`, as JSON if the name ends so, or a `Part`
-    "Write a checkpoint, in a `with` block: all of it is there afterwards or, after an error, none"
+    "Write a checkpoint in a `with` block: afterwards it is complete or, after an error, doesn't exist"
     folder,manifest = Path(folder).expanduser(),_manifest(step, info)
     name = f'{"step" if info.get("consistent", True) else "torn"}-{step:09d}'
     tmp,path,old = folder/f'.tmp-{step:09d}-{secrets.token_hex(4)}',folder/name,folder/f'.old-{name}'
@@ -305,7 +305,7 @@ def new_checkpoint(
         yield _write
         _write('manifest.json', _sealed(manifest).encode())
         sync_folder(tmp)
-        hold = _renew_lock(folder)  # it took a while
+        hold = _renew_lock(folder)  # writing took a while
         if path.exists():
             if old.exists(): _remove(_aside(old))
             os.rename(path, old)
@@ -323,20 +323,20 @@ def new_checkpoint(
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #60a03a9e
 class DamagedCheckpoint(ValueError):
-    "A checkpoint isn't what was written"
+    "A checkpoint differs from what was written"
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #e2100002
 _kinds = {int:'a whole number, 0 or more', float:'a number', str:'text', bool:'True or False', None:'None'}
 
 def _must_be(schema):
-    "What fits `schema`, in words"
+    "Describe in words what fits `schema`"
     if isinstance(schema, tuple): return ' or '.join(map(_must_be, schema))
     if isinstance(schema, set): return 'one of ' + ', '.join(sorted(map(repr, schema)))
     if isinstance(schema, (list,dict)): schema = type(schema)
     return _kinds.get(schema) or f'a {schema.__name__.lower()}'
 
 def _fits_outside(o, schema):
-    "Is `o` of the kind that `schema` says, whatever is in it?"
+    "Whether `o` is of the kind that `schema` says, whatever its contents"
     if isinstance(schema, tuple): return any(misfit(o, s) is None for s in schema)
     if isinstance(schema, set): return isinstance(o, str) and o in schema
     if isinstance(schema, list): return isinstance(o, Sequence) and not isinstance(o, str)
@@ -351,7 +351,7 @@ def misfit(
     schema, # What it should be like
     at:str='' # Its place, for the answer
 )->str|None: # None if it fits
-    "Find the first place where `o` isn't as `schema` has it, and say what would be"
+    "Find the first place where `o` doesn't fit `schema`, and say what would fit"
     if schema is ...: return
     if not _fits_outside(o, schema): return f'{at or "it"} is {reprlib.repr(o)}, and must be {_must_be(schema)}'
     def _in(k, v, s): return misfit(v, s, f'{at}.{k}' if at else str(k))
@@ -368,30 +368,30 @@ def misfit(
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #e2100005
 def as_number(
-    o # Anything that JSON knows
-)->float|None: # None if it is no number, or too large for a float
+    o # Any JSON value
+)->float|None: # None if it isn't a number, or too large for a float
     "Read `o` as a float"
     try: return float(o) if type(o) in (int,float) else None
     except OverflowError: return None
 
 def _written(t):
-    "The time `t` of a manifest, for people"
+    "Format the time `t` of a manifest"
     try: return time.strftime('%Y-%m-%d %H:%M', time.localtime(t)) if as_number(t) is not None else ''
-    except (OverflowError, ValueError, OSError): return ''  # no time that a calendar has
+    except (OverflowError, ValueError, OSError): return ''  # not a time of the calendar
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #5da73fa3
 _MANIFEST = {'version':int, 'step':int, 'learnloop':str, 'torch?':str, 'python?':str, 'time':float,
     'metrics?':dict, 'consistent?':bool, 'files':{'*':dict(size=int, blake2b=str)}, '*':...}
 
 def _why_no_manifest(o):
-    "Why `o` is no manifest, or None"
+    "Explain why `o` isn't a manifest; None if it is"
     if why := misfit(o, _MANIFEST): return why
     if not o['files']: return 'files is empty'
     return next((f'{nm!r} is no name of a file' for nm in o['files'] if not re.fullmatch(r'\w[\w.-]*', nm)), None)
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #5da73fa4
 class Checkpoint:
-    "A checkpoint on disk: its path and what its manifest says"
+    "A checkpoint on disk: its path and its manifest"
     def __init__(self,
         path # Its folder
     ):
@@ -403,30 +403,30 @@ class Checkpoint:
 
     @property
     def _name(self):
-        "The parts of its name, unless somebody gave it another"
+        "Return the parts of its name, or None if it was renamed"
         return re.fullmatch(r'(?:\.old-)?(step|torn)-(\d{9,})', self.path.name)
     @property
     def has_own_name(self):
-        "Is its name the one that it was written with, so that its parent is the folder of its run?"
+        "Whether it still has its original name, so that its parent is the folder of its run"
         return bool(self._name)
     @property
     def step(self):
         "Number of optimizer steps"
         return int(self._name[2]) if self._name else self.manifest.get('step')
     attempt = property(lambda self: self.manifest.get('attempt', 0), doc='How many rewinds there were before it')
-    is_abandoned = False # Did a rewind abandon the stretch that it is of? `list_checkpoints` tells
+    is_abandoned = False # Did a rewind abandon its stretch? `list_checkpoints` sets it
     metrics = property(lambda self: self.manifest.get('metrics', {}), doc='Latest values of loss and metrics, by name')
     size    = property(lambda self: sum(o['size'] for o in self.manifest.get('files', {}).values()), doc='Bytes')
     @property
     def consistent(self):
-        "Was it taken between two batches, so that a fit can go on from it?"
+        "Whether it was saved between two batches, so that a fit can resume from it"
         return not (self._name and self._name[1]=='torn') and self.manifest.get('consistent', True)
     @property
     def epoch(self):
-        "Number, as in the table, of the epoch that it was taken in, or at the end of; None before the first"
+        "Number of its epoch, as in the table; None before the first"
         e = self.manifest.get('epoch')
         if self.manifest.get('next')!='epoch' or type(e) is not int: return e
-        return e-1 if e else None  # the manifest has the one to go on with
+        return e-1 if e else None  # the manifest has the epoch to resume with
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #afbade1d
 @patch
@@ -449,7 +449,7 @@ def _read_manifest(self:Checkpoint):
 # %% ../../nbs/checkpoint/01_storage.ipynb #7e72a8fe
 @patch
 def verify(self:Checkpoint)->dict: # The manifest
-    "Check sizes and hashes of all files; a `DamagedCheckpoint` names the first that isn't what was written"
+    "Check sizes and hashes of all files; a `DamagedCheckpoint` names the first one that differs"
     if not self.manifest: raise DamagedCheckpoint(self.damage)
     for nm,want in self.manifest['files'].items():
         p = self.path/nm
@@ -466,9 +466,9 @@ def verify(self:Checkpoint)->dict: # The manifest
 @patch
 def read(self:Checkpoint,
     name:str, # Of a file in it
-    device=None # Where its tensors are put; None for the CPU
-): # What was written
-    "Read one of its files: tensors and plain data, never code"
+    device=None # Device for its tensors; None for the CPU
+): # The data that was written
+    "Read one of its files; this never runs code"
     p = self.path/name
     if p.suffix!='.json': return read_state(p, device)
     try: return json.loads(p.read_bytes())
@@ -495,11 +495,11 @@ def plain(self:Checkpoint)->dict: # By name: `loop`, `callbacks`, …
     plain,tensors = self.read('state.json'),self.read('tensors.pt')
     if odd := [k for k,t in tensors.items() if isinstance(t, Tensor) and _is_odd(t)]:
         raise DamagedCheckpoint(f"{self.path/'state.json'} is not what learnloop writes: "
-            f'{odd[0]} in tensors.pt is no plain tensor')
+            f'{odd[0]} in tensors.pt is not a plain tensor')
     return from_plain(plain, tensors, self.part)
 
 def _is_odd(t):
-    "Whether `to_plain` writes no such tensor as `t`: of another class, without values, or larger than its memory"
+    "Whether `t` can't be from `to_plain`: another class, without values, or larger than its memory"
     if type(t) is not Tensor or t.is_quantized or t.is_meta or t.requires_grad: return True
     return t.layout is torch.strided and t.nbytes>t.untyped_storage().nbytes()
 
@@ -508,18 +508,18 @@ def named_checkpoint(
     what:str, # Name of the argument, for the message
     v,        # Its value: a path or a `Checkpoint`
     must:str  # What it must be, in words
-)->Checkpoint|None: # None if it is another path
-    "Find the checkpoint that `v` names, rather than the folder of a run"
+)->Checkpoint|None: # None for any other path
+    "Return the checkpoint that `v` names, if it isn't the folder of a run"
     if isinstance(v, Checkpoint): return v
     p = check_place(what, v, must, 'path')
     return Checkpoint(p.resolve() if p.is_symlink() else p) if is_checkpoint(p) else None
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #8b11b0b1
 class Checkpoints(list):
-    "A list of `Checkpoint`s, a table in notebooks and in print"
+    "A list of `Checkpoint`s, shown as a table"
     head = 'step','epoch','written','MB','metrics',''
     def rows(self):
-        "Make the rows of the table"
+        "Return the rows of the table"
         for o in self:
             metrics = ', '.join(f'{k} {n:.4g}' for k,v in o.metrics.items() if (n := as_number(v)) is not None)
             remark = o.damage or ('' if o.consistent else 'taken in the middle of a batch')
@@ -537,8 +537,8 @@ class Checkpoints(list):
 # %% ../../nbs/checkpoint/01_storage.ipynb #f75e3f99
 def list_checkpoints(
     folder, # Of a run
-    verify:bool=True # Check the hashes of all files, which takes reading them?
-)->Checkpoints: # Oldest first; a damaged one says so in `damage`
+    verify:bool=True # Read all files and check their hashes?
+)->Checkpoints: # Oldest first; see `damage` for damaged ones
     "List the checkpoints in `folder`"
     folder = check_place('folder', folder, new=True)
     try: names = os.listdir(folder)
@@ -548,21 +548,21 @@ def list_checkpoints(
     for o in res if verify else ():
         try: o.verify()
         except DamagedCheckpoint as e: o.damage = str(e)
-    there = [o for o in res if o.path.is_dir()]  # a run may be deleting some
+    there = [o for o in res if o.path.is_dir()]  # a run may be deleting some at this moment
     rewinds = [r for o in there for r in o.manifest.get('rewinds', [])]
     for o in there: o.is_abandoned = any(o.attempt<n and _order(o)>_order(to) for n,*to in rewinds)
     return Checkpoints(sorted(there, key=lambda o: (o.attempt, o.step, o.path.name)))
 
 def _order(o):
-    "The place of a checkpoint, or one in a manifest, as numbers that grow on the way"
+    "Return the place of a checkpoint or a manifest as numbers that grow during a run"
     e,at,n = (o.manifest.get(k, 0) for k in ('epoch','next','batch')) if isinstance(o, Checkpoint) else o
     return e,dict(train=1, validate=2).get(at, 0),n
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #da8653ad
 def newest_checkpoint(
     folder # Of a run
-)->Checkpoint|None: # Verified; None if there is none at all
-    "Find the newest checkpoint that is sound and was taken between two batches"
+)->Checkpoint|None: # Verified; None if the folder has none
+    "Find the newest undamaged checkpoint that was saved between two batches"
     bad,o = [],None
     for o in reversed([o for o in list_checkpoints(folder, verify=False) if o.consistent and not o.is_abandoned]):
         try: o.verify()
@@ -570,8 +570,8 @@ def newest_checkpoint(
         else: break
     else: o = None
     why = '; '.join(bad)
-    if bad and o is None: raise DamagedCheckpoint(f'{folder} has no checkpoint to go on from: {why}')
-    if bad: warnings.warn(f'going on from {o.path}, as newer ones were passed over: {why}', stacklevel=2)
+    if bad and o is None: raise DamagedCheckpoint(f'{folder} has no checkpoint to resume from: {why}')
+    if bad: warnings.warn(f'resuming from {o.path}, because newer ones cannot be used: {why}', stacklevel=2)
     return o
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #afc2ee15
@@ -581,11 +581,11 @@ def prune(
     best:int=0, # How many of the best are kept as well
     monitor:str|None=None, # The value in their metrics that says which are best
     better:str|None=None, # Which value of it is better: 'less' or 'more'; None for a loss
-    sound=None # Function of a `Checkpoint`: can it be relied on? None to verify it
+    sound=None # Function of a `Checkpoint` that returns whether it is undamaged; None to verify it
 )->list: # The `Checkpoint`s that were deleted
-    "Delete checkpoints that needn't be kept"
+    "Delete checkpoints that are neither among the newest nor among the best"
     if keep is not None and keep<1:
-        raise ValueError(f'keep is {keep!r}: the newest is what a fit goes on from, so it must be 1 or more, or None')
+        raise ValueError(f'keep is {keep!r}: a fit resumes from the newest, so it must be 1 or more, or None')
     folder = check_place('folder', folder, new=True)
     if best and monitor is not None: better = need_better(check_better(better) or LOSSES.get(monitor), monitor, 'prune')
     _renew_lock(folder)
@@ -600,7 +600,7 @@ def prune(
     for o in gone:
         _renew_lock(folder)
         aside += [_aside(p) for p in (o.path.with_name(f'.old-{o.path.name}'), o.path) if p.exists()]
-    if aside: sync_folder(aside[0].parent)  # else a power cut could leave what is half deleted under its own name
+    if aside: sync_folder(aside[0].parent)  # else a power cut could leave a half-deleted one under its old name
     for p in aside: _remove(p)
     return gone
 
@@ -614,20 +614,20 @@ def _busy(folder): return f'another run writes its checkpoints to {folder}: give
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #e19a0007
 class _Hold:
-    "The lock that this process has on the folder of a run, and the checkpoints that are the run's own"
+    "This process's lock on the folder of a run, and the run's own checkpoints"
     def __init__(self, folder):
         self.folder,self.pid,self.known = folder,os.getpid(),{}
         self.lock,self.file = lock_file(folder/'.lock', _busy(folder))
     def know(self, path): self.known[_step_name(path)] = Checkpoint(path).manifest.get('blake2b')
 
     def is_lost(self):
-        "Was the locked file deleted, or another put in its place?"
-        if self.file is None or os.name=='nt': return not self.folder.is_dir()  # Windows keeps a file that is open
+        "Whether the locked file was deleted or replaced"
+        if self.file is None or os.name=='nt': return not self.folder.is_dir()  # Windows can't delete an open file
         try: return not os.path.samestat(os.lstat(self.folder/'.lock'), self.file)
         except (FileNotFoundError, NotADirectoryError): return True
 
     def renew(self):
-        "Take the lock again if it was lost; an error if the folder may be another run's by now"
+        "Take the lock again if it was lost; raise an error if another run may use the folder by now"
         if not self.is_lost(): return
         gone = not self.folder.is_dir()
         what = f'{self.folder} was deleted, or its file .lock, while this run had it to itself'
@@ -651,12 +651,12 @@ def _step_name(path): return path.name.removeprefix('.old-')
 def locked_folder(
     folder # Of a run; made if need be
 ):
-    "Have `folder` to oneself in a `with` block, what a killed run left there put right"
+    "Lock `folder` in a `with` block, after repairing what a killed run left there"
     folder = Path(folder).expanduser()
     _make_folder(folder)
     places = os.path.abspath(folder),os.path.realpath(folder)
     with _holding:
-        if _hold_of(folder): raise RuntimeError(_busy(folder))  # also where the file system has no locks
+        if _hold_of(folder): raise RuntimeError(_busy(folder))  # also if the file system has no locks
         hold = _Hold(folder.absolute())
         _held.update(dict.fromkeys(places, hold))
     try:

@@ -529,6 +529,7 @@ def _start_workers(self:Endless, warm):
         if not warm: o._iterator = None
         elif o._iterator is None: batches_of(o)
 
+# %% ../../nbs/data/03_loaders.ipynb #05db63f9
 def _is_at_state(dl):
     "Whether the position of `dl` is its own state, rather than a number of batches"
     if getattr(dl, 'is_multi', False): return True

@@ -172,7 +172,7 @@ def test_point_22_after_its_error_what_gives_each_batch_once_is_not_gone_on_with
     learn = mk_learner()
     learn.dls.train = it = (b for b in DataLoader(Raises(14), 4)) if kind=='generator' else iter(DataLoader(Raises(14), 4, num_workers=1))
     stopped(learn, 'fit', keep_failed=keep)
-    with pytest.raises(RuntimeError, match='of epoch 0 was made, by .*which gives each batch once'): learn.resume()
+    with pytest.raises(RuntimeError, match='of epoch 0 was made, by .*which returns each batch only once'): learn.resume()
     if kind=='workers': it._shutdown_workers()  # collected as garbage, with its queues, it would take five seconds
 
 def test_an_error_in_the_middle_of_a_batch_says_what_to_do():
@@ -287,7 +287,7 @@ def test_nothing_to_replay_is_said():
     learn = stopped(mk_learner(), 'fit', At('before_step', 2, f=boom))
     with pytest.raises(RuntimeError, match='keep_failed=True'): learn.replay_batch()
     learn = stopped(mk_learner(), 'fit', At('before_validate', 1, f=boom), keep_failed=True)
-    with pytest.raises(RuntimeError, match='no batch of training'): learn.replay_batch()
+    with pytest.raises(RuntimeError, match='no failed training batch'): learn.replay_batch()
 
 def test_a_replay_writes_nothing(tmp_path):
     saver = CheckpointCallback(tmp_path, every_steps=1)

@@ -478,7 +478,7 @@ def test_weights_alone(tmp_path):
 @pytest.mark.parametrize('sd', [[1, 2], dict(a=1), dict(model=3), {}])
 def test_a_file_of_something_else_is_an_error(tmp_path, sd):
     torch.save(sd, tmp_path/'a.pth')
-    with pytest.raises(ValueError, match='a.pth is no file of learn.save'): mk().load(tmp_path/'a.pth')
+    with pytest.raises(ValueError, match='a.pth is not a file of learn.save'): mk().load(tmp_path/'a.pth')
 
 # The learner
 

@@ -200,7 +200,7 @@ def test_cases_41_to_44_damage_is_found_by_name_and_the_one_before_taken(how, fi
     with pytest.raises(DamagedCheckpoint, match=f'{newest.path.name}/{file} '): Checkpoint(newest.path).verify()
     assert [bool(o.damage) for o in list_checkpoints(folder)][-2:]==[False, True]
     learn = mk()
-    with learn.no_logging(), learn.no_bar(), pytest.warns(UserWarning, match=f'going on from .*{before.path.name}, as newer ones were passed over: .*{newest.path.name}/{file} '):
+    with learn.no_logging(), learn.no_bar(), pytest.warns(UserWarning, match=f'resuming from .*{before.path.name}, because newer ones cannot be used: .*{newest.path.name}/{file} '):
         learn.fit(2, resume=folder)
     assert same(weights(learn.model), runs[1]) and learn.count.opt_steps==6
     assert not list_checkpoints(folder)[-1].damage  # it was written anew
@@ -231,9 +231,9 @@ def test_case_49_a_newer_version_is_passed_over_by_name(folder):
 def test_case_45_all_damaged_is_one_error_that_lists_them(folder):
     for i in (1, 2): flip(put(folder, i)/'model.pt')
     before = names(folder)
-    with pytest.raises(DamagedCheckpoint, match=r'no checkpoint to go on from: .*step-000000002/model.pt is damaged.*; .*step-000000001/model.pt is damaged'): newest_checkpoint(folder)
+    with pytest.raises(DamagedCheckpoint, match=r'no checkpoint to resume from: .*step-000000002/model.pt is damaged.*; .*step-000000001/model.pt is damaged'): newest_checkpoint(folder)
     learn = mk()
-    with learn.no_logging(), learn.no_bar(), pytest.raises(DamagedCheckpoint, match='no checkpoint to go on from'): learn.fit(1, resume=folder)
+    with learn.no_logging(), learn.no_bar(), pytest.raises(DamagedCheckpoint, match='no checkpoint to resume from'): learn.fit(1, resume=folder)
     assert names(folder)==before and learn.count.opt_steps==0
 
 def test_a_checkpoint_under_the_name_of_another(folder):
@@ -690,7 +690,7 @@ def test_a_damaged_one_counts_for_none_and_is_left(folder):
 
 def test_keeping_none_is_refused(folder):
     put(folder, 1)
-    with pytest.raises(ValueError, match='keep is 0: the newest is what a fit goes on from'): prune(folder, 0)
+    with pytest.raises(ValueError, match='keep is 0: a fit resumes from the newest'): prune(folder, 0)
     assert steps(folder)==[1]
 
 def test_torn_ones_are_not_gone_on_from_and_the_last_is_kept(folder):
