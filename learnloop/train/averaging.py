@@ -1,4 +1,4 @@
-"""`EMA` and `SWA`: train one set of weights, evaluate with the average of those that it passed through
+"""`EMA` and `SWA`: train one set of weights, and evaluate with their average
 
 Docs: https://learnloop.github.io/learnloop/train/averaging.html.md"""
 
@@ -27,18 +27,18 @@ from .schedule import check_owners
 # %% ../../nbs/train/04_averaging.ipynb #bbff5719
 class WeightAveraging(Callback):
     "Average the weights after optimizer steps, with equal weight, and evaluate with the average"
-    order,safe_in_evaluate,fit_only,rank_invariant = 65,True,True,True  # after what loads the best weights
+    order,safe_in_evaluate,fit_only,rank_invariant = 65,True,True,True  # after callbacks that load the best weights
     state_schema = {'n_averaged?':int, 'n_steps?':int, 'last?':int, '*':...} | {
         k:{'*':torch.Tensor} for k in ('averages?','live?','stats?')}
     needs_length = property(lambda self: bool(self.start_pct or self.owns))
     def __init__(self,
-        every_steps:int|None=None,  # Optimizer steps from one update to the next; None for 1, or for `every_epochs`
-        every_epochs:int|None=None, # Epochs from one update to the next, which is then before validation
-        start_step:int=0,           # Optimizer steps, in all fits, before the average begins
-        start_epoch:int=0,          # First epoch of a fit that is averaged
-        start_pct:float=0.,         # Part of a fit before the average begins
-        buffers:str='copy',         # The model's own, 'average', or 'recompute' those of batch norms: see below
-        device=None,                # Where averages are kept, 'cpu' to save memory; None for where the weights are
+        every_steps:int|None=None,  # Optimizer steps between updates; None for 1, unless `every_epochs` is given
+        every_epochs:int|None=None, # Epochs between updates, which come before validation
+        start_step:int=0,           # Optimizer steps, counted over all fits, before the average begins
+        start_epoch:int=0,          # Epoch of a fit in which the average begins
+        start_pct:float=0.,         # Share of a fit before the average begins
+        buffers:str='copy',         # 'copy' the model's own, 'average' them, or 'recompute' those of batch norms
+        device=None,                # Device of the averages, 'cpu' to save GPU memory; None for that of the weights
         at_end:bool=True            # Leave the averages in the model after a fit?
     ):
         if every_steps and every_epochs: raise ValueError(f'{every_steps=} and {every_epochs=}: give one of them')
@@ -56,20 +56,20 @@ class WeightAveraging(Callback):
         self.reset()
 
     def reset(self):
-        "Forget the averages: they begin anew after the next step"
+        "Discard the averages; new ones begin after the next step"
         self.averages,self.live,self.stats,self._pairs,self.n_averaged = None,None,None,None,0
     def average(self,
         avgs, # The averages, a list of tensors, changed in place
-        news, # The weights, likewise
-        n     # How many have been averaged
+        news, # The weights, in the same form
+        n     # Number of averaged weights so far
     ):
-        "Take up `news` in `avgs`; override this for another kind of average"
+        "Add `news` to `avgs`; override it for another kind of average"
         get_swa_multi_avg_fn()(avgs, news, n)
 
 # %% ../../nbs/train/04_averaging.ipynb #6054a47f
 @patch
 def _tensors(self:WeightAveraging, model):
-    "What is averaged of `model`, by name"
+    "Return the tensors of `model` to average, by name"
     res = {k:p for k,p in model.named_parameters() if not is_lazy(p) and (p.is_floating_point() or p.is_complex())}
     if self.buffers!='average': return res
     return res | {k:b for k,b in model.named_buffers() if not is_lazy(b) and b.is_floating_point()}
@@ -77,7 +77,7 @@ def _tensors(self:WeightAveraging, model):
 @patch
 @torch.no_grad()
 def update(self:WeightAveraging):
-    "Take up the weights as they are"
+    "Add the current weights to the averages"
     if self.live is not None: raise RuntimeError(f'{self.label}.update: the averages are in the model, '
         'and would be averaged themselves')
     if self.averages is None:
@@ -94,7 +94,7 @@ def update(self:WeightAveraging):
 # %% ../../nbs/train/04_averaging.ipynb #a651452d
 @patch
 def _check_fit(self:WeightAveraging, now):
-    "Refuse the tensors `now` if the averages aren't of those"
+    "Raise an error if the averages don't match the tensors `now`"
     def _fits(t, avg): return t.shape==avg.shape and (avg.is_floating_point() or avg.is_complex())
     for k in {**now, **self.averages}:
         if k not in now or k not in self.averages or not _fits(now[k], self.averages[k]):
@@ -103,7 +103,7 @@ def _check_fit(self:WeightAveraging, now):
 
 @patch
 def _pair(self:WeightAveraging):
-    "Averages, weights, and whether those are alike in type and device"
+    "Return averages, weights, and whether they have the same dtype and device"
     now = self._tensors(self.learn.model)
     self._check_fit(now)
     avgs,news = [self.averages[k] for k in now],[*now.values()]
@@ -137,14 +137,14 @@ def after_train(self:WeightAveraging):
 
 @patch
 def _broadcast_buffers(self:WeightAveraging):
-    "Statistics are those of the first process, of which others have their own until an epoch is over"
+    "Copy the first process's statistics to the others, which have their own until the end of an epoch"
     if not self.averages: return
     names = [k for k,_ in self.learn.model.named_buffers() if k in self.averages]
     for k,t in self.learn.team.from_first({k:self.averages[k] for k in names}).items(): self.averages[k].copy_(t)
 
 @patch
 def _update_if(self:WeightAveraging, due, pct):
-    is_past_pct = pct>=self.start_pct-1e-6  # pct is a sum of many
+    is_past_pct = pct>=self.start_pct-1e-6  # pct is a sum of many numbers
     if self.n_steps<=self.start_step or self.learn.epoch<self.start_epoch or not is_past_pct: self.reset()
     elif due and self.n_steps!=self._last:
         self.update()
@@ -177,17 +177,17 @@ def _swap_out(self:WeightAveraging, model):
 # %% ../../nbs/train/04_averaging.ipynb #680bc762
 @patch
 def _norm_stats(self:WeightAveraging, model):
-    "Statistics of batch norms, if they are recomputed, by name"
+    "Return the statistics of batch norms by name, if they are recomputed"
     if self.buffers!='recompute': return {}
     norms = [(n, m) for n,m in model.named_modules() if isinstance(m, _BatchNorm)]
     return {f'{n}.{k}'.lstrip('.'):b for n,m in norms for k,b in m.named_buffers(recurse=False)}
 
 def _check_again(dl):
-    "Refuse a loader that can be gone through but once"
+    "Raise an error for a loader that can be iterated only once"
     if dl is not None and not isinstance(dl, Iterator): return
     raise ValueError(f"buffers='recompute' goes through the training data, and {dl!r} can't: give a list or DataLoader")
 
-def _is_frozen(m): return m.affine and not any(p.requires_grad for p in m.parameters())  # as `BnFreeze` has it
+def _is_frozen(m): return m.affine and not any(p.requires_grad for p in m.parameters())  # as in `BnFreeze`
 
 # %% ../../nbs/train/04_averaging.ipynb #cb8e72be
 @patch
@@ -200,7 +200,7 @@ def _recompute(self:WeightAveraging, model, stats):
     frozen = [(b, b.clone()) for m,_ in norms if _is_frozen(m) for b in m.buffers()]
     with preserve_rng(dls.train), torch.no_grad():
         team = self.learn.team
-        if team.world>1: write_rngs(team.from_first(read_rngs([dls.train])), [dls.train])  # all take the same batches
+        if team.world>1: write_rngs(team.from_first(read_rngs([dls.train])), [dls.train])  # same batches for all
         try:
             model.train()
             for m,_ in norms:
@@ -219,9 +219,9 @@ def _recompute(self:WeightAveraging, model, stats):
 @patch
 @contextmanager
 def swapped(self:WeightAveraging,
-    model:nn.Module|None=None # Where they go; None for the learner's
+    model:nn.Module|None=None # Model that gets them; None for the learner's
 ):
-    "Put the averaged weights into the model inside a `with` block: to export it, for instance"
+    "Use the averaged weights in the model inside a `with` block, for instance to export it"
     model = self.learn.model if model is None else model
     self._mine.append(self.live is None)
     try:
@@ -272,7 +272,7 @@ def _holds_averages(self:WeightAveraging, model):
 
 # %% ../../nbs/train/04_averaging.ipynb #6897718f
 @patch
-def state_dict(self:WeightAveraging)->dict: # `averages`, `live` and `stats` by name, where there are any, and counts
+def state_dict(self:WeightAveraging)->dict: # `averages`, `live` and `stats` by name, if there are any, and counts
     "Return the averages"
     if not self.n_steps and self.averages is None: return Callback.state_dict(self)
     tensors = {k:getattr(self, k) for k in ('averages','live','stats') if getattr(self, k) is not None}
@@ -281,9 +281,9 @@ def state_dict(self:WeightAveraging)->dict: # `averages`, `live` and `stats` by 
 # %% ../../nbs/train/04_averaging.ipynb #e67c534b
 @patch
 def load_state_dict(self:WeightAveraging,
-    sd:dict # What `state_dict` returned
+    sd:dict # Result of `state_dict`
 ):
-    "Take up averages"
+    "Restore the averages"
     Callback.load_state_dict(self, sd)
     self.n_averaged,self.n_steps,self._last = (sd.get(k, 0) for k in ('n_averaged','n_steps','last'))
     def _copies(k): return {n:t.detach().clone() for n,t in sd[k].items()} if k in sd else None
@@ -301,9 +301,9 @@ def after_load(self:WeightAveraging): self.load_state_dict(self.learn.saved.get(
 # %% ../../nbs/train/04_averaging.ipynb #77020520
 @patch
 def use_live_weights(self:WeightAveraging,
-    state:dict # Of a checkpoint: `model`, and `callbacks` by name
+    state:dict # State of a checkpoint: `model`, and `callbacks` by name
 ):
-    "Have the weights that are trained in `state`, and not the averages, if those are in the model for a validation"
+    "Replace averages by the trained weights in `state`, if the model has the averages for a validation"
     if self.live is None or not (any(self._mine) or self.learn.inside('fit')): return
     model = self.learn.model
     now = {**self._tensors(model), **self._norm_stats(model)}
@@ -317,10 +317,10 @@ def use_live_weights(self:WeightAveraging,
 class EMA(WeightAveraging):
     "Keep an exponential moving average of the weights, and evaluate with it"
     def __init__(self,
-        decay:float=.999,  # Weight of the past in an update; .9999 for long runs
-        warmup:bool=True,  # Begin with less: (1+n)/(10+n) at update n? Else short runs remember their first weights
-        half_life:float|None=None, # Optimizer steps after which a weight counts half, in place of `decay`
-        **kwargs           # To `WeightAveraging`: every_steps, start_step, start_epoch, buffers, device, at_end, …
+        decay:float=.999,  # Weight of the old average in an update; .9999 for long runs
+        warmup:bool=True,  # Use (1+n)/(10+n) at update n while smaller, so that early weights are forgotten?
+        half_life:float|None=None, # Optimizer steps after which a weight counts half, instead of `decay`
+        **kwargs           # Of `WeightAveraging`: every_steps, start_step, start_epoch, buffers, device, at_end, …
     ):
         super().__init__(**kwargs)
         if half_life is not None:
@@ -338,11 +338,11 @@ class EMA(WeightAveraging):
 class SWA(WeightAveraging):
     "Average the weights at the ends of the last epochs, and evaluate with the average"
     def __init__(self,
-        start_pct:float=.75, # Part of the fit before the average begins: that of Izmailov et al. (arXiv 1803.05407)
+        start_pct:float=.75, # Share of the fit before the average begins; default of Izmailov et al. (arXiv 1803.05407)
         swa_lr=None,         # Learning rate from there on, a number or a list with one per group; None to leave it
-        anneal_pct:float=.05, # Part of the fit in which the learning rate goes there, by half a cosine
+        anneal_pct:float=.05, # Share of the fit in which the learning rate changes to that, along half a cosine wave
         buffers:str='copy',  # 'recompute' if there are batch norms
-        **kwargs             # To `WeightAveraging`: every_epochs or every_steps, start_epoch, device, at_end, …
+        **kwargs             # Of `WeightAveraging`: every_epochs or every_steps, start_epoch, device, at_end, …
     ):
         if not kwargs.get('every_steps') and not kwargs.get('every_epochs'): kwargs['every_epochs'] = 1
         super().__init__(start_pct=start_pct, buffers=buffers, **kwargs)
@@ -361,7 +361,7 @@ def before_fit(self:SWA):
     if self.swa_lr is None: return
     check_owners(self)
     self._lrs = [o['lr'] for o in get_hypers(self.learn.opt)]
-    set_hypers(self.learn.opt, self.learn.model, lr=self.swa_lr)  # fails now if it can't be set
+    set_hypers(self.learn.opt, self.learn.model, lr=self.swa_lr)  # raises an error now if it can't be set
     set_hypers(self.learn.opt, self.learn.model, lr=self._lrs)
 
 @patch
@@ -381,7 +381,7 @@ def before_train(self:SWA):
 def before_batch(self:SWA):
     pct = (self.learn.pct_train-self.start_pct)/self.anneal_pct
     if self.swa_lr is None or not self.learn.training or pct<0: return
-    share = (1+math.cos(math.pi*min(pct, 1)))/2  # of what it was
+    share = (1+math.cos(math.pi*min(pct, 1)))/2  # share of the old learning rate
     lrs = self._all_lrs()
     ends = [*self.swa_lr] if isinstance(self.swa_lr, (list,tuple)) else [self.swa_lr]
     ends += ends[-1:]*(len(lrs)-len(ends))
@@ -390,7 +390,7 @@ def before_batch(self:SWA):
 
 @patch
 def _all_lrs(self:SWA):
-    "What each group has of its own: those that were added since, what they came with"
+    "Return each group's own learning rate; for groups that were added since, the one they came with"
     if len(self._lrs)<n_groups(self.learn.opt):
         self._lrs,self._switched = [*self._lrs, *get_hyper(self.learn.opt, 'lr')[len(self._lrs):]],True
     return self._lrs
@@ -398,25 +398,25 @@ def _all_lrs(self:SWA):
 # %% ../../nbs/train/04_averaging.ipynb #8aeb4ebd
 @patch
 def opt_switched(self:SWA,
-    given # Names of the hyper-parameters that the switch named
+    given # Names of hyper-parameters given to `switch_opt`
 ):
-    "Go on from the learning rate of the new optimizer"
+    "Continue from the learning rate of the new optimizer"
     if not self._lrs: return
     self._lrs,self._switched = get_hyper(self.learn.opt, 'lr'),True
-    if self.learn.inside('batch'): self.before_batch()  # the step of this batch is to come
+    if self.learn.inside('batch'): self.before_batch()  # the step of this batch comes later
 
 # %% ../../nbs/train/04_averaging.ipynb #fef74236
 @patch
-def state_dict(self:SWA)->dict: # As `WeightAveraging` has it
-    "Return the averages, and the learning rate to go back to, if the optimizer was changed in the fit"
+def state_dict(self:SWA)->dict: # As in `WeightAveraging`
+    "Return the averages, and the learning rate to restore if the optimizer was switched"
     lrs = self._all_lrs() if self._lrs else None
     return WeightAveraging.state_dict(self) | (dict(lrs=lrs) if self._switched else {})
 
 # %% ../../nbs/train/04_averaging.ipynb #006ff519
 @patch
 def load_state_dict(self:SWA,
-    sd:dict # What `state_dict` returned
+    sd:dict # Result of `state_dict`
 ):
-    "Take up averages"
+    "Restore the averages"
     WeightAveraging.load_state_dict(self, sd)
     if self._lrs and 'lrs' in sd: self._lrs,self._switched = sd['lrs'],True

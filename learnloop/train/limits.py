@@ -1,4 +1,4 @@
-"""Short runs on purpose: a few batches, the same few again, a rehearsal, validation first, the largest batch
+"""Short runs for testing: a few batches, the same few again, a rehearsal, validation first, the largest batch size
 
 Docs: https://learnloop.github.io/learnloop/train/limits.html.md"""
 
@@ -24,16 +24,16 @@ from ..data.rng import preserve_rng, read_rngs, write_rngs
 
 # %% ../../nbs/train/02_limits.ipynb #eaa81b63
 def _check_n_batches(what, n):
-    "Return `n` if it is a number of batches, or a share of them; `what` names it in the error"
+    "Check that `n` is a number of batches, or a share of them; `what` is its name in the error"
     if not isinstance(n, bool) and (isinstance(n, Integral) and n>=1 or isinstance(n, Real) and 0<n<=1): return n
     raise ValueError(f'{what} is {n!r}: it must be a number of batches, or a share of them above 0. and up to 1.')
 
 class LimitBatches(Callback):
-    "End epochs and validations after a number of batches: the loaders seem to be that short"
+    "End epochs and validations after a number of batches, as if the loaders were that short"
     order,remove_on_fetch,safe_in_evaluate,fit_only,rank_invariant = -11,True,True,True,True
     def __init__(self,
         train=None, # Batches of an epoch, or share of them as a float; None for all
-        valid=None  # Batches of a validation, likewise
+        valid=None  # Batches of a validation, in the same form
     ):
         for k,v in (('train', train), ('valid', valid)):
             if v is not None: _check_n_batches(k, v)
@@ -42,7 +42,7 @@ class LimitBatches(Callback):
     def before_fit(self):
         dls = self.learn.dls
         for dl,n in ((dls.train, self.train), (dls.valid, self.valid)):
-            if dl is not None and n is not None: FirstBatches(dl, n)  # if it can't be taken, that is said now
+            if dl is not None and n is not None: FirstBatches(dl, n)  # raise errors before training
     def before_train(self): self._limit(self.train, True)
     def before_validate(self): self._limit(self.valid, False)
     def _limit(self, n, training):
@@ -54,8 +54,8 @@ class LimitBatches(Callback):
 class ShortEpochCallback(LimitBatches):
     "End epochs after the share `pct` of their batches"
     def __init__(self,
-        pct:float=0.01, # Share of the batches, above 0 and up to 1; there is always one
-        short_valid:bool=True # Shorten validation, too?
+        pct:float=0.01, # Share of the batches, above 0 and up to 1; at least one batch
+        short_valid:bool=True # Also shorten validation?
     ):
         if isinstance(pct, bool) or not isinstance(pct, Real) or not 0<pct<=1:
             raise ValueError(f'pct is {pct!r}: it must be a share, above 0 and up to 1')
@@ -63,13 +63,13 @@ class ShortEpochCallback(LimitBatches):
 
 # %% ../../nbs/train/02_limits.ipynb #d7f6702e
 class OverfitBatches(Callback):
-    "Train on the same few batches in each epoch, and validate on them, too"
+    "Train and validate on the same few batches in each epoch"
     order,remove_on_fetch,safe_in_evaluate,fit_only,rank_invariant = -11,True,True,True,True
     def __init__(self,
-        n=1 # Number of training batches to keep, or share of them as a float; they are held in memory
+        n=1 # Number of training batches, or share of them as a float; they stay in memory
     ): self.n,self._source,self._kept,self._drawn = _check_n_batches('n', n),None,None,None
 
-    def before_fit(self): FirstBatches(self.learn.dls.train, self.n)  # a share that can't be taken is an error
+    def before_fit(self): FirstBatches(self.learn.dls.train, self.n)  # raises an error for an impossible share
     def before_train(self):
         if self._source is not self.learn.dls.train: self._take(self.learn.dls.train)
         self._use_kept()
@@ -79,7 +79,7 @@ class OverfitBatches(Callback):
         self._use_kept()
     def _use_kept(self): self.learn.dl,self.learn.n_iter = self._kept,len(self._kept)
     def _take(self, dl):
-        team,is_resumed = self.learn.team,self._kept is None and self._drawn  # then it has the batches that it had
+        team,is_resumed = self.learn.team,self._kept is None and self._drawn  # then it makes the same batches again
         if not is_resumed: self._drawn = team.from_first(read_rngs([dl]))
         random = _random_as(self._drawn, dl) if is_resumed or not team.is_first else nullcontext()
         with random: self._source,self._kept = dl,list(FirstBatches(dl, self.n))
@@ -91,43 +91,43 @@ class OverfitBatches(Callback):
 # %% ../../nbs/train/02_limits.ipynb #4a3dd19a
 @contextmanager
 def _random_as(states, *dls):
-    "Have random numbers as they were in `states`, inside a `with` block"
+    "Use the random `states` inside a `with` block"
     with preserve_rng(*dls):
         write_rngs(states, dls)
         yield
 
 # %% ../../nbs/train/02_limits.ipynb #7a2c312c
 class FastDevRun(LimitBatches):
-    "Make the fit a rehearsal: one epoch of `n` batches, `n` to validate on, and callbacks with `writes = True` muted"
+    "Make the fit a rehearsal: one epoch of `n` batches, `n` validation batches, and no callbacks that write files"
     def __init__(self,
-        n=1 # Batches to train and to validate on, each
+        n=1 # Number of training batches, and of validation batches
     ): super().__init__(n, n)
 
     def before_fit(self):
         super().before_fit()
         self.learn.n_epoch = min(self.learn.n_epoch, self.learn.epoch+1)
         for cb in self.learn.cbs:
-            if cb.writes: cb.run = False  # the learner sets it back at the end of the fit
+            if cb.writes: cb.run = False  # the learner resets it at the end of the fit
 
 # %% ../../nbs/train/02_limits.ipynb #0f049674
 class SanityCheck(Callback):
-    "Validate on a few batches before the first epoch, without a trace"
+    "Validate on a few batches before the first epoch, and change nothing"
     order,fit_only,rank_invariant = math.inf,True,True
     def __init__(self,
-        n:int=2, # Batches; -1 for all
-        resumed:bool=False # Also if the fit begins at a later epoch than the first? It was checked before, then
+        n:int=2, # Number of batches; -1 for all
+        resumed:bool=False # Also check if the fit begins at a later epoch? It was already checked then
     ): self.n,self.resumed,self.result = n if n==-1 else _check_n_batches('n', n),resumed,None
 
     def before_fit(self):
         learn,dl = self.learn,self.learn.dls.valid
-        self.result = None  # Loss and metrics of the check, as `learn.validate` returns them
+        self.result = None  # Loss and metrics of the check, as from `learn.validate`
         if dl is None or (learn.epoch and not self.resumed): return
         if isinstance(dl, Iterator): raise ValueError('SanityCheck would lose batches of the one-shot '
             f'{type(dl).__name__}: give a list or a DataLoader to validate on, or do without')
         learn.with_events('sanity', self._validate)
     def _validate(self):
         limit = LimitBatches(valid=None if self.n==-1 else self.n)
-        limit.name = 'sanity_limit'  # the learner may have a `LimitBatches` of its own
+        limit.name = 'sanity_limit'  # the learner may have its own `LimitBatches`
         self.result = self.learn.validate(cbs=limit)
 
 # %% ../../nbs/train/02_limits.ipynb #ba6e8f93
@@ -135,8 +135,8 @@ class ReloadLoaders(Callback):
     "Replace the training loader every few epochs"
     fit_only = rank_invariant = True
     def __init__(self,
-        every_epochs:int, # Epochs for which a loader is used
-        f # Function of the learner, returns a loader to train on, or that and one to validate on
+        every_epochs:int, # Number of epochs for which a loader is used
+        f # Function of the learner that returns a training loader, or a training and a validation loader
     ):
         if not callable(f): raise TypeError(f'f is {f!r}: it must be a function of the learner')
         self.every_epochs,self._f = check_whole('every_epochs', every_epochs),f
@@ -163,10 +163,10 @@ class ReloadLoaders(Callback):
 
 # %% ../../nbs/train/02_limits.ipynb #89e2378a
 class DetectAnomaly(Callback):
-    "Have torch name the operation that a NaN gradient came from"
+    "Let torch name the operation that caused a NaN gradient"
     fit_only = rank_invariant = True  # evaluations have no gradients
     def __init__(self,
-        check_nan:bool=True # Raise an error at a NaN? Else only errors in backward are traced to forward
+        check_nan:bool=True # Raise an error for a NaN? Otherwise only errors in backward are traced to forward
     ): self.check_nan,self._was = check_nan,None
 
     def before_fit(self):
@@ -176,10 +176,10 @@ class DetectAnomaly(Callback):
 
 # %% ../../nbs/train/02_limits.ipynb #97955cf2
 class Deterministic(Callback):
-    "Let torch use deterministic algorithms only"
+    "Let torch use only deterministic algorithms"
     rank_invariant = True
     def __init__(self,
-        warn_only:bool=False # Warn of operations that have none, rather than raise an error?
+        warn_only:bool=False # Warn about operations without one, rather than raise an error?
     ): self.warn_only,self._was = warn_only,None
 
     def before_fit(self):
@@ -187,7 +187,7 @@ class Deterministic(Callback):
         on,warns = torch.are_deterministic_algorithms_enabled(),torch.is_deterministic_algorithms_warn_only_enabled()
         self._was = on,warns,cudnn.benchmark
         torch.use_deterministic_algorithms(True, warn_only=self.warn_only)
-        cudnn.benchmark = False  # which tries algorithms, and takes the one that was fastest this time
+        cudnn.benchmark = False  # it would pick the fastest algorithm, which may vary
     def cleanup_fit(self):
         on,warns,torch.backends.cudnn.benchmark = self._was
         torch.use_deterministic_algorithms(on, warn_only=warns)
@@ -198,9 +198,9 @@ def find_batch_size(self:Learner,
     mk_dl, # Function from a batch size to a training loader
     start:int=2, # First size to try
     max_bs:int=8192, # Largest size to try
-    n_steps:int=3 # Batches to train on with each: an optimizer makes its state in the first
-)->int: # The largest of `start`, `2*start`, … that fits in memory, and of which there is a batch
-    "Find the batch size that memory has room for; the learner stays as it is"
+    n_steps:int=3 # Training batches for each size: an optimizer creates its state in the first
+)->int: # The largest of `start`, `2*start`, … that fits in memory and for which there is a batch
+    "Find the largest batch size that fits in memory, and leave the learner unchanged"
     if not isinstance(start, Integral) or not 1<=start<=max_bs:
         raise ValueError(f'start is {start!r}: it must be a whole number from 1 to max_bs, {max_bs}')
     if self.team.world>1: raise RuntimeError(f'find_batch_size in {self.team.world} processes: when one has no memory '
@@ -208,7 +208,7 @@ def find_batch_size(self:Learner,
     best,bs = None,start
     while bs<=max_bs:
         why_not = _try_size(self, mk_dl(bs), bs, n_steps)
-        gc.collect()  # what the failed trial held, or the next fit has less room
+        gc.collect()  # free the failed trial, else the next fit has less memory
         if torch.accelerator.is_available(): torch.get_device_module().empty_cache()
         if why_not: break
         best,bs = bs,bs*2
@@ -217,12 +217,12 @@ def find_batch_size(self:Learner,
 
 # %% ../../nbs/train/02_limits.ipynb #78240199
 def _try_size(learn, dl, bs, n_steps):
-    "Train on batches of `bs`, and undo that; return why it can't be done, None if it can"
+    "Train on batches of `bs`, and undo it; return why that failed, or None"
     if batch_len(dl)==0: return 'leaves the loader without a batch'
     trial,away = _SizeTrial(bs, n_steps),[o for o in learn.cbs if o.remove_on_fetch or o.writes]
-    with (learn.enclosed('evaluate'), learn.removed_cbs(away), learn.no_logging(),  # Ctrl-C waits until all is undone
+    with (learn.enclosed('evaluate'), learn.removed_cbs(away), learn.no_logging(),  # Ctrl-C waits until the end
         replaced(learn.dls, 'train', dl), replaced(learn.dls, 'valid', None),
-        learn.undone('cpu')):  # with copies there, as the GPU's memory is in question
+        learn.undone('cpu')):  # copies on the CPU, since the GPU's memory is tested
         try: learn.fit(1, cbs=trial)
         except RuntimeError as e:
             if not is_oom(e): raise
@@ -230,24 +230,24 @@ def _try_size(learn, dl, bs, n_steps):
     if trial.got<bs: return f'is more than the first batch has, {trial.got}'
 
 class _SizeTrial(LimitBatches):
-    "A short fit, over at once if the loader has no batch of the size `bs`"
+    "A short fit, which ends at once if the loader has no batch of size `bs`"
     def __init__(self, bs, n):
         super().__init__(train=n)
-        self.name,self._want,self.got = 'size_trial',bs,None  # the learner may have a `LimitBatches` of its own
+        self.name,self._want,self.got = 'size_trial',bs,None  # the learner may have its own `LimitBatches`
     def before_batch(self):
         if self.got is None: self.got = self.learn.bs
         if self.got<self._want: raise CancelFitException
 
 # %% ../../nbs/train/02_limits.ipynb #1fbd349b
 class FirstBatches(Until):
-    "The first `n` batches of `dl`: none is fetched beyond, and its iterator is let go there"
+    "The first `n` batches of `dl`; no further batch is fetched, and the iterator is released"
     def __init__(self,
         dl, # Loader: any iterable of batches
         n   # Number of batches, or share of its length as a float, rounded up
     ):
         self.dl,size = dl,batch_len(dl)
         if isinstance(_check_n_batches('n', n), Integral): self.n = int(n) if size is None else min(n, size)
-        elif size is not None: self.n = math.ceil(n*size - 1e-9)  # 0.07*100 is a little more than 7
+        elif size is not None: self.n = math.ceil(n*size - 1e-9)  # since 0.07*100 is slightly more than 7
         else: raise ValueError(f'{n!r} is a share, and {type(dl).__name__} has no length: give a number of batches')
 
     def __len__(self): return self.n

@@ -1,4 +1,4 @@
-"""Train with a learning rate that rises, look at the losses, choose one; nothing of it stays
+"""Train with an increasing learning rate, look at the losses, and choose one; afterwards, the learner is unchanged
 
 Docs: https://learnloop.github.io/learnloop/train/lr_find.html.md"""
 
@@ -31,12 +31,12 @@ def _point(lrs, losses, i): return float(lrs[i]),float(losses[i])
 
 # %% ../../nbs/train/08_lr_find.ipynb #8d8a3195
 def valley(
-    lrs,    # Learning rates, rising, (n,)
+    lrs,    # Increasing learning rates, (n,)
     losses, # Smoothed losses, (n,)
-    num_it:int # Number of batches that were asked for
+    num_it:int # Requested number of batches
 )->tuple: # The learning rate, and the point `(lr, loss)` on the curve
     "Suggest the middle of the longest valley"
-    tails,lens = [],[]  # `tails[k]`: the negative of the highest loss in which a falling series of k+1 ends
+    tails,lens = [],[]  # `tails[k]`: negative of the highest loss at the end of a falling series of k+1
     for o in losses:
         i = bisect_left(tails, -float(o))
         tails[i:i+1] = [-float(o)]
@@ -48,14 +48,14 @@ def valley(
 
 # %% ../../nbs/train/08_lr_find.ipynb #05243711
 def slide(
-    lrs,    # Learning rates, rising, (n,)
+    lrs,    # Increasing learning rates, (n,)
     losses, # Smoothed losses, (n,)
-    num_it:int, # Number of batches that were asked for
+    num_it:int, # Requested number of batches
     lr_diff:int=15,     # Width of the interval, in batches
-    thresh:float=.005,  # How much the slopes, in loss by batch, may differ
-    adjust_value:float=1. # Factor for what is found
+    thresh:float=.005,  # Largest difference of the slopes, in loss by batch
+    adjust_value:float=1. # Factor for the result
 )->tuple: # The learning rate, and the point `(lr, loss)` on the curve
-    "Suggest where an interval that slides down the curve finds like slopes at its ends"
+    "Suggest the place where an interval that slides down the curve has similar slopes at both ends"
     slopes = torch.gradient(torch.as_tensor(losses, dtype=torch.float64))[0].tolist()
     i = max(len(slopes)-1-lr_diff, 0)
     for j in range(i, -1, -1):
@@ -66,7 +66,7 @@ def slide(
 
 # %% ../../nbs/train/08_lr_find.ipynb #a9e8f51e
 def _interp(lr, lrs, losses):
-    "The loss at `lr`, on a line between its neighbours"
+    "Interpolate the loss at `lr` linearly"
     xs,x = [math.log(o) for o in lrs],math.log(lr)
     i = min(max(bisect_right(xs, x), 1), len(xs)-1)
     pct = min(max((x-xs[i-1])/(xs[i]-xs[i-1]), 0.), 1.)
@@ -74,9 +74,9 @@ def _interp(lr, lrs, losses):
 
 # %% ../../nbs/train/08_lr_find.ipynb #089549ae
 def minimum(
-    lrs,    # Learning rates, rising, (n,)
+    lrs,    # Increasing learning rates, (n,)
     losses, # Smoothed losses, (n,)
-    num_it:int # Number of batches that were asked for
+    num_it:int # Requested number of batches
 )->tuple: # The learning rate, and the point `(lr, loss)` on the curve: the lowest one
     "Suggest a tenth of the learning rate with the lowest loss"
     p = _point(lrs, losses, min(range(len(losses)), key=losses.__getitem__))
@@ -84,9 +84,9 @@ def minimum(
 
 # %% ../../nbs/train/08_lr_find.ipynb #6fe0e3b9
 def steep(
-    lrs,    # Learning rates, rising, (n,)
+    lrs,    # Increasing learning rates, (n,)
     losses, # Smoothed losses, (n,)
-    num_it:int # Number of batches that were asked for
+    num_it:int # Requested number of batches
 )->tuple: # The learning rate, and the point `(lr, loss)` on the curve
     "Suggest the learning rate where the loss falls fastest"
     slopes = [(losses[i+1]-losses[i])/math.log(lrs[i+1]/lrs[i]) for i in range(len(losses)-1)]
@@ -103,8 +103,8 @@ class LRFinder(Callback):
     fit_only = needs_length = rank_invariant = handles_nan = True
     def __init__(self,
         start_lr=1e-7, # First learning rate, or a list with one for each group
-        end_lr=10,     # Learning rate at which it would end, likewise
-        num_it:int=100, # Batches
+        end_lr=10,     # Last learning rate, in the same form
+        num_it:int=100, # Number of batches
         stop_div:bool=True, # Stop when the smoothed loss is 4 times the best so far, or not finite?
         restores:bool=True  # Restore weights and optimizer at the end of the fit?
     ):
@@ -131,7 +131,7 @@ class LRFinder(Callback):
         self.lrs.append(self._lr[-1] if isinstance(self._lr, list) else self._lr)
         self.losses.append(loss)
         self._best = min(self._best, loss)
-        # 4 times the best, which a negative loss has, too
+        # 4 times the best, also for negative losses
         if self.stop_div and loss>self._best+3*abs(self._best): raise CancelTrainException
     def after_train(self): self.learn.n_epoch = self.learn.epoch+1
     def before_validate(self):
@@ -139,7 +139,7 @@ class LRFinder(Callback):
 
 # %% ../../nbs/train/08_lr_find.ipynb #32c8b26d
 def _named_lrs(lrs):
-    "A tuple with named elements that shows three digits of each"
+    "A named tuple that prints three digits of each value"
     fields = namedtuple('SuggestedLRs', lrs)
     def __repr__(self): return f'SuggestedLRs({", ".join(f"{k}={v:.3g}" for k,v in zip(lrs, self, strict=True))})'
     return type('SuggestedLRs', (fields,), dict(__slots__=(), __repr__=__repr__))(**lrs)
@@ -147,8 +147,8 @@ def _named_lrs(lrs):
 # %% ../../nbs/train/08_lr_find.ipynb #32c8b26e
 @patch
 def suggest(self:LRFinder,
-    funcs # One function such as those in `SuggestionMethod`, or a list
-)->tuple: # Named after the functions: learning rates
+    funcs # A function, such as those in `SuggestionMethod`, or a list of them
+)->tuple: # Learning rates, named after the functions
     "Suggest learning rates"
     n,lrs,losses = self.num_it//10,[],[]
     for lr,loss in zip(self.lrs[n:-5], self.losses[n:-5], strict=True):
@@ -167,7 +167,7 @@ def suggest(self:LRFinder,
 @patch
 @draws
 def plot(self:LRFinder,
-    skip_end:int=5, # Batches to leave out at the end, where the loss explodes
+    skip_end:int=5, # Number of batches to omit at the end, where the loss explodes
     suggestions=None, # Results of the functions, each `(lr, (lr, loss))`; None for those of `suggest`
     nms=None,       # Their names
     ax=None         # Axes to draw on; None for new ones
@@ -188,14 +188,14 @@ def plot(self:LRFinder,
 @checked_args
 def lr_find(self:Learner,
     start_lr=1e-7, # First learning rate, or a list with one for each group
-    end_lr=10,     # Learning rate at which it would end, likewise
-    num_it:int=100, # Batches
+    end_lr=10,     # Last learning rate, in the same form
+    num_it:int=100, # Number of batches
     stop_div:bool=True,  # Stop when the loss explodes?
     show_plot:bool=True, # Plot the losses?
     suggest_funcs=SuggestionMethod.Valley # One or a list of the functions in `SuggestionMethod`; None for no suggestion
 )->tuple|None: # Suggestions, named after the functions
-    "Find a learning rate; the learner stays as it is"
-    if show_plot: pyplot()  # if it is missing, say so before the work
+    "Find a learning rate, and leave the learner unchanged"
+    if show_plot: pyplot()  # if matplotlib is missing, fail before training
     for f in listify(suggest_funcs):
         if not callable(f): raise TypeError(f'suggest_funcs has {f!r}: give functions, such as SuggestionMethod.Valley')
     dl = self.dls.train
@@ -203,7 +203,7 @@ def lr_find(self:Learner,
         raise TypeError(f'lr_find would lose batches of the one-shot {type(dl).__name__}: pass a list or a DataLoader')
     finder = LRFinder(start_lr, end_lr, num_it, stop_div, restores=False)  # `undone` restores all
     away = [o for o in self.cbs if o.remove_on_fetch or o.writes or o.owns]
-    # Ctrl-C waits until all is undone
+    # Ctrl-C waits until everything is restored
     with self.enclosed('evaluate'), self.removed_cbs(away), self.undone(): self.fit(1, cbs=finder)
     if hasattr(self, 'recorder'): self.recorder.lr_finder = finder
     res = finder.suggest(suggest_funcs) if suggest_funcs else None
@@ -214,8 +214,8 @@ Recorder.lr_finder = None
 # %% ../../nbs/train/08_lr_find.ipynb #ff8f94fc
 @patch
 def plot_lr_find(self:Recorder,
-    skip_end:int=5, # Batches to leave out at the end, where the loss explodes
-    return_fig:bool=False, # Return the figure? A notebook shows that twice, if a cell ends in it
+    skip_end:int=5, # Number of batches to omit at the end, where the loss explodes
+    return_fig:bool=False, # Return the figure? A notebook would show it twice at the end of a cell
     suggestions=None, # Results of the functions, each `(lr, (lr, loss))`; None for those of the last `lr_find`
     nms=None,       # Their names
     ax=None         # Axes to draw on; None for new ones

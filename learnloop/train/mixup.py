@@ -1,4 +1,4 @@
-"""Train on pairs of items mixed into one, which keeps a model from being too sure
+"""Train on mixed pairs of items, so that a model becomes less overconfident
 
 Docs: https://learnloop.github.io/learnloop/train/mixup.html.md"""
 
@@ -34,23 +34,23 @@ def _blend(x, perm, lam):
     return lam*x + (1-lam)*x[perm]
 
 def _how_reduced(f):
-    "How the loss function `f` reduces, if it can be told not to"
+    "Return the reduction of the loss function `f`, if it can be turned off"
     is_weighted = any(getattr(o, 'weight', None) is not None for o in (f, getattr(f, 'func', None)))
-    if is_weighted: return None  # a mean over weights, not over items
+    if is_weighted: return None  # a weighted mean, not a mean of items
     if hasattr(f, 'reduction'): return f.reduction
     try: return inspect.signature(f).parameters['reduction'].default
-    except (KeyError,TypeError,ValueError): return None  # no such parameter; or a builtin that doesn't tell
+    except (KeyError,TypeError,ValueError): return None  # no such parameter, or a builtin without a signature
 
 # %% ../../nbs/train/06_mixup.ipynb #337fe134
 class MixHandler(Callback):
-    "Mix each item of a training batch with another, targets and all, as `mix` says"
+    "Mix each item of a training batch with another one by `mix`, inputs and targets"
     run_valid,rank_invariant,mix = False,True,None
     _lam = _partner = _own = _units = None
-    _is_mixed = False  # Was the loss that goes backward one of both targets?
+    _is_mixed = False  # Did the loss of this batch use both targets?
     def __init__(self,
         alpha:float=.5, # Both parameters of the Beta distribution: higher for more even mixes
-        mix=None, # `mix(xb, perm, lam)` returns new inputs and the share that is own; None if a subclass defines it
-        per_item:bool=True # A λ for each item, where the loss function allows it? Or one for the batch
+        mix=None, # `mix(xb, perm, lam)` returns new inputs and each item's own share; None if a subclass defines it
+        per_item:bool=True # One λ for each item, if the loss function allows it, rather than one for the batch?
     ):
         if not 0<alpha<math.inf: raise ValueError(f'{self.label}: alpha is {alpha}: it must be above 0')
         if mix is not None: self.mix = mix
@@ -68,13 +68,13 @@ class MixUp(MixHandler):
     "Mix inputs as weighted means (Zhang et al. 2018)"
     def __init__(self,
         alpha:float=.4, # Both parameters of the Beta distribution: higher for more even mixes
-        per_item:bool=True # A λ for each item, where the loss function allows it? Or one for the batch
+        per_item:bool=True # One λ for each item, if the loss function allows it, rather than one for the batch?
     ): super().__init__(alpha, per_item=per_item)
     def mix(self,
-        xb,   # Inputs, in any nesting, (n, …) each
+        xb,   # Nested inputs, (n, …) each
         perm, # Partners, (n,)
         lam   # λ, (n,) or (1,)
-    )->tuple: # New inputs, and the share that is own: at least a half
+    )->tuple: # New inputs, and each item's own share: at least a half
         "Blend `xb` and its partners"
         lam = torch.max(lam, 1-lam)
         return _each(xb, partial(_blend, perm=perm, lam=lam)),lam
@@ -83,18 +83,18 @@ class MixUp(MixHandler):
 class CutMix(MixHandler):
     "Paste a box of each partner (Yun et al. 2019)"
     def __init__(self,
-        alpha:float=1., # Both parameters of the Beta distribution; at 1 all areas are as likely
-        ndim:int=2      # Dimensions of the box, the last ones of inputs: 2 for images, 1 for series, 3 for volumes
+        alpha:float=1., # Both parameters of the Beta distribution; at 1, all areas are equally likely
+        ndim:int=2      # Dimensions of the box, the last ones of the inputs: 2 for images, 1 for series, 3 for volumes
     ):
         super().__init__(alpha, per_item=False)
         self.ndim = ndim
 
     def mix(self,
-        xb,   # Inputs, in any nesting, (n, …) each, of one size in the last `ndim` dimensions
+        xb,   # Nested inputs, (n, …) each, with equal last `ndim` dimensions
         perm, # Partners, (n,)
         lam   # Share of the area to keep, (1,)
-    )->tuple: # New inputs, and the share that was kept
-        "Paste the same box of its partner into each item of `xb`"
+    )->tuple: # New inputs, and each item's own share
+        "Paste a box of its partner into each item of `xb`, the same for all"
         shapes = []
         _each(xb, lambda x: shapes.append(tuple(x.shape)))
         size = shapes[0][-self.ndim:]
@@ -170,7 +170,7 @@ def cleanup_turn(self:MixHandler): self._put_back()
 # %% ../../nbs/train/06_mixup.ipynb #4e89ac86
 @patch
 def _mixed(self:MixHandler, pred, *yb):
-    "The loss of `yb` and that of the partners' targets, mixed"
+    "Return the mix of the losses for `yb` and for the partners' targets"
     f,lam,how = self._own,self._lam,self._reduced
     if not self.learn.training: return f(pred, *yb)
     self._is_mixed = True
@@ -193,7 +193,7 @@ def _mixed(self:MixHandler, pred, *yb):
     return loss.sum()/self._units
 
 def _between(lam, a, b):
-    "The mean of what a loss function returned twice, weighted by `lam`: part by part"
+    "Return the mean of two results of a loss function, weighted by `lam`, for each part"
     if isinstance(a, dict): return {k:_between(lam, v, b[k]) for k,v in a.items()}
     if hasattr(a, '_asdict'): return _between(lam, a._asdict(), b._asdict())
     if isinstance(a, tuple): return tuple(_between(lam, x, y) for x,y in zip(a, b, strict=True))

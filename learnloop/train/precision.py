@@ -1,4 +1,4 @@
-"""Mixed precision on any device: `to_bf16`, and `to_fp16` with loss scaling; or the weights in another format
+"""Mixed precision on any device: `to_bf16`, or `to_fp16` with loss scaling; or weights in another dtype
 
 Docs: https://learnloop.github.io/learnloop/train/precision.html.md"""
 
@@ -29,7 +29,7 @@ def to_bf16(self:Learner)->Learner: # The learner itself
 # %% ../../nbs/train/05_precision.ipynb #16295efe
 @patch
 def to_fp16(self:Learner,
-    **kwargs # To `torch.amp.GradScaler`
+    **kwargs # Arguments of `torch.amp.GradScaler`
 )->Learner: # The learner itself
     "Train in mixed precision with float16"
     return self.to_fp32().add_cb(MixedPrecision('fp16', **kwargs))
@@ -37,7 +37,7 @@ def to_fp16(self:Learner,
 # %% ../../nbs/train/05_precision.ipynb #77d9a7dc
 @patch
 def to_fp32(self:Learner)->Learner: # The learner itself
-    "Train in float32, as without any of these"
+    "Train in float32 again"
     if any(isinstance(o, TruePrecision) for o in self.cbs): _retype(self, torch.float32)
     return self.remove_cbs([MixedPrecision, TruePrecision])
 
@@ -46,7 +46,7 @@ _dtypes = dict(fp16=torch.float16, bf16=torch.bfloat16)
 _floats = *_dtypes.values(),torch.float32,torch.float64
 
 def _cast(b, dtype, which):
-    "Have tensors in `b` whose format is in `which` in `dtype`"
+    "Convert tensors in `b` whose dtype is in `which` to `dtype`"
     return batch_map(b, 'to', lambda o: o.to(dtype) if isinstance(o, Tensor) and o.dtype in which else o)
 
 # %% ../../nbs/train/05_precision.ipynb #1e357ae2
@@ -54,22 +54,22 @@ class MixedPrecision(Callback):
     "Run model and loss in autocast; with fp16, scale the loss and skip steps whose gradients overflow"
     order,safe_in_evaluate,fit_only,rank_invariant = 10,True,True,True
     state_schema = {'scaler?':dict, 'scalers?':{'*':dict}, 'skipped?':int, '*':...}
-    min_scale = 1e-4  # What overflows float16 at this scale is a gradient above 6e8, or no number: lower can't help
+    min_scale = 1e-4  # At this scale, only gradients above 6e8 overflow, or NaN: a lower scale can't help
     @checked_args(dtype='amp_mode')
     def __init__(self,
-        amp_mode:str='fp16', # 'bf16' needs no loss scaling, so take it where the device has it
-        **kwargs             # To `torch.amp.GradScaler`: init_scale, growth_factor, backoff_factor, growth_interval
+        amp_mode:str='fp16', # 'bf16' needs no loss scaling, so use it if the device supports it
+        **kwargs             # Of `torch.amp.GradScaler`: init_scale, growth_factor, backoff_factor, growth_interval
     ):
         if amp_mode not in _dtypes: raise ValueError(f'amp_mode is {amp_mode!r}: '
             f'it must be fp16 or bf16{did_you_mean(str(amp_mode), _dtypes)}')
         if kwargs and amp_mode!='fp16': raise TypeError(f'{", ".join(kwargs)}: for GradScaler, '
             f'which {amp_mode} does without: use fp16')
-        torch.amp.GradScaler('cpu', **kwargs)  # complains of wrong settings now
+        torch.amp.GradScaler('cpu', **kwargs)  # raises errors for wrong settings now
         self.amp_mode,self.kwargs,self.scalers,self.skipped = amp_mode,kwargs,{},0
         self._states,self._checked,self._autocasts,self._is_on,self._is_ready = {},False,[],False,False
 
     def autocast(self): # A context manager
-        "Make the autocast that batches run in, for code that calls the model elsewhere"
+        "Return the autocast context of batches, for code that calls the model elsewhere"
         return torch.autocast(self.learn.device.type, _dtypes[self.amp_mode])
 
     def before_batch(self):
@@ -79,7 +79,7 @@ class MixedPrecision(Callback):
         self._is_on = True
     def after_pred(self): self.learn.pred = _cast(self.learn.pred, torch.float32, _dtypes.values())
     def after_loss(self):
-        if self._autocasts: self._autocasts[-1].close()  # none if this was added during the batch
+        if self._autocasts: self._autocasts[-1].close()  # empty if this callback was added during the batch
         self._is_on = False
     def after_cancel_batch(self): self.after_loss()
     def after_batch(self): self.after_loss()
@@ -99,7 +99,7 @@ def before_turn(self:MixedPrecision):
 @patch
 def cleanup_turn(self:MixedPrecision):
     self.after_loss()
-    if self.learn.open_turn.own: self._turn_on()  # for what the next one is made of
+    if self.learn.open_turn.own: self._turn_on()  # for computations before the next turn
 
 @patch
 def _turn_on(self:MixedPrecision):
@@ -113,11 +113,11 @@ def in_graph(self:MixedPrecision, event):
     if self.amp_mode!='bf16': return None
     if event=='after_pred': return InGraph(lambda h, pred: _cast(pred, torch.float32, _dtypes.values()))
     if event=='after_loss': return InGraph(after='step')
-    return InGraph()  # there is no scale
+    return InGraph()  # bf16 has no scale
 
 # %% ../../nbs/train/05_precision.ipynb #da974036
 class _Probe:
-    "What a scaler takes for an optimizer: `step` is called if all gradients are finite"
+    "Stands for an optimizer in a scaler, which calls `step` if all gradients are finite"
     def __init__(self, params): self.params,self.finite = [p for p in params if p.grad is not None],False
     param_groups = property(lambda self: [dict(params=self.params)])
     def step(self): self.finite = True
@@ -125,7 +125,7 @@ class _Probe:
 # %% ../../nbs/train/05_precision.ipynb #da974038
 @patch(as_prop=True)
 def scaler(self:MixedPrecision):
-    "The `GradScaler` of the turn: each turn has its own, as its gradients may be kept while another one steps"
+    "The `GradScaler` of the turn; turns have separate ones, since one may keep gradients while another steps"
     if self.amp_mode!='fp16' or not self._is_ready: return None
     nm = self.learn.turn_key
     if nm not in self.scalers:
@@ -143,7 +143,7 @@ def before_step(self:MixedPrecision):
     scaler = self.scaler
     if scaler and self.learn.open_turn: refuse_supplied(self, self._had, 'which nobody has scaled')
     probe = _Probe(self.learn.turn_params) if scaler else None
-    if not probe or not probe.params: return  # no gradients, nothing to look at: torch's scaler would complain
+    if not probe or not probe.params: return  # without gradients, torch's scaler would raise an error
     scaler.step(probe)
     self._checked = True
     if probe.finite: return
@@ -160,13 +160,13 @@ def cleanup_step(self:MixedPrecision):
     self.scaler.update()
     self._checked = False
     if self.learn.outcome.get('step')=='done': return
-    # who keeps them adds scaled ones
+    # accumulated gradients stay scaled
     for p in _Probe(self.learn.turn_params).params: p.grad.mul_(self.scaler.get_scale())
 
 # %% ../../nbs/train/05_precision.ipynb #cbf3d274
 @patch
 def before_fit(self:MixedPrecision):
-    self.autocast()  # a device that can't do it says so
+    self.autocast()  # raises an error if the device doesn't support it
     if self.amp_mode!='fp16': return
     half = [n for n,p in self.learn.model.named_parameters() if p.requires_grad and p.dtype is torch.float16]
     if half: raise ValueError(f'{half[0]} is in float16, and fp16 needs weights in float32 to add small steps to: '
@@ -176,14 +176,14 @@ def before_fit(self:MixedPrecision):
 
 @patch
 def _learned(self:MixedPrecision):
-    "What the scalers have learned, or are to begin with"
+    "Return the states of the scalers, or their initial states"
     now = {k:o.state_dict() for k,o in self.scalers.items()}
     return self._states | {k:{n:sd[n] for n in ('scale','_growth_tracker')} for k,sd in now.items() if sd}
 
 # %% ../../nbs/train/05_precision.ipynb #20e74479
 @patch
-def state_dict(self:MixedPrecision)->dict: # The scale, for how long it has held, and how many steps were skipped
-    "Return what the scalers have learned"
+def state_dict(self:MixedPrecision)->dict: # The scale, steps since it changed, and skipped steps
+    "Return the states of the scalers"
     sds = self._learned()
     named = {k:sd for k,sd in sds.items() if k is not None}
     res = dict(scaler=sds[None]) if None in sds else {}
@@ -194,9 +194,9 @@ def state_dict(self:MixedPrecision)->dict: # The scale, for how long it has held
 # %% ../../nbs/train/05_precision.ipynb #23c2eeb8
 @patch
 def load_state_dict(self:MixedPrecision,
-    sd:dict # What `state_dict` returned
+    sd:dict # Result of `state_dict`
 ):
-    "Take up what scalers have learned"
+    "Restore the states of the scalers"
     Callback.load_state_dict(self, sd)
     self._states,self.skipped = dict(sd.get('scalers', {})),sd.get('skipped', 0)
     if sd.get('scaler'): self._states[None] = sd['scaler']
@@ -215,13 +215,13 @@ def after_load(self:MixedPrecision):
 def _retype(learn, dtype):
     if all(p.dtype is dtype for p in learn.model.parameters() if p.dtype in _floats): return
     learn.model.to(dtype)
-    for o in opts(learn._opt): o.load_state_dict(o.state_dict())  # which casts it like the weights
+    for o in opts(learn._opt): o.load_state_dict(o.state_dict())  # casts the state like the weights
 
 class TruePrecision(Callback):
-    "Have weights and inputs in `dtype`"
+    "Convert weights and inputs to `dtype`"
     order,rank_invariant = -5,True
     def __init__(self,
-        dtype:torch.dtype=torch.bfloat16 # float16 loses small gradients, as nothing scales the loss
+        dtype:torch.dtype=torch.bfloat16 # float16 would lose small gradients, since the loss isn't scaled
     ):
         if dtype not in _floats: raise ValueError(f'dtype {dtype!r}: it must be one of {", ".join(map(str, _floats))}')
         self.dtype,self._loss_dtype = dtype,torch.promote_types(dtype, torch.float32)

@@ -1,4 +1,4 @@
-"""Hidden states that last from batch to batch, reset where they should be, and activations that stay small and slow
+"""Hidden states that last from batch to batch and are reset at the right time, and activations that stay small and change slowly
 
 Docs: https://learnloop.github.io/learnloop/train/rnn.html.md"""
 
@@ -15,12 +15,12 @@ from ..loop.callback import Callback
 
 # %% ../../nbs/train/07_rnn.ipynb #187a38da
 class ModelResetter(Callback):
-    "Call `reset` of the model, if it has one, before training, validation and evaluation, and after the fit"
-    order,rank_invariant = -11,True  # before `TrainEvalCallback`, which keeps nothing of what it resets
+    "Call `model.reset`, if it exists, before training, validation and evaluation, and after the fit"
+    order,rank_invariant = -11,True  # before `TrainEvalCallback`, which doesn't keep what it resets
     def __init__(self): self._kept = []
 
     def _reset(self):
-        "Reset the model; return what that replaced: dicts, with former entries, and with former values of tensors"
+        "Reset the model; return the replaced attributes, and the former values of tensors"
         model = self.learn.model
         if not hasattr(model, 'reset'): return []
         before = [(attrs, dict(attrs), _tensors(attrs)) for m in model.modules() for attrs in (vars(m), m._buffers)]
@@ -43,11 +43,11 @@ def _tensors(attrs): return {k:v.clone() for k,v in attrs.items() if isinstance(
 
 # %% ../../nbs/train/07_rnn.ipynb #fb767324
 class RNNCallback(Callback):
-    "Take predictions out of a tuple `(pred, raw_out, out)`, and keep the other two until the end of the batch"
+    "Split the model's tuple `(pred, raw_out, out)`, and keep the last two until the end of the batch"
     rank_invariant = True
     def __init__(self): self.raw_out,self.out,self._outer = None,None,[]
-    def before_batch(self): self._outer.append((self.raw_out, self.out))  # of a batch in whose events this one runs
-    def before_turn(self): self.raw_out = self.out = None  # what another turn's prediction left has no graph any more
+    def before_batch(self): self._outer.append((self.raw_out, self.out))  # from an outer batch
+    def before_turn(self): self.raw_out = self.out = None  # the activations of an earlier turn have no graph any more
     def after_pred(self):
         if not isinstance(pred := self.learn.pred, (tuple,list)): return
         if len(pred)!=3: raise ValueError(f'RNNCallback: the model returned a tuple of {len(pred)}: '
@@ -57,11 +57,11 @@ class RNNCallback(Callback):
 
 # %% ../../nbs/train/07_rnn.ipynb #b6fb69a0
 class RNNRegularizer(Callback):
-    "Add activation and temporal activation regularization to the loss that is trained on"
+    "Add activation and temporal activation regularization to the training loss"
     order,run_valid,rank_invariant = 1,False,True
     def __init__(self,
-        alpha:float=0., # Weight of the mean square of `out`, the activations after dropout; AWD-LSTM has 2
-        beta:float=0.   # Weight of the mean square of the changes of `raw_out` along dimension 1, time; AWD-LSTM has 1
+        alpha:float=0., # Weight of the mean square of `out`, the activations after dropout; AWD-LSTM uses 2
+        beta:float=0.   # Weight of the mean square of changes of `raw_out` along dimension 1, time; AWD-LSTM uses 1
     ):
         for k,v in (('alpha', alpha), ('beta', beta)):
             if isinstance(v, bool) or not isinstance(v, Real) or not 0<=v<math.inf:
@@ -74,7 +74,7 @@ class RNNRegularizer(Callback):
         if rnn is None: raise ValueError('RNNRegularizer needs an RNNCallback beside it: use rnn_cbs(alpha, beta)')
         if rnn.raw_out is None: raise ValueError('RNNRegularizer: the model must return a tuple (pred, raw_out, out), '
             'not a prediction; and the loss of a turn must call it by learn.forward()')
-        h,loss = rnn.raw_out.float(),self.learn.loss_grad  # squares of half precision overflow
+        h,loss = rnn.raw_out.float(),self.learn.loss_grad  # squares would overflow in half precision
         if self.alpha: loss = loss + self.alpha*rnn.out.float().pow(2).mean()
         if self.beta and h.shape[1]>1: loss = loss + self.beta*(h[:,1:]-h[:,:-1]).pow(2).mean()
         self.learn.loss_grad = loss

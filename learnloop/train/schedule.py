@@ -1,4 +1,4 @@
-"""Hyper-parameters that change while a model trains: shapes, and the fits that use them
+"""Hyper-parameters that change during training: shapes, and the fits that use them
 
 Docs: https://learnloop.github.io/learnloop/train/schedule.html.md"""
 
@@ -36,7 +36,7 @@ def _is_number(o): return isinstance(o, Real) and not isinstance(o, bool)
 
 # %% ../../nbs/train/00_schedule.ipynb #ccda4827
 class _Sched:
-    "The formula of `shape` between two ends: a function of `pct` that can be pickled, by the name of `shape`"
+    "The formula of `shape` between two ends: a function of `pct` that can be pickled by the name of `shape`"
     def __init__(self, shape, start, end, args, kwargs):
         ends = _plain(start),_plain(end)
         self.shape,self.given,self.kwargs = shape,(*ends, *args),kwargs
@@ -46,7 +46,7 @@ class _Sched:
         self.starts,self.ends = (list(o) if isinstance(o, (list,tuple)) else [o]*n for o in ends)
         for o in self.starts+self.ends:
             if not _is_number(o): raise TypeError(f'an end is {o!r}: it must be a number, or a list with one a group')
-        self(0.)  # a formula that can't have these ends says so now
+        self(0.)  # fail now if the formula doesn't allow these ends
     def __call__(self, pct):
         f,args = self.shape.__wrapped__,self.given[2:]
         vals = [f(a, b, pct, *args, **self.kwargs) for a,b in zip(self.starts, self.ends, strict=True)]
@@ -57,9 +57,9 @@ class _Sched:
 
 # %% ../../nbs/train/00_schedule.ipynb #0dc9d5a5
 def annealer(
-    f # Function of `(start, end, pct)`, all numbers, and of what else it needs
-)->Callable: # Function of `(start, end)` and the rest; returns a function of `pct`
-    "Make a shape of a formula: a decorator"
+    f # Function of numbers `(start, end, pct)` and further arguments
+)->Callable: # Function of `(start, end)` and further arguments; returns a function of `pct`
+    "Turn a formula into a shape; usable as a decorator"
     @wraps(f)
     def _shape(start, end, *args, **kwargs): return _Sched(_shape, start, end, args, kwargs)
     sig = inspect.signature(f)
@@ -70,27 +70,27 @@ def annealer(
 @annealer
 def SchedLin(
     start, # Value at 0: a number, or a list with one for each group
-    end,   # Value at 1, likewise
+    end,   # Value at 1, in the same form
     pct    # From 0 to 1
 )->Callable: # Function of `pct`
-    "Go from `start` to `end` at the same pace"
+    "Go from `start` to `end` linearly"
     return start + pct*(end-start)
 
 # %% ../../nbs/train/00_schedule.ipynb #7d696753
 @annealer
 def SchedCos(
     start, # Value at 0: a number, or a list with one for each group
-    end,   # Value at 1, likewise
+    end,   # Value at 1, in the same form
     pct    # From 0 to 1
 )->Callable: # Function of `pct`
-    "Go from `start` to `end` along half a cosine"
+    "Go from `start` to `end` along half a cosine wave"
     return start + (1 + math.cos(math.pi*(1-pct)))*(end-start)/2
 
 # %% ../../nbs/train/00_schedule.ipynb #802cc798
 @annealer
 def SchedNo(
     start, # Value throughout: a number, or a list with one for each group
-    end,   # Taken for the sake of the others' form
+    end,   # Unused; shapes have the same arguments
     pct    # From 0 to 1
 )->Callable: # Function of `pct`
     "Stay at `start`"
@@ -100,10 +100,10 @@ def SchedNo(
 @annealer
 def SchedExp(
     start, # Value at 0: a number, or a list with one for each group
-    end,   # Value at 1, likewise
+    end,   # Value at 1, in the same form
     pct    # From 0 to 1
 )->Callable: # Function of `pct`
-    "Go from `start` to `end` by factors"
+    "Go from `start` to `end` exponentially"
     if not start*end>0: raise ValueError(f'SchedExp({start}, {end}): no factor leads there, one end is 0 or below')
     return start*(end/start)**pct
 
@@ -111,9 +111,9 @@ def SchedExp(
 @annealer
 def SchedPoly(
     start, # Value at 0: a number, or a list with one for each group
-    end,   # Value at 1, likewise
+    end,   # Value at 1, in the same form
     pct,   # From 0 to 1
-    power  # Above 1 it leaves slowly, below 1 it leaves fast
+    power  # Above 1 for a slow start, below 1 for a fast start
 )->Callable: # Function of `pct`
     "Go from `start` to `end` by the power `power` of `pct`"
     return start + (end-start)*pct**power
@@ -121,7 +121,7 @@ def SchedPoly(
 # %% ../../nbs/train/00_schedule.ipynb #8bcc1b9e
 def combine_scheds(
     pcts,  # Share of each part, summing to 1
-    scheds # Functions of `pct`, each of which goes through its own 0 to 1
+    scheds # Functions of `pct`; each runs from 0 to 1 over its part
 )->Callable: # Function of `pct`
     "Run `scheds` one after the other"
     pcts,scheds = list(pcts),list(scheds)
@@ -139,19 +139,19 @@ def _combined(scheds, ends, last, pct):
 
 # %% ../../nbs/train/00_schedule.ipynb #5460ab1f
 def combined_cos(
-    pct,    # Share of the way from `start` to `middle`
+    pct,    # Share of the training from `start` to `middle`
     start,  # Value at 0: a number, or a list with one for each group
-    middle, # Value at `pct`, likewise
-    end     # Value at 1, likewise
+    middle, # Value at `pct`, in the same form
+    end     # Value at 1, in the same form
 )->Callable: # Function of `pct`
-    "Go from `start` to `middle` to `end` along cosines"
+    "Go from `start` to `middle` to `end` along cosine waves"
     return combine_scheds([pct, 1-pct], [SchedCos(start, middle), SchedCos(middle, end)])
 
 # %% ../../nbs/train/00_schedule.ipynb #b2fd4f06
 @patch
 @draws
 def plot_sched(self:Recorder,
-    keys=None,   # Which, a name or a list; None for all that were scheduled
+    keys=None,   # Names of hyper-parameters; None for all scheduled ones
     figsize=None # Width and height in inches; None for 4 by 3 for each plot
 )->list: # The axes
     "Plot scheduled hyper-parameters by batch"
@@ -171,7 +171,7 @@ def plot_sched(self:Recorder,
 
 # %% ../../nbs/train/00_schedule.ipynb #4f1140c8
 def _lrs(learn, lr, resume=None):
-    "The highest learning rate of each group; an optimizer that was given as it is keeps its own"
+    "Return the highest learning rate of each group; an optimizer instance keeps its own"
     opt_for_resume(learn, resume)
     opt = learn.opt
     if lr is None and isinstance(learn.opt_func, (Optimizer,dict)): return get_hyper(opt, 'lr')
@@ -184,7 +184,7 @@ def _divided(lrs, div):
 def _fit(learn, n_epoch, lrs, scheds, cbs, total_steps=None, **kwargs):
     "Fit with `scheds`"
     sched = ParamScheduler(scheds, total_steps)
-    sched.name = 'fit_schedule'  # so that one of the user's, for other hyper-parameters, can be there, too
+    sched.name = 'fit_schedule'  # so that the user can add another, for other hyper-parameters
     own = _lrs(learn, None) if isinstance(learn.opt_func, (Optimizer,dict)) else None
     opt = learn.opt
     try: learn.fit(n_epoch, lrs, cbs=[sched, *as_list(cbs)], **kwargs)
@@ -195,17 +195,17 @@ def _fit(learn, n_epoch, lrs, scheds, cbs, total_steps=None, **kwargs):
 @patch
 @checked_args(to=[Learner.fit], lr='lr_max')
 def fit_one_cycle(self:Learner,
-    n_epoch:int|None=None, # Epochs to train for; None if `max_steps` says when to stop
+    n_epoch:int|None=None, # Epochs to train for; None if `max_steps` is given
     lr_max=None,    # Highest learning rate; None for the learner's
     div=25.,        # It starts at `lr_max/div`
-    div_final=1e5,  # And ends at `lr_max/div_final`
-    pct_start=0.25, # Share of the training in which it rises
+    div_final=1e5,  # It ends at `lr_max/div_final`
+    pct_start=0.25, # Share of the training in which the learning rate rises
     wd=None,        # Weight decay; None for the learner's
-    moms=None,      # Momentum at the start, the peak and the end; None for the learner's, if the optimizer has any
+    moms=None,      # Momentum at the start, the peak and the end; None for the learner's, if the optimizer has momentum
     cbs=None,       # Callbacks for this fit only
-    reset_opt:bool=False, # Begin with a new optimizer?
-    start_epoch:int=0,    # Number of the first epoch; the schedule begins there, too
-    **kwargs        # To `fit`, such as `resume`, `max_steps` or `accept`; `total_steps` of `ParamScheduler`
+    reset_opt:bool=False, # Create a new optimizer first?
+    start_epoch:int=0,    # Number of the first epoch; the schedule also begins there
+    **kwargs        # Arguments of `fit`, such as `resume`, `max_steps` or `accept`; `total_steps` of `ParamScheduler`
 )->None:
     "Train with a learning rate that rises and falls"
     lrs = _lrs(self, lr_max, kwargs.get('resume'))
@@ -221,17 +221,17 @@ def fit_one_cycle(self:Learner,
 @patch
 @checked_args(to=[Learner.fit])
 def fit_flat_cos(self:Learner,
-    n_epoch:int|None=None, # Epochs to train for; None if `max_steps` says when to stop
+    n_epoch:int|None=None, # Epochs to train for; None if `max_steps` is given
     lr=None,        # Learning rate; None for the learner's
     div_final=1e5,  # It ends at `lr/div_final`
-    pct_start=0.75, # Share of the training in which it stays
+    pct_start=0.75, # Share of the training in which the learning rate is constant
     wd=None,        # Weight decay; None for the learner's
     cbs=None,       # Callbacks for this fit only
-    reset_opt:bool=False, # Begin with a new optimizer?
-    start_epoch:int=0,    # Number of the first epoch; the schedule begins there, too
-    **kwargs        # To `fit`, such as `resume`, `max_steps` or `accept`; `total_steps` of `ParamScheduler`
+    reset_opt:bool=False, # Create a new optimizer first?
+    start_epoch:int=0,    # Number of the first epoch; the schedule also begins there
+    **kwargs        # Arguments of `fit`, such as `resume`, `max_steps` or `accept`; `total_steps` of `ParamScheduler`
 )->None:
-    "Train with a learning rate that stays, then falls"
+    "Train with a learning rate that is constant, then falls"
     lrs = _lrs(self, lr, kwargs.get('resume'))
     parts = SchedNo(lrs, lrs),SchedCos(lrs, _divided(lrs, div_final))
     scheds = dict(lr=combine_scheds([pct_start, 1-pct_start], parts))
@@ -242,16 +242,16 @@ def fit_flat_cos(self:Learner,
 @checked_args(to=[Learner.fit], lr='lr_max', n_epoch='n_cycles, and cycle_len')
 def fit_sgdr(self:Learner,
     n_cycles:int,  # Number of cycles
-    cycle_len:int, # Epochs of the first
-    lr_max=None,   # Learning rate at the start of each; None for the learner's
-    cycle_mult:int=2, # How much longer each is than the one before; 1 for equal lengths
+    cycle_len:int, # Epochs of the first cycle
+    lr_max=None,   # Learning rate at the start of each cycle; None for the learner's
+    cycle_mult:int=2, # Ratio of the lengths of consecutive cycles; 1 for equal lengths
     cbs=None,      # Callbacks for this fit only
-    reset_opt:bool=False, # Begin with a new optimizer?
+    reset_opt:bool=False, # Create a new optimizer first?
     wd=None,       # Weight decay; None for the learner's
-    start_epoch:int=0,    # Number of the first epoch; the schedule begins there, too
-    **kwargs       # To `fit`, such as `resume`, `max_steps` or `accept`; `total_steps` of `ParamScheduler`
+    start_epoch:int=0,    # Number of the first epoch; the schedule also begins there
+    **kwargs       # Arguments of `fit`, such as `resume`, `max_steps` or `accept`; `total_steps` of `ParamScheduler`
 )->None:
-    "Train with a learning rate that falls again and again"
+    "Train with a learning rate that falls in repeated cycles"
     for k,v in dict(n_cycles=n_cycles, cycle_len=cycle_len, cycle_mult=cycle_mult).items(): check_whole(k, v)
     lrs,lens = _lrs(self, lr_max, kwargs.get('resume')),[cycle_len*cycle_mult**i for i in range(n_cycles)]
     scheds = dict(lr=combine_scheds([o/sum(lens) for o in lens], [SchedCos(lrs, [0.]*len(lrs))]*n_cycles))
@@ -261,20 +261,20 @@ def fit_sgdr(self:Learner,
 @patch
 @checked_args(to=[Learner.fit])
 def fit_wsd(self:Learner,
-    n_epoch:int|None=None, # Epochs to train for; None if `max_steps` says when to stop
+    n_epoch:int|None=None, # Epochs to train for; None if `max_steps` is given
     lr=None,         # Learning rate of the stable part; None for the learner's
-    pct_warmup=0.05, # Share of the training in which it rises, in a line
-    pct_decay=0.2,   # Share of the training in which it falls, at the end
+    pct_warmup=0.05, # Share of the training in which the learning rate rises, linearly
+    pct_decay=0.2,   # Share of the training, at the end, in which it falls
     div=25.,         # It starts at `lr/div`
     div_final=1e5,   # And ends at `lr/div_final`
     decay=SchedLin,  # Shape of the decay: a function of `(start, end)`
     wd=None,         # Weight decay; None for the learner's
     cbs=None,        # Callbacks for this fit only
-    reset_opt:bool=False, # Begin with a new optimizer?
-    start_epoch:int=0,    # Number of the first epoch; the schedule begins there, too
-    **kwargs         # To `fit`, such as `resume`, `max_steps` or `accept`; `total_steps` of `ParamScheduler`
+    reset_opt:bool=False, # Create a new optimizer first?
+    start_epoch:int=0,    # Number of the first epoch; the schedule also begins there
+    **kwargs         # Arguments of `fit`, such as `resume`, `max_steps` or `accept`; `total_steps` of `ParamScheduler`
 )->None:
-    "Train with a learning rate that rises, stays and falls"
+    "Train with a learning rate that rises, is constant, and falls"
     lrs = _lrs(self, lr, kwargs.get('resume'))
     parts = SchedLin(_divided(lrs, div), lrs),SchedNo(lrs, lrs),decay(lrs, _divided(lrs, div_final))
     scheds = dict(lr=combine_scheds([pct_warmup, 1-pct_warmup-pct_decay, pct_decay], parts))
@@ -286,11 +286,11 @@ def fit_wsd(self:Learner,
 def fine_tune(self:Learner,
     epochs:int,     # Epochs with all groups
     base_lr:float|None=None, # Highest learning rate, halved for the second part; None for the learner's, or else 2e-3
-    freeze_epochs:int=1, # Epochs with the last group alone, before
-    lr_mult=100,    # How much lower the first group's learning rate is than the last one's
+    freeze_epochs:int=1, # Earlier epochs in which only the last group trains
+    lr_mult=100,    # Factor by which the first group's learning rate is lower than the last one's
     pct_start=0.3,  # Share of the second part in which learning rates rise
-    div=5.0,        # They start so much lower
-    **kwargs        # To `fit_one_cycle`; checkpoints of `resume=folder` are in `frozen` and `unfrozen` there
+    div=5.0,        # They start at `base_lr/2/div`
+    **kwargs        # Arguments of `fit_one_cycle`; checkpoints of `resume=folder` are in `frozen` and `unfrozen`
 )->None:
     "Train the last group, then all of them"
     if base_lr is None: base_lr = 2e-3 if self.named_lr() is None else _lrs(self, None)[-1]
@@ -314,7 +314,7 @@ class GradualUnfreezing(Callback):
     "Unfreeze groups at given epochs"
     fit_only,rank_invariant,in_charge_of = True,True,dict(frozen=None)
     def __init__(self,
-        at:dict # First group to train, as in `freeze_to`, by the epoch from which on it holds: `{0:-1, 2:-2, 4:0}`
+        at:dict # Epoch -> first group to train from then on, as in `freeze_to`: `{0:-1, 2:-2, 4:0}`
     ):
         if not isinstance(at, Mapping) or {type(o) for p in at.items() for o in p}!={int}:
             raise TypeError(f'at is {at!r}: it must be a dict from epochs to groups, such as {{0:-1, 2:0}}')
@@ -330,29 +330,29 @@ class GradualUnfreezing(Callback):
 
 # %% ../../nbs/train/00_schedule.ipynb #f97f84ef
 class Scheduler(Callback):
-    "Set hyper-parameters before each training batch of a fit: a subclass says which in `owns`, and to what in `values`"
+    "Set hyper-parameters before each training batch; a subclass gives their names in `owns` and returns `values`"
     order,run_valid,safe_in_evaluate,fit_only,needs_length,rank_invariant = 60,False,True,True,True,True
     total_steps,_first,_was = None,None,{}
     _now,_ended,_switched,_n_groups,_n_known,_goals,_scales = {},frozenset(),False,None,None,{},{}
     state_schema = {'first?':int, '*':...}
     def __init__(self,
-        total_steps:int|None=None # Optimizer steps it takes, for loaders without a length; None to go by `pct_train`
+        total_steps:int|None=None # Length in optimizer steps, for loaders without a length; None to use `pct_train`
     ):
         if total_steps is not None: self.total_steps = check_whole('total_steps', total_steps)
     def values(self)->dict: # A number, or a list with one for each group, by name
-        "Return what to set for the batch that begins: for subclasses"
+        "Return the values for the next batch; subclasses override it"
         if self.owns: raise NotImplementedError(f'{self.label}: define values(self), such as return dict(mom=.9)')
         return {}
 
     @property
     def pct(self):
-        "Share of the schedule that is done, from 0 to 1"
+        "Finished share of the schedule, from 0 to 1"
         pct = self.learn.pct_train
         if self.total_steps: pct = (self.learn.count.opt_steps-self._first)/self.total_steps
         return min(max(pct, 0.), 1.)
     @property
     def in_charge_of(self):
-        "What it sets, by name, with the value that it restores at the end of the fit"
+        "Names that it sets, each with the value that it restores at the end of the fit"
         return {k:self._was.get(k) for k in (self._was if 'fit' in self.learn.outcome else {*self.owns}-self._ended)}
 
     def before_fit(self):
@@ -398,7 +398,7 @@ def _record(hps, vals):
 # %% ../../nbs/train/00_schedule.ipynb #4e4f8d40
 @patch
 def _attr(self:Scheduler, path):
-    "The object that has the attribute at `path`, dotted, from the learner, and the attribute's name"
+    "Return the object that has the attribute at the dotted `path` of the learner, and the attribute's name"
     *names,k = path.split('.')
     o = reduce(getattr, names, self.learn)
     if hasattr(o, k): return o,k
@@ -407,9 +407,9 @@ def _attr(self:Scheduler, path):
 # %% ../../nbs/train/00_schedule.ipynb #0354cef4
 @patch
 def opt_switched(self:Scheduler,
-    given # Names of the hyper-parameters that the switch named: `lr`, `wd`
+    given # Names of hyper-parameters given to `switch_opt`: `lr`, `wd`
 ):
-    "Go on with the new optimizer of the learner"
+    "Continue with the learner's new optimizer"
     def _short(k): return next((s for s,keys in HYPERS.items() if k in keys), k)
     mine = [k for k in self.owns if '.' not in k and k not in self._ended]
     lacks = [k for k in mine if not _has(self.learn.opt, k)]
@@ -430,7 +430,7 @@ def _has(opt, k):
 @patch
 def rescale(self:Scheduler,
     k:str, # A name in `owns`
-    v # Value for the batch that is next: a number for the last group, or a list or slice for each
+    v # Value for the next batch: a number for the last group, or a list or slice for all groups
 ):
     "Scale the rest of the schedule of `k`, so that it continues from `v`"
     now,v = self._read(k),_plain(v)
@@ -444,14 +444,14 @@ def rescale(self:Scheduler,
 def end_schedule(self:Scheduler,
     k:str # A name in `owns`
 ):
-    "Leave `k` to others from here on"
+    "Stop setting `k`"
     for o in (goals := dict(self._goals), was := dict(self._was)): o.pop(k, None)
     self._goals,self._was,self._ended,self._switched = goals,was,self._ended|{k},True
 
 # %% ../../nbs/train/00_schedule.ipynb #a7bcae72
 @patch
 def _scaled(self:Scheduler, vals):
-    "Scale `vals`; what a goal leads to is known here, as `values` is asked only once for each batch"
+    "Scale `vals`; the factor of a new goal is computed here, since `values` is called only once for each batch"
     for k,v in self._goals.items():
         now = vals[k] if isinstance(v, list) else _as_list(vals[k])[-1]
         self._scales = self._scales | {k:_each(operator.truediv, v, now)}
@@ -459,14 +459,14 @@ def _scaled(self:Scheduler, vals):
     return {k:_each(operator.mul, v, self._scales[k]) if k in self._scales else v for k,v in vals.items()}
 
 def _each(f, *vals):
-    "`f` of numbers, or of lists with one number for each group"
+    "Apply `f` to numbers, or to lists with one number for each group"
     n = max((len(o) for o in vals if isinstance(o, list)), default=0)
     return [f(*(o[i] if isinstance(o, list) else o for o in vals)) for i in range(n)] if n else f(*vals)
 
 # %% ../../nbs/train/00_schedule.ipynb #0388466d
 @patch
 def _meet_groups(self:Scheduler):
-    "Note what groups that were added since have of their own"
+    "Record the values of groups that were added since"
     n = n_groups(self.learn.opt)
     if self._n_known is None or n<=self._n_known: return
     self._switched,self._n_known = True,n
@@ -475,13 +475,13 @@ def _meet_groups(self:Scheduler):
 
 @patch
 def _for_groups(self:Scheduler, v):
-    "The value `v`, or as many as there are groups by now"
+    "Return the value `v`, or one value for each present group"
     if not isinstance(v, list) or len(v)!=self._n_groups or self._n_known<=len(v): return v
     return v + v[-1:]*(self._n_known-len(v))
 
 @patch
 def _in_force(self:Scheduler, vals):
-    "What there is, of the names of `vals`: where a schedule has ended, what the optimizer has"
+    "Return the values in effect, for the names in `vals`; if a schedule has ended, the optimizer's values"
     if not self._ended: return vals
     return {k:self._read(k) if k in self._ended else v for k,v in vals.items()
         if k not in self._ended or _has(self.learn.opt, k)}
@@ -498,7 +498,7 @@ def before_train(self:Scheduler):
 # %% ../../nbs/train/00_schedule.ipynb #bfd2a6ee
 @patch
 def state_dict(self:Scheduler)->dict: # Plain data; empty outside of fits
-    "Return when the schedule began, if that is needed to go on"
+    "Return the start of the schedule, if resuming needs it"
     res = {} if self._first is None or not self.total_steps else dict(first=self._first)
     if self._was: self._meet_groups()
     if self._switched:
@@ -510,9 +510,9 @@ def state_dict(self:Scheduler)->dict: # Plain data; empty outside of fits
 # %% ../../nbs/train/00_schedule.ipynb #debb2918
 @patch
 def load_state_dict(self:Scheduler,
-    sd:dict # What `state_dict` returned
+    sd:dict # Result of `state_dict`
 ):
-    "Take up the schedule where it was"
+    "Continue the schedule at its place"
     Callback.load_state_dict(self, sd)
     self._first,self._goals,self._scales = sd.get('first', self._first),sd.get('goals', {}),sd.get('scales', {})
     if 'was' not in sd: return
@@ -521,9 +521,9 @@ def load_state_dict(self:Scheduler,
 
 # %% ../../nbs/train/00_schedule.ipynb #29ac9a14
 class ParamScheduler(Scheduler):
-    "Set hyper-parameters, and attributes, before each training batch"
+    "Set hyper-parameters and attributes before each training batch"
     def __init__(self,
-        scheds:dict, # By hyper-parameter, or dotted path from the learner: a function of `pct`, or one for each group
+        scheds:dict, # Hyper-parameter, or dotted path from the learner -> a function of `pct`, or one for each group
         total_steps:int|None=None # As in `Scheduler`
     ):
         super().__init__(total_steps)
@@ -543,7 +543,7 @@ class ParamScheduler(Scheduler):
     def _values_at(self, pct): return {k:_value_at(k, f, pct) for k,f in self.scheds.items()}
 
 def _value_at(k, f, pct):
-    "What the schedule `f` of `k`, or a list of them, has at `pct`: a number, or a list"
+    "Return the value of the schedule `f` of `k`, or of a list of schedules, at `pct`"
     v = [_plain(o(pct)) for o in f] if isinstance(f, (list,tuple)) else _plain(f(pct))
     for o in _as_list(v):
         if not _is_number(o): raise TypeError(f'the schedule of {k!r} returned {o!r} at pct {pct}: it must be a number')
@@ -553,7 +553,7 @@ def _value_at(k, f, pct):
 def check_owners(
     cb # A callback in a learner, with `owns`: names of the hyper-parameters that it sets
 ):
-    "Refuse `cb` if another callback sets what it sets"
+    "Raise an error if another callback sets the same hyper-parameters as `cb`"
     for o in cb.learn.cbs:
         both = hyper_names(cb.owns) & hyper_names(o.owns)
         if o is cb or not o.run or not both: continue

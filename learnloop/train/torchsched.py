@@ -1,4 +1,4 @@
-"""Any scheduler of `torch.optim.lr_scheduler`, stepped when it should be
+"""Use any scheduler of `torch.optim.lr_scheduler`, stepped at the right time
 
 Docs: https://learnloop.github.io/learnloop/train/torchsched.html.md"""
 
@@ -22,13 +22,13 @@ from .schedule import check_owners
 
 # %% ../../nbs/train/09_torchsched.ipynb #4576e0f8
 class TorchScheduler(Callback):
-    "Step a scheduler of torch's"
-    # After ParamScheduler, whose first values may split groups, which torch's can't follow; before checkpoints
+    "Step a PyTorch scheduler"
+    # After ParamScheduler, whose first values may split groups (PyTorch's can't follow that); before checkpoints
     order,run_valid,safe_in_evaluate,fit_only,rank_invariant = 60.5,False,True,True,True
     def __init__(self,
-        sched, # Function of the optimizer that makes it, such as `partial(StepLR, step_size=3)`; or a dict of them
-        unit:str, # When to step it: after each 'step' of the optimizer, each 'epoch', or each validation ('validate')
-        monitor:str='valid_loss' # Column of the recorder for schedulers that look at a value, with the unit 'validate'
+        sched, # Function of the optimizer, such as `partial(StepLR, step_size=3)`, or a dict of them
+        unit:str, # When to step it: after each optimizer 'step', each 'epoch', or each validation ('validate')
+        monitor:str='valid_loss' # Column of the recorder, for schedulers that use a value, with the unit 'validate'
     ):
         if unit not in ('step','epoch','validate'): raise ValueError(f"unit is {unit!r}: 'step', 'epoch' or 'validate'")
         for f in sched.values() if isinstance(sched, Mapping) else [sched]:
@@ -47,7 +47,7 @@ class TorchScheduler(Callback):
         cycles = any(getattr(o, 'cycle_momentum', False) for o in self._scheds.values())
         return {'lr', 'mom'} if cycles else {'lr'}
     @property
-    def in_charge_of(self):  # a scheduler that goes by a value changes what is there
+    def in_charge_of(self):  # a scheduler that uses a value changes the present rate
         return {} if self._is_over or self._by_value else dict.fromkeys(self.owns)
 
 # %% ../../nbs/train/09_torchsched.ipynb #bbaedf8a
@@ -61,7 +61,7 @@ def before_fit(self:TorchScheduler):
 
 @patch
 def _bind(self:TorchScheduler):
-    "Make the schedulers for the optimizer that the learner has"
+    "Create the schedulers for the learner's optimizer"
     opt = self.learn.opt
     self._was = {k:get_hyper(opt, k) for k in ('lr','mom') if any(k in o for o in get_hypers(opt))}
     named = opt if isinstance(opt, dict) else {'opt': opt}
@@ -94,7 +94,7 @@ def cleanup_fit(self:TorchScheduler):
 
 @patch
 def _release(self:TorchScheduler, os):
-    "Have the optimizers `os` as they were without schedulers"
+    "Remove what schedulers added to the optimizers `os`"
     for o in os:
         for g in o.param_groups:
             for k in self._added & set(g): del g[k]
@@ -103,7 +103,7 @@ def _release(self:TorchScheduler, os):
 # %% ../../nbs/train/09_torchsched.ipynb #8472cc4a
 @patch
 def _check_unit(self:TorchScheduler):
-    "Refuse a scheduler that needs a value and wouldn't get one"
+    "Raise an error for a scheduler that needs a value but wouldn't get one"
     if self.unit=='validate' and self.learn.dls.valid is None:
         raise ValueError(f"{self.label}: unit is 'validate', and there is no validation loader")
     self._by_value = {k for k,o in self._scheds.items() if 'metrics' in inspect.signature(o.step).parameters}
@@ -120,19 +120,19 @@ def _check_unit(self:TorchScheduler):
 # %% ../../nbs/train/09_torchsched.ipynb #552a9aec
 @patch
 def _monitored(self:TorchScheduler):
-    "What the recorder has for `monitor` in the epoch that ends"
+    "Return the recorder's value of `monitor` for this epoch"
     r = getattr(self.learn, 'recorder', None)
     return r.values[-1][r.columns.index(self.monitor)] if r and self.monitor in r.columns else None
 
 @patch
 def _step(self:TorchScheduler, value=None):
-    "Step, if the optimizer has since the last time"
+    "Step, if the optimizer has stepped since the last call"
     n = self.learn.count.opt_steps
     if n==self._seen: return
     self._seen = n
     for k,o in self._scheds.items():
         self._check_groups(k, o)
-        o.optimizer._opt_called = True  # or torch warns, where the step went another way than through its wrapper
+        o.optimizer._opt_called = True  # else torch warns if the step didn't go through its wrapper
         if k not in self._by_value: o.step()
         elif value is not None: o.step(value)
 
@@ -152,7 +152,7 @@ def after_batch(self:TorchScheduler):
 
 @patch
 def after_fetch(self:TorchScheduler):
-    # at the end of the loader, too: gradients may have been accumulated up to here
+    # also at the end of the loader: accumulated gradients may be stepped there
     if self.unit=='step' and self.learn.training and self.learn.batch is None: self._step()
 
 # %% ../../nbs/train/09_torchsched.ipynb #a143dc9d
@@ -181,16 +181,16 @@ def _groups(self:TorchScheduler): return [g for o in opts(self.learn.opt) for g 
 
 @patch
 def _values(self:TorchScheduler):
-    "What schedulers go on from, in each of torch's groups"
+    "Return the values that schedulers continue from, for each of torch's groups"
     def plain(o): return o.tolist() if isinstance(o, Tensor) else o
     return [{k:plain(g[k]) for k in ('lr', 'momentum', 'betas') if k in g} for g in self._groups()]
 
 # %% ../../nbs/train/09_torchsched.ipynb #2f1165e8
 @patch
 def load_state_dict(self:TorchScheduler,
-    sd:dict # What `state_dict` returned
+    sd:dict # Result of `state_dict`
 ):
-    "Take up the state of the schedulers"
+    "Restore the state of the schedulers"
     Callback.load_state_dict(self, sd)
     self._due = {k:deepcopy(sd[k]) for k in ('scheds', 'groups', 'seen', 'was', 'over') if k in sd}
     if self._begun and self._due: self._take_up()
@@ -213,15 +213,15 @@ def _take_up(self:TorchScheduler):
     for k,o in self._scheds.items(): o.load_state_dict(due['scheds'][k])
     for g,vals in zip(groups, due['groups'], strict=True):
         for k,v in vals.items():
-            if isinstance(g[k], Tensor): g[k].detach().fill_(v)  # in place: a compiled step reads this very tensor
+            if isinstance(g[k], Tensor): g[k].detach().fill_(v)  # in place: a compiled step reads this tensor
             else: g[k] = v
 
 # %% ../../nbs/train/09_torchsched.ipynb #31a8ddae
 @patch
 def opt_switched(self:TorchScheduler,
-    given # Names of the hyper-parameters that the switch named: `lr`, `wd`
+    given # Names of hyper-parameters given to `switch_opt`: `lr`, `wd`
 ):
-    "Go on with the new optimizer of the learner, or end if `lr` was given"
+    "Continue with the learner's new optimizer, or end if `lr` was given"
     olds = {k:o.optimizer for k,o in self._scheds.items()}
     if 'lr' in given: return self._end()
     if not olds: return
@@ -238,7 +238,7 @@ def opt_switched(self:TorchScheduler,
 
 @patch
 def _end(self:TorchScheduler):
-    "Set nothing any more in this fit"
+    "Stop setting values in this fit"
     self._release([o.optimizer for o in self._scheds.values()])
     self._scheds,self._was,self._switched,self._is_over = {},{},True,True
 
@@ -246,7 +246,7 @@ def _end(self:TorchScheduler):
 @patch
 def rescale(self:TorchScheduler,
     k:str, # `lr`
-    v # Value for the batch that is next: a number for the last group, or a list or slice for each
+    v # Value for the next batch: a number for the last group, or a list or slice for all groups
 ):
     "Scale the rest of the schedules, so that the learning rate continues from `v`"
     now = get_hyper(self.learn.opt, 'lr')
@@ -264,13 +264,13 @@ def rescale(self:TorchScheduler,
 def end_schedule(self:TorchScheduler,
     k:str # `lr`, or momentum: one scheduler sets both, so both end
 ):
-    "Set nothing any more in this fit"
+    "Stop setting values in this fit"
     self._end()
 
 _rates = 'base_lrs','max_lrs','min_lrs','_last_lr','eta_min'
 
 def _scale(sched, by):
-    "Multiply the learning rates that the scheduler knows, of each group, by `by`"
+    "Multiply the learning rates that the scheduler stores by `by`, one factor for each group"
     for nm in [o for o in vars(sched) if o in _rates]:
         v = getattr(sched, nm)
         setattr(sched, nm, [a*b for a,b in zip(v, by, strict=True)] if isinstance(v, list) else v*by[-1])
@@ -278,7 +278,7 @@ def _scale(sched, by):
 
 # %% ../../nbs/train/09_torchsched.ipynb #0876703d
 def _sources(old, new):
-    "For each torch group of the optimizer `new`, the number of one of `old` that is of the same splitter group"
+    "Return for each torch group of the optimizer `new` the index of one in `old` from the same splitter group"
     theirs = [i for i,_ in hyper_groups(old)]
     ours = [i for i,_ in hyper_groups(new)]
     if set(theirs)==set(ours): return [theirs.index(i) for i in ours]
@@ -288,7 +288,7 @@ def _sources(old, new):
 _by_group = {'base_lrs','_last_lr','lr_lambdas','max_lrs','min_lrs','base_momentums','max_momentums'}
 
 def _for_opt(old, new, sources):
-    "The state `old` of a scheduler, for one that was made with the state `new`"
+    "Adapt the state `old` of a scheduler to one that was created with the state `new`"
     def _of(k, v):
         if k=='use_beta1': return new[k]
         if k=='_schedulers': return [_for_opt(o, n, sources) for o,n in zip(v, new[k], strict=True)]

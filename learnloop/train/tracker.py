@@ -1,4 +1,4 @@
-"""Stop, save, validate, or lower the learning rate, when a number says so
+"""Stop, save, validate, or lower the learning rate, depending on a number
 
 Docs: https://learnloop.github.io/learnloop/train/tracker.html.md"""
 
@@ -30,7 +30,7 @@ from .training import grad_norm
 
 # %% ../../nbs/train/01_tracker.ipynb #e42a4f94
 class _FitState(Callback):
-    "A callback whose state, `_start`, begins anew with each fit, unless it has just been loaded"
+    "A callback whose state is reset to `_start` by each fit, unless it was just loaded"
     remove_on_fetch = safe_in_evaluate = fit_only = reset_on_fit = rank_invariant = True
     _loaded,_begun,_start = False,False,{}
     stop_reason = None  # Why it ended the fit
@@ -38,7 +38,7 @@ class _FitState(Callback):
         'wait?':int, 'cooling?':int, 'skipped?':int, 'in_a_row?':int, 'stop_reason?':(str, None), 'why_bad?':str,
         'recent?':list, 'seen?':int, 'spikes?':list, 'spent?':float, 'saves?':list, 'turns?':{'*':dict}, '*':...}
     def reset(self):
-        "Forget what was seen"
+        "Reset the state"
         for k,v in self._start.items(): setattr(self, k, deepcopy(v))
 
     def before_fit(self):
@@ -54,7 +54,7 @@ class _FitState(Callback):
     def load_state_dict(self, sd):
         Callback.load_state_dict(self, sd)
         for k,v in self._start.items(): setattr(self, k, deepcopy(sd.get(k, v)))
-        self._loaded = self.learn is None or not self.learn.resuming  # by hand
+        self._loaded = self.learn is None or not self.learn.resuming  # loaded by the user
 
     def _tell(self, s):
         if self.learn.logger is not noop and self.learn.team.is_first: say(s)
@@ -65,7 +65,7 @@ class _FitState(Callback):
 
 # %% ../../nbs/train/01_tracker.ipynb #0fbef80c
 def _number_type(comp):
-    "What `comp` takes: floats, or tensors"
+    "Return the type that `comp` accepts: float or Tensor"
     if not callable(comp):
         raise TypeError(f"comp is {comp!r}: it must be a function of two numbers, as operator.lt; "
             "or give better='less' or better='more' in its place")
@@ -77,14 +77,14 @@ def _number_type(comp):
 _comps = dict(less=operator.lt, more=operator.gt)
 
 class TrackerCallback(_FitState):
-    "Follow a monitored value: the `best` so far, and whether the last one was a `new_best`"
+    "Monitor a value: its `best` so far, and whether the last one was a `new_best`"
     order,_start = 60,dict(best=None, new_best=False, seen_at=None)
     @checked_args
     def __init__(self,
         monitor='valid_loss',  # Name of the value, or a function of the recorder that returns it after each epoch
-        comp=None,             # Function of two values that tells whether the first is better, in place of `better`
-        min_delta:float=0.,    # A new best is better by more than this
-        reset_on_fit:bool=True, # Begin anew with each fit?
+        comp=None,             # Function of two values that returns whether the first is better, instead of `better`
+        min_delta:float=0.,    # A new best must be better by more than this
+        reset_on_fit:bool=True, # Reset the state at each fit?
         *,
         better:str|None=None   # Which value is better: 'less' or 'more'; None if the metric declares it
     ):
@@ -103,7 +103,7 @@ class TrackerCallback(_FitState):
         super().before_fit()
         self._check_monitor()
     def after_epoch(self):
-        if self.seen_at==self.learn.count.opt_steps: return  # these weights were validated already, within the epoch
+        if self.seen_at==self.learn.count.opt_steps: return  # these weights were already validated within the epoch
         r = self.learn.recorder
         row = dict(zip(r.columns, r.values[-1], strict=True))
         self._observe(self.monitor(r) if callable(self.monitor) else row.get(self.monitor))
@@ -113,15 +113,15 @@ class TrackerCallback(_FitState):
         self._observe(record['values'][self.monitor])
     def act(self,
         val:float # The value
-    ): "Do something about a value, when `best` and `new_best` are up to date: for subclasses"
+    ): "React to a value, after `best` and `new_best` were updated; subclasses override it"
 
 # %% ../../nbs/train/01_tracker.ipynb #ab3c1bad
 @patch
 def is_better(self:TrackerCallback,
     a:float, # A value
-    b:float  # Another
-)->bool: # `min_delta` has no part in it
-    "Tell whether `a` is better than `b`"
+    b:float  # Another value
+)->bool: # Ignores `min_delta`
+    "Whether `a` is better than `b`"
     if self._comp is None:
         known = LOSSES if self.learn is None else self.learn.recorder.directions
         self._comp = _comps[need_better(known.get(self.monitor), self.monitor, self.label)]
@@ -154,7 +154,7 @@ def _observe(self:TrackerCallback, v):
 # %% ../../nbs/train/01_tracker.ipynb #74c46e4a
 @patch(as_prop=True)
 def what(self:TrackerCallback):
-    "What is monitored, for messages"
+    "The monitored value, for messages"
     return self.monitor if isinstance(self.monitor, str) else getattr(self.monitor, '__name__', 'the monitored value')
 
 def _check_recorder(cb):
@@ -169,7 +169,7 @@ def _check_monitor(self:TrackerCallback):
     if callable(self.monitor): return
     if self.monitor in names:
         if not is_declared: self._comp = None  # another learner's metric may have declared it
-        self.is_better(0, 1)  # an error if nothing declares it
+        self.is_better(0, 1)  # raises an error if the direction isn't declared
         return
     if is_declared and r.when_known(self.monitor, self._check_monitor, logged=True): return
     tip = did_you_mean(self.monitor, names)
@@ -180,22 +180,22 @@ def _check_monitor(self:TrackerCallback):
 
 # %% ../../nbs/train/01_tracker.ipynb #8c431333
 class EarlyStoppingCallback(TrackerCallback):
-    "Stop the fit when the monitored value does not improve any more"
+    "Stop the fit when the monitored value no longer improves"
     order,run_valid = 63,False
-    _start = TrackerCallback._start|dict(wait=0, stop_reason=None)  # a run that is resumed stays stopped
+    _start = TrackerCallback._start|dict(wait=0, stop_reason=None)  # a resumed run stays stopped
     @checked_args
     def __init__(self,
         monitor='valid_loss',   # As in `TrackerCallback`
         comp=None,              # As in `TrackerCallback`
         min_delta:float=0.,     # As in `TrackerCallback`
-        patience:int=1,         # Values without improvement at which to stop: more for noisier ones
-        reset_on_fit:bool=True, # Begin anew with each fit? If not, a fit that was stopped stays so
+        patience:int=1,         # Stop after this many values without improvement: more for noisier values
+        reset_on_fit:bool=True, # Reset the state at each fit? If not, a fit that was stopped stays so
         *,
-        baseline:float|None=None,             # Only what is better than this is an improvement
+        baseline:float|None=None,             # Only values better than this count as improvements
         stopping_threshold:float|None=None,   # Stop as soon as the value is better than this
-        divergence_threshold:float|None=None, # Stop as soon as it is worse than this
-        check_finite:bool=False,              # Stop as soon as it is infinite or NaN? Otherwise that is no improvement
-        start_from_epoch:int=0,               # Values of earlier epochs are ignored: the first ones may be misleading
+        divergence_threshold:float|None=None, # Stop as soon as the value is worse than this
+        check_finite:bool=False,              # Stop at an infinite value or NaN? If not, it is no improvement
+        start_from_epoch:int=0,               # Ignore values of earlier epochs, which may be misleading
         better:str|None=None                  # As in `TrackerCallback`
     ):
         super().__init__(monitor, comp, min_delta, reset_on_fit, better=better)
@@ -207,7 +207,7 @@ class EarlyStoppingCallback(TrackerCallback):
     def before_fit(self):
         super().before_fit()
         if self.stop_reason: self._stop('not started, as it was stopped before')
-    def cleanup_load(self):  # a run that is resumed gets its state after `before_fit`
+    def cleanup_load(self):  # a resumed run loads its state after `before_fit`
         at = [p.name for p in self.learn.open]
         if not self.stop_reason or not self.learn.resuming or 'fit' in self.learn.outcome: return
         if at==['fit', 'load'] and self.learn.outcome['load']=='done':
@@ -228,7 +228,7 @@ def _observe(self:EarlyStoppingCallback, v):
 
 @patch
 def _why(self:EarlyStoppingCallback, val):
-    "Why to stop at `val`, or None"
+    "Return the reason to stop at `val`, or None"
     good,bad = self.stopping_threshold,self.divergence_threshold
     if self.check_finite and not math.isfinite(val): return f'{self.what} is {val}'
     if good is not None and self.is_better(val, good):
@@ -250,14 +250,14 @@ def _all_finite(learn, grads):
     return bool(grad_norm(learn, [g for g in grads if g.numel()], math.inf).isfinite())
 
 class CheckFinite(_FitState):
-    "Raise an error, skip the step, or stop the fit before an infinite or NaN loss or gradient gets to the weights"
+    "Raise an error, skip the step or stop the fit before an infinite or NaN loss or gradient changes the weights"
     handles_nan = True
     order,_start = 12,dict(skipped=0, in_a_row=0, why_bad='', turns={})
     def __init__(self,
         action:str='raise', # `raise` a FloatingPointError, `skip` the step, or `stop` the fit
-        grads:bool=True,    # Look at gradients, too?
-        patience:int=5,     # Steps skipped in a row at which the fit stops
-        reset_on_fit:bool=True # Count skipped steps anew with each fit?
+        grads:bool=True,    # Also check gradients?
+        patience:int=5,     # Stop the fit after this many skipped steps in a row
+        reset_on_fit:bool=True # Reset the count of skipped steps at each fit?
     ):
         if action not in ('raise','skip','stop'):
             raise ValueError(f'action is {action!r}: it must be raise, skip or stop')
@@ -281,7 +281,7 @@ class CheckFinite(_FitState):
         if self.learn.outcome['zero_grad']=='done': self._now['why_bad'] = ''  # no window of accumulation is open
     @property
     def _now(self):
-        "What is known of the optimizer whose turn it is: of the only one, in attributes"
+        "Return the state for the optimizer of this turn; a single optimizer's is in attributes"
         key = self.learn.turn_key
         return vars(self) if key is None else self.turns.setdefault(key, dict(why_bad='', in_a_row=0))
 
@@ -293,7 +293,7 @@ def in_graph(self:CheckFinite, event):
 # %% ../../nbs/train/01_tracker.ipynb #9ba0c2b5
 @patch
 def _of_all(self:CheckFinite, why):
-    "What is wrong with the loss, here or in another process"
+    "Describe what is wrong with the loss, here or in another process"
     bad = self.learn.team.most(self.learn.team.rank+1 if why else 0)
     return why or (f'loss of rank {bad-1} is not finite' if bad else None)
 
@@ -319,7 +319,7 @@ def _act(self:CheckFinite, why):
 # %% ../../nbs/train/01_tracker.ipynb #7bcc8f68
 @patch
 def _end_fit(self:CheckFinite, why):
-    zero_grad(self.learn.opt)  # or the next fit would add to them
+    zero_grad(self.learn.opt)  # else the next fit would add to them
     _FitState._end_fit(self, why)
 
 @patch
@@ -333,34 +333,34 @@ def _skip_step(self:CheckFinite):
 
 # %% ../../nbs/train/01_tracker.ipynb #764e34fa
 class TerminateOnNaNCallback(CheckFinite):
-    "Stop the fit before a loss or a gradient that is infinite or NaN gets to the weights"
+    "Stop the fit before an infinite or NaN loss or gradient changes the weights"
     def __init__(self): super().__init__('stop')
 
 # %% ../../nbs/train/01_tracker.ipynb #7ac1494d
 class SpikeDetection(_FitState):
-    "Skip batches whose loss is far above the mean of those before; stop the fit if they don't end"
+    "Skip batches whose loss is far above the recent mean; stop the fit if they continue"
     handles_nan = True
     order,run_valid,_start = 13,False,dict(recent=[], seen=0, spikes=[], in_a_row=0, turns={})
     def __init__(self,
-        window:int=10,    # Losses in the mean
-        warmup:int=10,    # Batches before the first that may be skipped: the mean of a few tells little
-        rtol:float=2.,    # A spike is above the mean by more than this share of it, …
-        atol:float=0.,    # … and by more than this
-        patience:int=5,   # Spikes in a row at which the fit stops: 1 for the first
-        reset_on_fit:bool=True # Begin anew with each fit?
+        window:int=10,    # Number of losses in the mean
+        warmup:int=10,    # Number of first batches that are never skipped, since a mean of few losses is unreliable
+        rtol:float=2.,    # A spike exceeds the mean by more than this share of it, …
+        atol:float=0.,    # … and by more than this amount
+        patience:int=5,   # Stop the fit after this many spikes in a row; 1 to stop at the first
+        reset_on_fit:bool=True # Reset the state at each fit?
     ):
         self.window,self.warmup = check_whole('window', window),check_whole('warmup', warmup)
         self.rtol,self.atol,self.patience,self.reset_on_fit = rtol,atol,check_whole('patience', patience),reset_on_fit
         self.reset()
 
     def after_loss(self):
-        if self.learn.inside('step'): return  # a line search looks further along
+        if self.learn.inside('step'): return  # a line search tries other weights
         v,now = self.learn.team.mean(self.learn.loss.mean(), None).item(),self._now
         if self._is_spike(v): self._skip_batch(v)
         now.update(recent=[*now['recent'], v][-self.window:], seen=now['seen']+1, in_a_row=0)
     @property
     def _now(self):
-        "Losses of the turn that goes on: of the only one, in attributes"
+        "Return the losses of this turn; a single turn's are in attributes"
         nm = self.learn and self.learn.turn_name
         return vars(self) if nm is None else self.turns.setdefault(nm, dict(recent=[], seen=0, in_a_row=0))
 
@@ -388,13 +388,13 @@ def _skip_batch(self:SpikeDetection, v):
 
 # %% ../../nbs/train/01_tracker.ipynb #89b2bb90
 class TimeLimit(_FitState):
-    "End the fit when its time is up, with a last validation"
+    "End the fit after a time, with a last validation"
     order,run_valid,_since,_start = -8,False,None,dict(spent=0.)
     def __init__(self,
         hours:float=0.,   # These …
         minutes:float=0., # … and these …
         seconds:float=0., # … are added
-        reset_on_fit:bool=True # All of the time for each fit?
+        reset_on_fit:bool=True # The whole time for each fit?
     ):
         self.seconds,self.reset_on_fit = 3600*hours+60*minutes+seconds,reset_on_fit
         if not self.seconds>0: raise ValueError(f'the limit is {self.seconds} seconds: it must be more than 0')
@@ -417,14 +417,14 @@ class TimeLimit(_FitState):
     def after_fit(self):
         if self.stop_reason: self._tell(f'stopped: {self.stop_reason}')
     def _end_in_time(self):
-        "Have this epoch be the last if the time is up"
+        "Make this epoch the last one if the time is up"
         if not self._is_up(): return
         self.stop_reason,self.learn.n_epoch = f'time is up: {self.seconds:g} seconds',self.learn.epoch+1
 
 # %% ../../nbs/train/01_tracker.ipynb #da75cce0
 @patch
 def _is_up(self:TimeLimit):
-    "Is the time up, by the clock of the first process, which says when to ask again"
+    "Whether the time is up, by the clock of the first process, which also decides when to ask again"
     learn,left = self.learn,self.seconds-self.elapsed
     if learn.team.world==1: return left<=0
     a_batch = (self.elapsed+1e-3)/(learn.train_iter+1)
@@ -436,12 +436,12 @@ def _is_up(self:TimeLimit):
 # %% ../../nbs/train/01_tracker.ipynb #da75cc6f
 @patch(as_prop=True)
 def elapsed(self:TimeLimit):
-    "Seconds of the limit that are used up"
+    "Used seconds of the limit"
     return self.spent + (0. if self._since is None else monotonic()-self._since)
 
 # %% ../../nbs/train/01_tracker.ipynb #1ee2f1ab
 class SaveModelCallback(TrackerCallback):
-    "Save the model when the monitored value improves, and load the best after the fit"
+    "Save the model when the monitored value improves, and load the best weights after the fit"
     order,writes,_epoch_done,_n,_hold = 61,True,False,-1,ExitStack()
     _start = TrackerCallback._start|dict(saves=[])
     @checked_args
@@ -449,13 +449,13 @@ class SaveModelCallback(TrackerCallback):
         monitor='valid_loss',   # As in `TrackerCallback`
         comp=None,              # As in `TrackerCallback`
         min_delta:float=0.,     # As in `TrackerCallback`
-        fname='model',          # Name of the file, below `learn.path/learn.model_dir`
-        every_epoch=False,      # Save each epoch, as `fname_0`, …, or each k-th, and not the best?
-        at_end:bool=False,      # Save when the fit is over, and not the best?
-        with_opt:bool=False,    # The optimizer, too?
-        reset_on_fit:bool=True, # Begin anew with each fit?
+        fname='model',          # Name of the file in `learn.path/learn.model_dir`
+        every_epoch=False,      # Save each epoch (`fname_0`, …), or each k-th one, instead of the best?
+        at_end:bool=False,      # Save at the end of the fit, instead of the best?
+        with_opt:bool=False,    # Also save the optimizer?
+        reset_on_fit:bool=True, # Reset the state at each fit?
         *,
-        keep:int|None=None,     # Files to keep: the k best or, with `every_epoch`, the k last; None for 1, or all
+        keep:int|None=None,     # Number of files to keep: the best, or the last with `every_epoch`; None: 1, or all
         better:str|None=None    # As in `TrackerCallback`
     ):
         super().__init__(monitor, comp, min_delta, reset_on_fit, better=better)
@@ -466,7 +466,7 @@ class SaveModelCallback(TrackerCallback):
 
     def after_epoch(self):
         self._epoch_done |= self.learn.outcome['epoch']=='done'
-        n = self._n = max(self.learn.epoch, self.learn.count.epochs-1, self._n+1)  # never one that was used
+        n = self._n = max(self.learn.epoch, self.learn.count.epochs-1, self._n+1)  # never an earlier number
         if self._keeps_best: super().after_epoch()
         elif self.every_epoch and n%self.every_epoch==0: self._save(f'{self.fname}_{n}')
     def after_record(self, record):
@@ -477,7 +477,7 @@ class SaveModelCallback(TrackerCallback):
         elif math.isfinite(val) and (len(self.saves)<self.keep or self.is_better(val, self._by_rank(min)['value'])):
             self._save(f'{self.fname}_step{self.learn.count.opt_steps}', val)
     def after_fit(self):
-        if not self._begun: return  # it was cancelled before this had its turn
+        if not self._begun: return  # the fit was cancelled before this callback ran
         if self.at_end: self._save(self.fname)
         elif self._keeps_best: self._load_best()
 
@@ -507,7 +507,7 @@ def _save(self:SaveModelCallback, name, val=None):
         if self.learn.team.is_first: _delete(gone)
 
 def _delete(save):
-    "Delete the file of `save`, unless something else has its name now"
+    "Delete the file of `save`, unless it was replaced"
     path = Path(save['path'])
     if not path.is_file(): return
     with open(path, 'rb') as f: digest = hashlib.file_digest(f, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
@@ -516,7 +516,7 @@ def _delete(save):
 # %% ../../nbs/train/01_tracker.ipynb #40a8e074
 @patch
 def _by_rank(self:SaveModelCallback, pick):
-    "The best of `saves`, with `max`, or the worst, with `min`"
+    "Return the best of `saves` (by `max`) or the worst (by `min`)"
     def differ(a, b): return self.is_better(a['value'], b['value'])-self.is_better(b['value'], a['value'])
     return pick(self.saves, key=cmp_to_key(differ))
 
@@ -536,30 +536,30 @@ def _load_best(self:SaveModelCallback):
 # %% ../../nbs/train/01_tracker.ipynb #d9fd48d5
 @patch(as_prop=True)
 def last_saved_path(self:SaveModelCallback):
-    "Where the last file is; None if there is none"
+    "Path of the last file; None if there is none"
     return Path(self.saves[-1]['path']) if self.saves else None
 
 # %% ../../nbs/train/01_tracker.ipynb #49b2bd6c
 @patch(as_prop=True)
 def best_save(self:SaveModelCallback):
-    "What is known of the best file: `name`, `path`, `value`, `epoch`; None if there is none"
+    "`name`, `path`, `value` and `epoch` of the best file; None if there is none"
     return self._by_rank(max) if self.saves else None
 
 # %% ../../nbs/train/01_tracker.ipynb #0d125555
 class ReduceLROnPlateau(TrackerCallback):
-    "Lower the learning rate when the monitored value does not improve any more"
+    "Lower the learning rate when the monitored value no longer improves"
     order,owns,_start = 62,{'lr'},TrackerCallback._start|dict(wait=0, cooling=0)
     @checked_args
     def __init__(self,
         monitor='valid_loss',   # As in `TrackerCallback`
         comp=None,              # As in `TrackerCallback`
         min_delta:float=0.,     # As in `TrackerCallback`
-        patience:int=1,         # Values without improvement at which to lower it
-        factor:float=10.,       # What it is divided by
-        min_lr:float=0.,        # It isn't lowered below this
-        reset_on_fit:bool=True, # Begin anew with each fit?
+        patience:int=1,         # Lower it after this many values without improvement
+        factor:float=10.,       # Divide the learning rate by this
+        min_lr:float=0.,        # Lower limit of the learning rate
+        reset_on_fit:bool=True, # Reset the state at each fit?
         *,
-        cooldown:int=0,         # Values after a reduction that don't count
+        cooldown:int=0,         # Ignore this many values after a reduction
         better:str|None=None    # As in `TrackerCallback`
     ):
         super().__init__(monitor, comp, min_delta, reset_on_fit, better=better)
@@ -576,7 +576,7 @@ class ReduceLROnPlateau(TrackerCallback):
         if self.wait<self.patience: return
         self.cooling,self.wait = self.cooldown,0
         old = get_hyper(self.learn.opt, 'lr')
-        new = [min(o, max(o/self.factor, self.min_lr)) for o in old]  # one that is below `min_lr` stays
+        new = [min(o, max(o/self.factor, self.min_lr)) for o in old]  # a rate below `min_lr` stays
         if new==old: return
         self.learn.set_hypers(lr=new)
         why = f'{self.what} has not improved ({self.rule})'
@@ -587,9 +587,9 @@ class ValidateCallback(Callback):
     "Validate on further loaders after each epoch, or within epochs"
     order,run_valid,remove_on_fetch,safe_in_evaluate,fit_only,rank_invariant = 55,False,True,True,True,True
     def __init__(self,
-        every_steps:int|None=None,  # After each so many optimizer steps
-        every_epochs:int|None=None, # After each so many epochs; None: each, if nothing else says when
-        when=None,     # Function of the learner, asked after each optimizer step
+        every_steps:int|None=None,  # Number of optimizer steps between validations
+        every_epochs:int|None=None, # Number of epochs between validations; None: 1, if nothing else is given
+        when=None,     # Function of the learner, called after each optimizer step: True to validate
         ds_idx=1,      # Which of `learn.dls`, by index or name
         dl=None,       # Any other loader
         name:str|None=None, # What the values' names begin with; None: the loader's name in `learn.dls`

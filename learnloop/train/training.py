@@ -1,4 +1,4 @@
-"""Accumulation, clipping, frozen statistics, memory: what changes how a batch becomes a step
+"""Accumulation, clipping, frozen statistics, memory: callbacks that change how a batch becomes a step
 
 Docs: https://learnloop.github.io/learnloop/train/training.html.md"""
 
@@ -39,15 +39,15 @@ class GradientAccumulation(Callback):
     state_schema = {**_open, 'turns?':{'*':_open}}
     @checked_args(n_steps='n_batches')
     def __init__(self,
-        n_acc=32,       # Samples that make a step, or what `count` counts; or a function from the epoch to this number
-        n_batches=None, # Batches that make a step, rather than samples; or a function from the epoch to this number
-        count:Callable|None=None # From the learner to what its loss is a mean of: `n_acc` counts it; None for samples
+        n_acc=32,       # Samples in a step, or units of `count`; or a function from the epoch to this number
+        n_batches=None, # Batches in a step, instead of samples; or a function from the epoch to this number
+        count:Callable|None=None # Function of the learner: units of the loss, counted by `n_acc`; None for samples
     ):
         self.n_acc,self.n_batches,self._count = n_acc,n_batches,count
         for nm,v in (('n_acc', n_acc), ('n_batches', n_batches)):
             if v is not None and not callable(v): check_whole(f'GradientAccumulation: {nm}', v)
         if n_acc is None and n_batches is None: raise ValueError('GradientAccumulation: give n_acc or n_batches')
-        self._windows = {}  # by the name of the optimizer, as several turns may take their steps by one
+        self._windows = {}  # by optimizer, since several turns may share one
     @property
     def _window(self): return self._windows.setdefault(self.learn.turn_key, _Window())
     @property
@@ -82,7 +82,7 @@ _HOW = 'Gradients are means over the items of batches, which is not the gradient
 _OF_PARTS = 'It is averaged over items'
 
 class _Window(Joined):
-    "What has gone backward since the last step: batches and items, the items to expect, and whether its step counts"
+    "What was accumulated since the last step: batches and items, the expected items, and whether the step counts"
     def __init__(self, n=0, total=0, expected=0, counts=True, name=None, **kwargs):
         super().__init__('GradientAccumulation', _HOW, **kwargs)
         self.n,self.total,self.expected,self.counts,self.name = n,total,expected,counts,name
@@ -95,7 +95,7 @@ class _Window(Joined):
 # %% ../../nbs/train/03_training.ipynb #0a0df721
 @patch
 def _refuse_shared(self:GradientAccumulation):
-    "Refuse a turn that would add to gradients of another's window"
+    "Raise an error for a turn that would add to the gradients of another window"
     learn = self.learn
     for k,w in self._windows.items():
         if not w.n or k==learn.turn_key: continue
@@ -108,13 +108,13 @@ def _refuse_shared(self:GradientAccumulation):
 @patch
 def before_backward(self:GradientAccumulation):
     learn = self.learn
-    # a turn that was cancelled has dropped what it had added
+    # a cancelled turn has dropped the gradients that it added
     if self._window.n and not _is_repeated(learn) and not _with_grads(learn): self._clear()
     w = learn.open_turn.joins = self._window
     self._n_items,n = self._counted()
     if not self._n_items: raise CancelBackwardException
     if not self._is_checked: self._check_size()
-    k = math.ceil(self._size/self._n_items) if self.n_batches is None else self._size  # batches, if all are like this
+    k = math.ceil(self._size/self._n_items) if self.n_batches is None else self._size  # batches
     w.expected = w.expected or k*(self._n_items if self._count is None else learn.n_items)
     learn.scale_loss((n if self._count is None else learn.n_items)/w.expected)
 
@@ -135,7 +135,7 @@ def _checked_count(v):
 # %% ../../nbs/train/03_training.ipynb #8d6405e1
 @patch
 def _counted(self:GradientAccumulation):
-    "Count the items that the loss is a mean of, in all processes, and what it counts here"
+    "Return the number of units of the loss, in all processes and in this one"
     learn = self.learn
     if self._count is None:
         n = learn.n_items if learn.team.world>1 else learn.bs
@@ -148,9 +148,9 @@ def _counted(self:GradientAccumulation):
 # %% ../../nbs/train/03_training.ipynb #8d6405e6
 @patch
 def _check_size(self:GradientAccumulation):
-    "Warn, at the first batch, of a window that is no larger than a batch"
+    "Warn at the first batch if a window isn't larger than a batch"
     self._is_checked,n,size = True,self._n_items,self._size
-    if self.n_batches is not None or not 1<size<=n: return  # 1 says that nothing is to be accumulated
+    if self.n_batches is not None or not 1<size<=n: return  # 1 means no accumulation
     what = 'samples' if self._count is None else 'items'
     warnings.warn(f'GradientAccumulation: n_acc is {size} {what}, and a batch has {n}, so each batch makes a step and '
         f'nothing is accumulated. If {size} batches are to make a step, give n_batches={size}; else a larger n_acc',
@@ -176,11 +176,11 @@ def before_step(self:GradientAccumulation):
 @patch(as_prop=True)
 def _is_last(self:GradientAccumulation):
     learn = self.learn
-    return not (learn.open_turn and learn.open_turn.own) and learn.iter+1==learn.n_iter  # others may follow
+    return not (learn.open_turn and learn.open_turn.own) and learn.iter+1==learn.n_iter  # other turns may follow
 
 @patch
 def _goes_on(self:GradientAccumulation):
-    "Is it sure that no step follows this turn?"
+    "Whether it is certain that no step follows this turn"
     w = self._window
     if self._is_last: return False
     if self.n_batches is not None: return w.n+1<self._size
@@ -192,7 +192,7 @@ def after_step(self:GradientAccumulation):
     if self._due(): self._clear()
 @patch
 def cleanup_step(self:GradientAccumulation):
-    # a callback before this one may have cancelled the rest of `after_opt_step`, or of `after_step`
+    # an earlier callback may have cancelled the rest of `after_opt_step` or `after_step`
     turn = self.learn.open_turn
     if self.learn.outcome['step']=='done' or turn and turn.stepped: self._clear()
 
@@ -200,7 +200,7 @@ def cleanup_step(self:GradientAccumulation):
 @patch
 def cleanup_turn(self:GradientAccumulation):
     turn = self.learn.open_turn
-    # its gradients are dropped, and what was there before is back
+    # its gradients are dropped, and the earlier ones restored
     if turn.own and not turn.stepped and self.learn.outcome['turn']=='cancelled': vars(self._window).update(self._was)
 @patch
 def _clear(self:GradientAccumulation): self._windows.pop(self.learn.turn_key, None)
@@ -241,7 +241,7 @@ def _is_repeated(learn): return [o.name for o in learn.open].count('backward')>1
 def refuse_own_steps(
     cb # A callback, in `before_fit`
 ):
-    "Refuse learners that go backward and step by themselves, and so tell nobody whose turn it is"
+    "Raise an error for learners that run backward and step by themselves, without turns"
     learn = cb.learn
     if getattr(learn._do_grad_opt, '__func__', None) is Learner._do_grad_opt: return
     raise ValueError(f'{cb.label} goes by turns, and {type(learn).__name__} overrides `_do_grad_opt`: override '
@@ -250,9 +250,9 @@ def refuse_own_steps(
 # %% ../../nbs/train/03_training.ipynb #7a1c0fb2
 def refuse_closure(
     cb, # A callback, in `before_fit` or `before_turn`
-    why:str # What it can't do with a closure
+    why:str # Why the callback can't work with a closure
 ):
-    "Refuse an optimizer that evaluates the loss itself"
+    "Raise an error for an optimizer that evaluates the loss itself"
     learn,turn = cb.learn,cb.learn.open_turn
     asks = [turn.opt] if turn and turn.closure else [] if turn else [o for o in opts(learn.opt) if needs_closure(o)]
     if asks: raise ValueError(f"{cb.label} can't act on {type(asks[0]).__name__}, {why}: do without it")
@@ -260,9 +260,9 @@ def refuse_closure(
 # %% ../../nbs/train/03_training.ipynb #0701d701
 def refuse_graph(
     cb, # A callback, in `before_turn`
-    why:str # What would be wrong with the graph
+    why:str # Why the graph would be wrong
 ):
-    "Refuse a turn whose gradients are to be differentiated"
+    "Raise an error for a turn whose gradients will be differentiated"
     turn = cb.learn.open_turn
     if not turn.create_graph: return
     raise ValueError(f'{cb.label}: {turn} has create_graph=True, for a graph of its gradients, {why}: do without it')
@@ -270,17 +270,17 @@ def refuse_graph(
 # %% ../../nbs/train/03_training.ipynb #0701d703
 def grads_now(
     learn # The learner, in `before_turn`
-)->list: # For each parameter of the turn: it, its gradient, and how often that was changed in place
-    "Note which gradients there are"
+)->list: # For each parameter of the turn: the parameter, its gradient, and the gradient's version counter
+    "Record the present gradients"
     return [(p, p.grad, None if p.grad is None else p.grad._version) for p in learn.turn_params]
 
 # %% ../../nbs/train/03_training.ipynb #0701d704
 def refuse_supplied(
     cb, # A callback, after the backward pass
-    had, # What `grads_now` gave, before it
-    why:str # What would be wrong with them
+    had, # Result of `grads_now` before it
+    why:str # Why they would be wrong
 ):
-    "Refuse gradients that somebody supplied and cancelled *backward*, since `had` was noted"
+    "Raise an error if code set gradients and cancelled *backward* since `had` was recorded"
     if cb.learn.outcome.get('backward')!='cancelled': return
     if all(p.grad is g and (g is None or g._version==v) for p,g,v in had): return
     raise ValueError(f'{cb.label}: somebody cancelled *backward* and supplied gradients, {why}: supply them by '
@@ -288,12 +288,12 @@ def refuse_supplied(
 
 # %% ../../nbs/train/03_training.ipynb #e098d9a9
 def clip_grad_adaptive_(
-    params,            # Parameters with gradients, which are changed in place
-    factor:float=.01,  # Largest ratio of the norms of gradient and weight: lambda; the paper's value
-    eps:float=1e-3,    # Smallest norm that a weight is taken to have
+    params,            # Parameters, whose gradients are changed in place
+    factor:float=.01,  # Largest ratio of the norms of gradient and weight: lambda; default of the paper
+    eps:float=1e-3,    # Lower limit of a weight's norm
     norm_type:float=2. # Order of the norm
 )->None:
-    "Clip gradients, unit by unit, to `factor` times the norm of their weights"
+    "Clip the gradients of each unit to `factor` times the norm of its weights"
     for p in params:
         norm = partial(_unit_norm, norm_type=norm_type)
         most = factor*norm(p.detach()).clamp(min=eps)
@@ -309,19 +309,19 @@ def _unit_norm(t, norm_type):
 def part_here(
     t # Tensor
 )->torch.Tensor:
-    "Take the part of `t` that this process has: all of it, but for parameters of `to_fsdp` and their gradients"
+    "Return this process's part of `t`: all of it, except for parameters of `to_fsdp` and their gradients"
     return t.to_local() if hasattr(t, 'to_local') else t
 
 # %% ../../nbs/train/03_training.ipynb #b75042e1
 def grad_norm(
     learn, # The learner
-    grads:list, # Gradients; with `to_fsdp` each process has parts of them
+    grads:list, # Gradients; with `to_fsdp`, each process has parts of them
     norm_type:float=2. # Order of the norm
 )->torch.Tensor: # Scalar
     "Compute the norm of all `grads` together, in all processes"
     if not any(hasattr(g, 'full_tensor') for g in grads): return get_total_norm(grads, norm_type)
     if norm_type!=math.inf: return get_total_norm(grads, norm_type).full_tensor()
-    mine = [o for o in map(part_here, grads) if o.numel()]  # torch takes no maximum of nothing
+    mine = [o for o in map(part_here, grads) if o.numel()]  # torch can't take the maximum of no values
     return torch.tensor(learn.team.gather(get_total_norm(mine, math.inf).item() if mine else 0.)).max()
 
 # %% ../../nbs/train/03_training.ipynb #b750420b
@@ -331,8 +331,8 @@ class GradientClip(Callback):
     def __init__(self,
         max_norm:float|None=None, # Largest norm, value or ratio of norms; None for 1, or .01 if it's 'adaptive'
         norm_type:float=2.,       # Order of the norm; inf for the largest absolute value
-        algorithm:str='norm',     # 'norm' of all gradients, 'value' of each element, or 'adaptive' to the weights' norm
-        skip_nonfinite:bool=False # Cancel steps whose gradients have an infinite norm, or NaN? Waits for the device
+        algorithm:str='norm',     # 'norm' of all gradients, 'value' of each element, 'adaptive' to the weights
+        skip_nonfinite:bool=False # Cancel steps whose gradients have an infinite norm or NaN? Waits for the device
     ):
         if algorithm not in ('norm','value','adaptive'): raise ValueError(f'GradientClip: algorithm is {algorithm!r}: '
             'it must be norm, value or adaptive')
@@ -360,19 +360,19 @@ def in_graph(self:GradientClip, event):
     return InGraph(partial(_clipped, self.algorithm, self.norm_type), flags, lambda: (self.max_norm,))
 
 def _clipped(algorithm, norm_type, h, grads):
-    "What `GradientClip` makes of `grads`, as a function"
+    "Return the clipped `grads`, as a function without side effects"
     norms = [torch.linalg.vector_norm(g, norm_type) for g in grads]
     norm = torch.linalg.vector_norm(torch.stack([o.to(norms[0].dtype) for o in norms]), norm_type)
     if algorithm=='value': return [g.clamp(-h[0], h[0]) for g in grads],dict(grad_norm=norm)
-    k = (h[0]/(norm+1e-6)).clamp(max=1.)  # as torch has it
+    k = (h[0]/(norm+1e-6)).clamp(max=1.)  # as torch does
     return [g*k.to(g.dtype) for g in grads],dict(grad_norm=norm)
 
 # %% ../../nbs/train/03_training.ipynb #4ca77247
 def set_bn_eval(
-    model:nn.Module,   # Searched for layers with running statistics
+    model:nn.Module,   # Model with norm layers
     use_eval:bool=True # False for training mode
 )->None:
-    "Put frozen batch norms in eval mode: those with parameters, none of which requires gradients"
+    "Set frozen batch norms to eval mode: those with parameters of which none requires gradients"
     for m in model.modules():
         ps = list(m.parameters(recurse=False))
         if _has_stats(m) and ps and not any(p.requires_grad for p in ps): m.train(not use_eval)
@@ -387,7 +387,7 @@ class BnFreeze(Callback):
 
 # %% ../../nbs/train/03_training.ipynb #ca0318a9
 class ChannelsLast(Callback):
-    "Have weights and inputs of 4 and 5 dimensions in channels-last memory format"
+    "Use the channels-last memory format for weights and inputs with 4 or 5 dimensions"
     order,rank_invariant = -1,True
     def __init__(self): self._turned = []
     def before_fit(self):
@@ -426,15 +426,15 @@ class MCDropoutCallback(Callback):
         for m in self.learn.model.modules():
             if 'dropout' not in type(m).__name__.lower(): continue
             undo.callback(setattr, m, 'training', m.training)
-            m.training = True  # of this one: what it holds may be a batch norm
+            m.training = True  # only this module: a submodule may be a batch norm
     def cleanup_validate(self): self._undo.pop().close()
 
 # %% ../../nbs/train/03_training.ipynb #a89157ab
 class GradientCheckpointing(Callback):
-    "Compute what modules keep for the backward pass again, rather than keep it"
-    fit_only = rank_invariant = True  # without gradients there is nothing to be kept
+    "Recompute the activations of modules in the backward pass instead of storing them"
+    fit_only = rank_invariant = True  # without gradients, nothing is stored
     def __init__(self,
-        modules # Whose insides to compute again: a class, a list of modules, or a function from the model to a list
+        modules # Modules to recompute: a class, a list of modules, or a function from the model to a list
     ): self.modules,self._kept = modules,[]
 
     def _find(self, model):
@@ -463,15 +463,15 @@ def _forward_twice(m, f, *args, **kwargs):
 
 @contextmanager
 def _same_stats(model):
-    "Put running statistics back at the end of a `with` block"
+    "Restore running statistics at the end of a `with` block"
     kept = [(b, b.clone()) for m in model.modules() if _has_stats(m) for b in m.buffers(recurse=False)]
     try: yield
     finally:
-        for b,v in kept: b.data.copy_(v)  # `data`: autograd is not to take it for a change of what it has saved
+        for b,v in kept: b.data.copy_(v)  # `data`, so that autograd doesn't see a change of saved tensors
 
 # %% ../../nbs/train/03_training.ipynb #238826d9
 class MoveModulesToDeviceCallback(Callback):
-    "Move the modules that are attributes of the learner to its device"
+    "Move modules that are attributes of the learner to its device"
     order,rank_invariant = -9,True
     def before_fit(self):
         for k,o in list(vars(self.learn).items()):
@@ -479,17 +479,17 @@ class MoveModulesToDeviceCallback(Callback):
 
 # %% ../../nbs/train/03_training.ipynb #deb11bc2
 def _repeat(learn, autocast):
-    "Take the turn's loss forward and backward once more, then put back what was there of the first time"
+    "Run the turn's loss forward and backward again, then restore the results of the first run"
     with restored(learn, LOSS_FIELDS):
         with autocast(): learn.calc_loss()
         learn.backward()
 
 # %% ../../nbs/train/03_training.ipynb #11dad604
 class MicroBatch(Callback):
-    "Take each batch through model and backward in parts: less memory, and the same step"
+    "Run each batch through model and backward in parts: less memory, and the same step"
     order,run_valid,fit_only,rank_invariant = 90,False,True,True
     def __init__(self,
-        size:int=8 # Items in a part, at most
+        size:int=8 # Largest number of items in a part
     ):
         self.size,self._has_told = check_whole('MicroBatch: size', size),False
         self._clear()
@@ -509,10 +509,10 @@ class MicroBatch(Callback):
         if n>self.size: _tell_stats(self)
         if learn.open_turn.joins is None: learn.open_turn.joins = self._joined = Joined(self.label)
         n_parts = learn.team.most(math.ceil(n/self.size))
-        size = math.ceil(n/n_parts)  # nearly the same for all: a batch norm fails with a single item
+        size = math.ceil(n/n_parts)  # nearly equal parts: a batch norm fails for a single item
         def part(b, at): return narrow_batch(b, at, n) if b and n_parts>1 else b
         self._whole,self._autocast = (n, learn.xb, learn.yb),ambient_autocast(learn.device)
-        self._others,self._made = learn.loss_parts,learn.pred  # of turns before this one
+        self._others,self._made = learn.loss_parts,learn.pred  # from earlier turns
         ats = [slice(i, min(i+size, n)) for i in range(0, n, size)]
         self._left = [(o.stop-o.start,)*2 + (o, part(learn.xb, o), part(learn.yb, o)) for o in ats]
         if learn.team.world>1: self._keep_up(n_parts)
@@ -534,7 +534,7 @@ class MicroBatch(Callback):
         if learn.bs: learn.scale_loss(self._seen[-1][0]/learn.bs)
 
 def _tell_stats(cb):
-    "Warn, once, of modules that compute statistics of what they are given"
+    "Warn once about modules that compute statistics of their inputs"
     mods = cb.learn.model.named_modules()
     names = [k or type(m).__name__ for k,m in mods if m.training and isinstance(m, _BatchNorm)]
     if cb._has_told or not names: return
@@ -566,7 +566,7 @@ def after_backward(self:MicroBatch):
 # %% ../../nbs/train/03_training.ipynb #11dad6d1
 @patch
 def _settle(self:MicroBatch, k):
-    "Make the mean of the gradients that the parts have added to those that were there before"
+    "Turn the gradients of the parts into their mean, and add it to the earlier gradients"
     if type(k) is float and k==1: return
     before = dict(self._grads)
     for p in _with_grads(self.learn):
@@ -581,27 +581,27 @@ def _refuse_loss(self:MicroBatch):
 
 # %% ../../nbs/train/03_training.ipynb #11dad6a1
 def _join_losses(vals, units, k):
-    "The loss, or its part `k`, of the whole batch"
+    "Return the loss of the whole batch, or its part `k`"
     units = [o[k] for o in units]
     both = zip(vals, units, strict=True)
     return sum(torch.where(torch.as_tensor(d, device=v.device)>0, v*d, 0) for v,d in both)/join_units(units)
 
 def _item_dim(preds, ns):
-    "The dimension along which the tensors `preds` have `ns` items: 1 for what CTC takes"
+    "Return the dimension of the items in the tensors `preds`: 1 for the inputs of CTC"
     if not all(isinstance(o, torch.Tensor) for o in preds): return 0
     return next((d for d in range(preds[0].dim()) if all(o.shape[d]==n for o,n in zip(preds, ns, strict=True))), 0)
 
 # %% ../../nbs/train/03_training.ipynb #11dad6d2
 @patch
 def _keep_up(self:MicroBatch, n):
-    "Have `n` parts, as other processes do; gradients are exchanged with the last"
+    "Run `n` parts, as other processes do; gradients are synchronized with the last"
     team,(_,bs,*first) = self.learn.team,self._left[0]
-    self._left += [(0, bs, *first)]*(n-len(self._left))  # which doesn't count
+    self._left += [(0, bs, *first)]*(n-len(self._left))  # it doesn't count
     self._defers = team.defer_sync
     if n>1: team.defer_sync = True
 
 def _mean_parts(parts, units, others):
-    "The parts of the loss of the whole batch, and `others` as they are"
+    "Return the loss parts of the whole batch, and `others` unchanged"
     has = {k:[i for i,o in enumerate(parts) if k in o] for k in {k:0 for o in parts for k in o}}
     def mean(k, at): return _join_losses([parts[i][k] for i in at], [units[i] for i in at], k)
     return {k:others[k] if k in others and parts[at[0]][k] is others[k] else mean(k, at) for k,at in has.items()}
@@ -609,7 +609,7 @@ def _mean_parts(parts, units, others):
 # %% ../../nbs/train/03_training.ipynb #11dad606
 @patch
 def after_cancel_turn(self:MicroBatch):
-    for p,g in self._grads: p.grad = g  # perhaps only some parts have added to it
+    for p,g in self._grads: p.grad = g  # perhaps only some parts were added to it
 @patch
 def cleanup_turn(self:MicroBatch):
     self.after_cancel_turn()
@@ -618,10 +618,10 @@ def cleanup_turn(self:MicroBatch):
 
 # %% ../../nbs/train/03_training.ipynb #0ba8fc16
 class SAM(Callback):
-    "Step by the gradient at the worst place near the weights: sharpness-aware minimisation"
+    "Step by the gradient at the worst point near the weights: sharpness-aware minimization"
     order,run_valid,fit_only,rank_invariant = 100,False,True,True
     def __init__(self,
-        rho:float=.05 # Distance of that place, in the norm over all weights; the paper's default
+        rho:float=.05 # Distance of that point, in the norm over all weights; default of the paper
     ):
         if not isinstance(rho, Real) or not 0<rho<math.inf: raise ValueError(f'SAM: rho is {rho!r}: it must be above 0')
         self.rho,self._home,self._aside,self._rng = rho,[],[],None
@@ -636,9 +636,9 @@ class SAM(Callback):
         self._refuse_closure()
         refuse_graph(self, 'which would be of weights that are moved and put back')
         self._autocast,self._rng = ambient_autocast(self.learn.device),read_rngs()
-        del self._rng['evaluations']  # those of this batch count
+        del self._rng['evaluations']  # evaluations in this batch count
         self._had = grads_now(self.learn)
-        if self.learn.team.world>1: self.learn.team.defer_sync = False  # all go to the same place
+        if self.learn.team.world>1: self.learn.team.defer_sync = False  # all processes go to the same point
     def before_backward(self):
         if _is_repeated(self.learn): return
         self._aside = [(p, p.grad) for p in _with_grads(self.learn)]
@@ -654,7 +654,7 @@ class SAM(Callback):
         up = self.rho/grad_norm(learn, grads).clamp(min=1e-12)
         with torch.no_grad(): torch._foreach_add_(ps, [g*up for g in grads])
         for p in ps: p.grad = None
-        learn.open_turn.parts = ()  # which are counted once more
+        learn.open_turn.parts = ()  # they are counted again
         write_rngs(self._rng)
         with _same_stats(learn.model): _repeat(learn, self._autocast)
 
