@@ -1570,10 +1570,3 @@ def test_point_25_an_attribute_that_changes_while_training_and_is_not_saved_is_n
         assert len(ws)==1
         for nm in names.split(', ')[:2]: assert f'{nm} (1' in str(ws[0].message) or f'{nm} (1.0' in str(ws[0].message)
     for model in (Kept, Usual): fit(model, CheckpointCallback(tmp_path/model.__name__, **every))
-
-def test_point_25_with_get_extra_state_it_goes_on_exactly(tmp_path):
-    def mk(): return mk_learner(model=Kept, metrics=None)
-    with pytest.raises(Boom): quiet(mk(), cbs=[CheckpointCallback(tmp_path, every_steps=1), Stop('before_fetch', 9)], resume=tmp_path)
-    got = quiet(mk(), cbs=[CheckpointCallback(tmp_path, every_steps=1), Stop()], resume=tmp_path)
-    want = quiet(mk())
-    assert all(map(torch.equal, got.model.parameters(), want.model.parameters()))
