@@ -5,8 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import learnloop, pytest, torch
 from helpers import CANCEL_OF, LR, TRAIN, act, batches, cover, listener, mk_model, same
-from learnloop import (CheckpointCallback, DataLoaders, GradientAccumulation, Learner, MixedPrecision, SanityCheck,
-    ValidateCallback)
+from learnloop import CheckpointCallback, DataLoaders, GradientAccumulation, Learner, MixedPrecision, SanityCheck, ValidateCallback
 from learnloop.interop import as_cb
 from learnloop.interop.core import HookTable
 from learnloop.interop.fastnlp import Callback, EarlyStopException, Event, FastNLP, Filter, Trainer, on

@@ -6,7 +6,8 @@ from itertools import permutations
 import pytest, torch
 from torch import nn
 from torch.nn import functional as F
-from learnloop import (Callback, CancelBackwardException, CancelBatchException, CancelFitException, CancelStepException, Fingerprint, Learner, TrainEvalCallback, diff_runs, set_seed)
+from learnloop import (Callback, CancelBackwardException, CancelBatchException, CancelFitException, CancelStepException,
+    Fingerprint, Learner, TrainEvalCallback, diff_runs, set_seed)
 from learnloop.app.cli import main
 from learnloop.see import fingerprint as fp
 
