@@ -34,7 +34,7 @@ test:    $(READY) ; python -m tools.notebooks --timing && pytest -q -n auto --di
 processes: $(READY) ; $(LIMIT) pytest -q -n 2 --durations 10 tests/scale   # several processes that train together
 quick:   $(READY)   # one notebook, and the tests named after its module: `make quick NB=trace`
 	nbdev-export && python -m tools.notebooks --timing $(or $(wildcard nbs/*/[0-9][0-9]_$(NB).ipynb),$(error no notebook is named '$(NB)'))
-	pytest -q -x -n auto $(or $(wildcard tests/*/test_$(NB)*.py),tests/test_notebooks.py -k '$(NB)')
+	pytest -q -x -n auto $(or $(wildcard tests/*/test_$(NB)*.py),tests/test_notebooks.py)
 ci:      docs check test processes mutants wheel browser
 ci:      README := true
 export:  $(READY) ; nbdev-export && nbdev-clean && python -m tools.stubs

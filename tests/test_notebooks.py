@@ -13,9 +13,9 @@ PKG = 'learnloop'
 ROOT = Path(__file__).parents[1]
 IMPORTS = ast.Import,ast.ImportFrom
 
-def module(p):
-    "The module that notebook `p` writes, or None"
-    src = '\n'.join(c.source for c in read_nb(p).cells if c.cell_type=='code')
+def module(cells):
+    "The module that the notebook of `cells` writes, or None"
+    src = '\n'.join(c.source for c in cells if c.cell_type=='code')
     m = re.search(r'^#\| *default_exp +(\S+)', src, flags=re.M)
     return m and m[1]
 
@@ -28,66 +28,56 @@ def documented(o):
         known = is_dataclass(o) if k=='__init__' else any(hasattr(b, k) for b in o.__mro__[1:])
         if inspect.isfunction(f) and is_api(k) and not known: yield f
 
-ALL = [p for p in sorted((ROOT/'nbs').rglob('*.ipynb')) if '.ipynb_checkpoints' not in p.parts]
-NBS = {p:m for p in ALL if (m := module(p))}
-each_nb = pytest.mark.parametrize('nb', NBS, ids=lambda p: p.stem)
-each_mod = pytest.mark.parametrize('mod', NBS.values())
+ALL = {p:[*read_nb(p).cells] for p in sorted((ROOT/'nbs').rglob('*.ipynb')) if '.ipynb_checkpoints' not in p.parts}
+NBS = {p:m for p,cells in ALL.items() if (m := module(cells))}
+SOURCES = {m:(ROOT/PKG/f"{m.replace('.','/')}.py").read_text() for m in NBS.values()}
+EXPORTED = [(f'{p.stem}, {c.id}', c) for p in NBS for c in ALL[p] if exports(c)]
 
-@pytest.mark.parametrize('nb', ALL, ids=lambda p: p.stem)
-def test_opens_with_title_and_summary(nb):
+def none_of(found):
+    "Assert that `found`, pairs of a place and what is wrong there, is empty"
+    bad = [f'{where}: {what}' for where,what in found]
+    assert not bad, '\n'.join(bad)
+
+def test_each_opens_with_title_and_summary():
     msg = 'first cell must be `# Title` and `> summary` alone: nbdev drops from the docs what follows there'
-    assert re.fullmatch(r'# [^\n]+\n\n> [^\n]+', read_nb(nb).cells[0].source), msg
+    none_of((p.stem, msg) for p,cells in ALL.items() if not re.fullmatch(r'# [^\n]+\n\n> [^\n]+', cells[0].source))
 
-@pytest.mark.parametrize('nb', ALL, ids=lambda p: p.stem)
-def test_outputs_warn_of_nothing_and_name_no_place_of_a_machine(nb):
-    for c in read_nb(nb).cells:
-        text = '\n'.join(''.join(o.get('text', '')) for o in c.get('outputs', ()) if o.output_type=='stream')
-        at = re.search(r'/\S+\.py:\d+|\w+Warning: ', text)
-        assert not at, f'{c.id}: {at[0]!r} is for nobody who reads: mend the example, or show the warning by catching it'
+def test_outputs_warn_of_nothing_and_name_no_place_of_a_machine():
+    def text(c): return '\n'.join(''.join(o.get('text', '')) for o in c.get('outputs', ()) if o.output_type=='stream')
+    none_of((f'{p.stem}, {c.id}', f'{at[0]!r} is for nobody who reads: mend the example, or show the warning by catching it')
+        for p,cells in ALL.items() for c in cells if (at := re.search(r'/\S+\.py:\d+|\w+Warning: ', text(c))))
 
-@each_nb
-def test_exported_cells_are_small_and_single(nb):
-    for c in filter(exports, read_nb(nb).cells):
-        most = 100 if re.search(r'^class ', code(c), re.M) else 40  # a class and the methods that tell its story
-        assert len(code(c).splitlines())<=most, f'{c.id}: over {most} lines'
-        assert len(public(c))<=1, f'{c.id}: {public(c)}: nbdev would document these in reverse order'
+def test_exported_cells_are_small_and_single():
+    def most(c): return 100 if re.search(r'^class ', code(c), re.M) else 40  # a class and the methods that tell its story
+    none_of((at, f'over {most(c)} lines') for at,c in EXPORTED if len(code(c).splitlines())>most(c))
+    none_of((at, f'{public(c)}: nbdev would document these in reverse order') for at,c in EXPORTED if len(public(c))>1)
 
-@each_nb
-def test_imports_stand_alone(nb):
-    for c in filter(exports, read_nb(nb).cells):
-        kinds = {isinstance(o, IMPORTS) for o in ast.parse(code(c)).body}
-        assert len(kinds)<=1, f'{c.id}: imports and code: nbdev runs the imports alone to render the docs'
+def test_imports_stand_alone():
+    none_of((at, 'imports and code: nbdev runs the imports alone to render the docs') for at,c in EXPORTED
+        if len({isinstance(o, IMPORTS) for o in ast.parse(code(c)).body})>1)
 
-@each_nb
-def test_public_symbols_are_exercised_below_their_definition(nb):
-    found = [*idle([*read_nb(nb).cells])]
-    assert not found, f'never used in an example: {found}'
+def test_public_symbols_are_exercised_below_their_definition():
+    none_of((p.stem, f'never used in an example: {found}') for p in NBS if (found := [*idle(ALL[p])]))
 
-@each_mod
-def test_public_api_is_documented(mod):
-    m = import_module(f'{PKG}.{mod}')
-    for nm in m.__all__:
-        o = getattr(m, nm)
-        if not callable(o): continue
-        for f in documented(o):
-            assert inspect.getdoc(f) or f.__name__=='__init__', f'{mod}.{f.__qualname__} has no docstring'
-            # events are documented where they are: a callback's constructor lists them for completion
-            known = {'self', 'return', *event}
-            bare = [k for k,v in docments(f, args_kwargs=True).items() if v is None and k not in known]
-            assert not bare, f'{mod}.{f.__qualname__}: no docment for {bare}'
+def test_public_api_is_documented():
+    known = {'self', 'return', *event}  # events are documented where they are: a callback's constructor lists them for completion
+    def wrong():
+        for mod in NBS.values():
+            m = import_module(f'{PKG}.{mod}')
+            for f in (f for nm in m.__all__ if callable(getattr(m, nm)) for f in documented(getattr(m, nm))):
+                if not inspect.getdoc(f) and f.__name__!='__init__': yield f'{mod}.{f.__qualname__}','no docstring'
+                bare = [k for k,v in docments(f, args_kwargs=True).items() if v is None and k not in known]
+                if bare: yield f'{mod}.{f.__qualname__}',f'no docment for {bare}'
+    none_of(wrong())
 
-@each_mod
-def test_lines_end_at_120_columns(mod):
-    cells = (ROOT/PKG/f"{mod.replace('.','/')}.py").read_text().split('\n# %% ../')[1:]
-    assert not [o for c in cells for o in c.splitlines()[1:] if len(o)>120]
+def test_lines_end_at_120_columns():
+    none_of((m, o) for m,s in SOURCES.items() for c in s.split('\n# %% ../')[1:] for o in c.splitlines()[1:] if len(o)>120)
 
-@each_mod
-def test_imports_go_down_the_wings(mod):
-    tree = ast.parse((ROOT/PKG/f"{mod.replace('.','/')}.py").read_text())
-    up = [o for o in siblings(tree, mod) if '.' not in o or floor(o)<floor(mod)]
-    assert not up, f'{mod} imports {up}, and imports go down {" ".join(WINGS)}'
-    hidden = [*private_imports(tree)]
-    assert not hidden, f'{mod} imports {hidden}: what two modules need has a contract and a public name'
+def test_imports_go_down_the_wings():
+    for mod,tree in ((m, ast.parse(s)) for m,s in SOURCES.items()):
+        up,hidden = [o for o in siblings(tree, mod) if '.' not in o or floor(o)<floor(mod)],[*private_imports(tree)]
+        assert not up, f'{mod} imports {up}, and imports go down {" ".join(WINGS)}'
+        assert not hidden, f'{mod} imports {hidden}: what two modules need has a contract and a public name'
 
 @pytest.mark.parametrize('src,want', [
     ('import learnloop.loop.flow', 'loop.flow'), ('import learnloop.loop.flow as f, torch', 'loop.flow'),

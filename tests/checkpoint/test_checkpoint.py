@@ -481,13 +481,6 @@ def two(folder=None, kill=None):
         quiet(learn, 2, 'fit_one_cycle', **kw('b'))
     return learn
 
-@pytest.mark.parametrize('kills', [(3, 20), (19,), (9, 30)])
-def test_each_of_several_fits_has_its_folder(kills, tmp_path):
-    for k in kills:
-        try: two(tmp_path, k)
-        except Boom: pass
-    check(state(two(tmp_path)), state(two()))
-
 def test_fine_tune_is_two_fits(tmp_path):
     def mk(): return mk_learner(splitter=by_layer)
     want = state(quiet(mk(), 2, 'fine_tune'))
@@ -562,12 +555,6 @@ def test_what_is_read_only_may_come_and_go(tmp_path):
     whole = mk_learner()
     with whole.no_logging(): whole.fit(2)
     assert all(torch.equal(a, b) for a,b in zip(learn.model.parameters(), whole.model.parameters(), strict=True))
-
-def test_case_46_a_changed_model_is_refused_whatever_is_accepted(tmp_path):
-    quiet(mk_learner(), 1, resume=tmp_path)
-    learn = mk_learner(model=lambda: nn.Sequential(nn.Linear(3, 9), nn.BatchNorm1d(9), nn.ReLU(), nn.Dropout(.3), nn.Linear(9, 2)))
-    with pytest.raises(ValueError, match=r"'0.weight' is float32 \(9, 3\) in the model, and float32 \(8, 3\) in the file"): quiet(learn, 2, resume=tmp_path, accept=True)
-    assert learn.count.batches==0
 
 def test_case_46_all_that_is_different_is_listed(tmp_path):
     def other(): return nn.Sequential(nn.Linear(3, 9), nn.BatchNorm1d(9), nn.ReLU(), nn.Dropout(.3), nn.Linear(9, 2, bias=False), nn.Linear(2, 2))
@@ -776,16 +763,6 @@ def test_saved_and_loaded_by_hand(tmp_path):
     weights = torch.load(c.path/'model.pt', weights_only=True)  # without learnloop
     mk_model().load_state_dict(weights)
 
-def test_one_saved_by_hand_after_a_fit_can_be_gone_on_from(tmp_path):
-    "Also with averages in the model, which are no weights to train"
-    def mk(): return mk_learner(cbs=[EMA(.5)])
-    quiet(mk(), 2).save_checkpoint(tmp_path)
-    check(state(quiet(mk(), 4, resume=tmp_path)), state(quiet(mk(), 4)))
-
-def test_saved_before_any_fit(tmp_path):
-    mk_learner().save_checkpoint(tmp_path)
-    check(state(quiet(mk_learner(), 2, resume=tmp_path))['model'], state(quiet(mk_learner(), 2))['model'])
-
 def test_there_is_nothing_to_load(tmp_path):
     with pytest.raises(FileNotFoundError, match='has no checkpoint'): mk_learner().load_checkpoint(tmp_path)
 
@@ -805,12 +782,6 @@ def test_point_23_a_link_to_the_folder_is_the_same_folder(tmp_path):
     (tmp_path/'link').symlink_to(tmp_path/'run')
     quiet(mk_learner(), 1, resume=tmp_path/'link', cbs=CheckpointCallback(tmp_path/'other'/'..'/'run'))
     assert [o.step for o in list_checkpoints(tmp_path/'run')]==[6]
-
-def test_a_relative_folder_is_the_same_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    quiet(mk_learner(), 1, resume='run')
-    quiet(mk_learner(), 2, resume=tmp_path/'run', cbs=CheckpointCallback('run'))
-    assert [o.step for o in list_checkpoints(tmp_path/'run')]==[6, 12]
 
 # --- in the background
 
@@ -842,10 +813,6 @@ def test_case_57_in_the_background_the_copy_is_of_the_old_state(tmp_path, monkey
     first = list_checkpoints(tmp_path)[0]
     assert first.step==2 and torch.equal(first.read('model.pt')['0.weight'], weights[1]) and not torch.equal(weights[1], weights[4])
     assert [o.step for o in list_checkpoints(tmp_path)]==[2, 6] and not [t for t in threading.enumerate() if 'checkpoint' in t.name]
-
-def test_in_the_background_it_is_as_exact(tmp_path):
-    with pytest.raises(Boom): quiet(mk_learner(Noisy(), cbs=[EMA(.5)]), cbs=[At('after_loss', 11, boom), CheckpointCallback(tmp_path, every_steps=2, background=True)])
-    check(state(quiet(mk_learner(Noisy(), cbs=[EMA(.5)]), resume=tmp_path, accept='callbacks')), state(quiet(mk_learner(Noisy(), cbs=[EMA(.5)]))))
 
 @pytest.mark.parametrize('when,n', [('next', 3), ('end', 6)])
 def test_case_56_in_the_background_an_error_comes_at_the_next_event_or_at_the_end(when, n, tmp_path, monkeypatch):
@@ -1603,10 +1570,3 @@ def test_point_25_an_attribute_that_changes_while_training_and_is_not_saved_is_n
         assert len(ws)==1
         for nm in names.split(', ')[:2]: assert f'{nm} (1' in str(ws[0].message) or f'{nm} (1.0' in str(ws[0].message)
     for model in (Kept, Usual): fit(model, CheckpointCallback(tmp_path/model.__name__, **every))
-
-def test_point_25_with_get_extra_state_it_goes_on_exactly(tmp_path):
-    def mk(): return mk_learner(model=Kept, metrics=None)
-    with pytest.raises(Boom): quiet(mk(), cbs=[CheckpointCallback(tmp_path, every_steps=1), Stop('before_fetch', 9)], resume=tmp_path)
-    got = quiet(mk(), cbs=[CheckpointCallback(tmp_path, every_steps=1), Stop()], resume=tmp_path)
-    want = quiet(mk())
-    assert all(map(torch.equal, got.model.parameters(), want.model.parameters()))

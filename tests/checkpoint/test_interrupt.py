@@ -387,13 +387,6 @@ def test_case_19_in_another_thread_that_no_signal_saves_is_said(tmp_path):
     t.join(WAIT)
     assert said==['no signal reaches a fit outside of the main thread: Ctrl-C and SIGTERM will not save a checkpoint'] and list_checkpoints(tmp_path)
 
-def test_in_a_coroutine():
-    "asyncio has a handler of its own for Ctrl-C, which only cancels the task"
-    learn = mk_line([At('after_loss', 2, f=send(INT))])
-    async def main(): learn.fit(2)
-    with pytest.raises(KeyboardInterrupt): asyncio.run(main())
-    assert learn.count.opt_steps==2 and learn.paused
-
 async def _direct(f): f()
 async def _child(f): await asyncio.create_task(_direct(f))
 async def _gathered(f): await asyncio.gather(_direct(f), asyncio.sleep(0))

@@ -298,18 +298,6 @@ def test_going_on_when_weight_decay_regrouped_parameters(tmp_path, opt_func, bef
     learn.fit(1)
     assert equal(state(learn), want)
 
-def test_going_on_where_weight_decay_is_split_off_from_the_start(tmp_path):
-    "The file has one group, and the new learner's optimizer two, as it has a decay of its own"
-    learn = mk(tmp_path, torch.optim.AdamW, wd=0.)
-    learn.fit(1)
-    learn.save('a')
-    assert len(learn.opt.param_groups)==1
-    learn.fit(2, wd=.1)
-    other = mk(tmp_path, torch.optim.AdamW, wd=.1, seed=1).load('a')
-    assert len(other.opt.param_groups)==2
-    other.fit(2)
-    assert equal(state(other), state(learn))
-
 def test_an_optimizer_given_as_instance(tmp_path):
     def one(seed):
         torch.manual_seed(seed)
@@ -525,14 +513,6 @@ def test_callbacks_keep_what_is_theirs(tmp_path):
     b = mk(tmp_path, seed=1, cbs=Mine()).load('a')
     assert b.mine.value==7 and torch.equal(b.mine.weight_then, a.model[0].weight)  # weights were in place
 
-def test_before_load_may_change_what_is_loaded(tmp_path):
-    a = mk(tmp_path)
-    sd = read_state(a.save('a'))
-    sd['model']['first.weight'] = sd['model'].pop('0.weight')
-    torch.save(sd, tmp_path/'models'/'a.pth')
-    def rename(cb): cb.learn.saved['model']['0.weight'] = cb.learn.saved['model'].pop('first.weight')
-    assert same(mk(tmp_path, seed=1, cbs=Callback(before_load=rename)).load('a').model, a.model)
-
 def test_a_cancelled_save_writes_nothing(tmp_path):
     def cancel(cb): raise CancelSaveException
     learn = mk(tmp_path, cbs=Callback(before_save=cancel))
@@ -564,16 +544,6 @@ def test_saving_in_a_fit_and_in_an_event_of_saving(tmp_path):
     learn.fit(2)
     assert names(tmp_path/'models')==['b.pth', 'e0.pth', 'e1.pth'] and learn.saved is None
     assert same(mk(tmp_path, seed=1).load('e1').model, learn.model)
-
-def test_saving_draws_no_random_numbers(tmp_path):
-    learn = mk(tmp_path)
-    learn.fit(1)
-    torch.manual_seed(3)
-    want = torch.rand(3)
-    torch.manual_seed(3)
-    learn.save('a')
-    learn.load('a')
-    assert torch.equal(torch.rand(3), want)
 
 def test_nothing_is_kept_of_a_file(tmp_path):
     learn = mk(tmp_path)
@@ -620,13 +590,6 @@ def test_export_works_on_torch_datasets(tmp_path):
     preds,targs = other.get_preds(dl=[(x,)])
     assert targs is None and torch.equal(preds, learn.model.module.eval()(x))
     assert torch.equal(other.predict(x[0])[0], other.model(x[:1])[0])
-
-def test_exported_metadata(tmp_path):
-    import learnloop
-    learn = mk(tmp_path)
-    learn.dls.n_inp = 1
-    info = load_export(learn.export(meta=dict(a=[1, None, 'é'])), net())
-    assert info==dict(version=learnloop.__version__, model='Sequential', n_inp=1, meta=dict(a=[1, None, 'é']))
 
 @pytest.mark.parametrize('name', ['m.pkl', 'm.pth', 'm.pt', 'm.onnx', 'm.bin', 'best.model'])
 def test_point_23_export_refuses_names_of_other_kinds_of_files(name, tmp_path):

@@ -10,7 +10,6 @@ from learnloop.loop.flow import Event
 from learnloop.interop import accelerated
 from learnloop.interop.accelerated import (Accelerated, CallbackHandler, InMemoryRunHistory, LogMetricsCallback, RunHistory, StopTrainingError, Trainer,
     TrainerCallback, TrainerRunConfig)
-from learnloop.interop.core import HookTable
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
@@ -198,12 +197,6 @@ def test_stop_in_an_evaluation():
 
 def test_stop_while_it_is_added_is_an_error():
     with pytest.raises(StopTrainingError): mk_learn(cbs=[recording(do=dict(on_init_end=StopTrainingError('no')))])
-
-def test_a_cancel_of_ours_is_a_stop_for_them():
-    cb = recording()
-    learn = mk_learn()
-    learn.fit(3, cbs=[cb, listener('stop', ['before_validate'], lambda o, e: act(o, 'CancelFitException'))])
-    assert names(cb)[-2:]==['on_stop_training_error', 'on_training_run_end'] and 'on_eval_epoch_start' not in names(cb)
 
 def test_an_exit_stops_the_run_and_not_the_process():
     trace = []
@@ -566,20 +559,6 @@ def test_two_of_a_class():
     with mk_learn().no_logging() as learn: learn.fit(1, cbs=cbs)
     learn = mk_learn(cbs=[LogMetricsCallback, LogMetricsCallback])
     assert [o.name for o in learn.cbs[-2:]]==['accelerated_log_metrics', 'accelerated_log_metrics_2']
-
-def test_accumulation():
-    "A loss is that of the batch: the window doesn't divide it"
-    cb = as_cb(recording())
-    learn = mk_learn(lr=0.)
-    learn.fit(1, cbs=[cb, GradientAccumulation(n_batches=2)])
-    losses = [F.mse_loss(learn.model(x), y).item() for x,y in TRAIN]
-    got = [k['batch_output']['loss'].item() for n,_,k in cb.foreign.trace if n=='on_train_step_end']
-    assert got==pytest.approx(losses) and cb.trainer.run_history.get_latest_metric('train_loss_epoch')==pytest.approx(sum(losses)/3)
-
-def test_the_table_has_all_hooks():
-    table = repr(HookTable(Accelerated, TrainerCallback))
-    assert all(f'{k}(trainer' in table for k in HOOKS) and 'on_train_step_end(trainer, batch, batch_output, **kwargs)' in table
-    assert 'refused' not in table
 
 def test_nothing_of_it_is_installed_here(): assert importlib.util.find_spec('pytorch_accelerated') is None
 

@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from functools import partial
 import numpy as np
 import pytest, torch
-from helpers import LR, TRAIN, VALID, act, batches, covering, ending, listener, mk_model, same
+from helpers import LR, TRAIN, VALID, act, covering, ending, listener, mk_model, same
 from helpers import mk_learner as _mk_learner
 from learnloop import (
     Callback as Ours, CancelBackwardException, CancelBatchException, CancelEpochException, CancelFitException,
     CancelStepException, CancelTrainException, CancelValidException, CancelZeroGradException,
     GradientAccumulation, MixedPrecision, TorchScheduler)
 from learnloop.interop import as_cb
-from learnloop.interop.core import HookTable
 from learnloop.interop.engine import Callback, TrainingEngine
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from torch.nn import functional as F
@@ -124,17 +123,6 @@ def told(learn, *args, hear=None, hooks=HOOKS, cbs=(), **kwargs):
     cb.end = end
     return cb
 
-def test_eleven_steps_of_the_document(tmp_path):
-    "Sections 1 to 11 of the document, typed from it"
-    cb = told(mk_learner(dls=(TRAIN[:2], VALID)), 2, hooks=ELEVEN, cbs=[Saver(tmp_path)])
-    batch = ['on_batch_start', 'on_train_step_end', 'on_batch_end']
-    epoch = ['on_epoch_start', *batch, *batch, 'on_validation_start', 'on_validation_end', 'on_save_checkpoint', 'on_epoch_end']
-    assert cb.names==['on_train_start', *epoch, *epoch, 'on_train_end']
-    def fail(cb, hook, kwargs):
-        if hook=='on_validation_start': raise ValueError('told')
-    cb = told(mk_learner(dls=(TRAIN[:2], VALID)), 2, hooks=ELEVEN, hear=fail)
-    assert cb.end=='ValueError' and cb.names==['on_train_start', 'on_epoch_start', *batch, *batch, 'on_validation_start', 'on_exception', 'on_train_end']
-
 @pytest.mark.parametrize('case', ['plain', 'save', 'no loader', 'empty loader', 'accumulation', 'schedule'])
 @pytest.mark.filterwarnings('ignore:nothing was evaluated')
 def test_trace_is_that_of_the_documented_loop(case, tmp_path):
@@ -210,10 +198,6 @@ def test_point_30_of_a_base_class_of_ones_own_the_system_is_named():
     mk_learner().fit(1, cbs=as_cb(Mine(), system='engine'))
     assert seen[1:]==[0, 1, 2] and seen[0].epoch==0
 
-def test_table_shows_every_hook_once_or_with_its_alternative():
-    rows = [o[0].split('(')[0] for o in HookTable(TrainingEngine, Callback).rows[1:]]
-    assert sorted({*rows})==sorted(HOOKS) and len(rows)==len(HOOKS)+1 and rows.count('on_train_step_end')==2
-
 # The engine
 
 def test_scaler_is_that_of_mixed_precision():
@@ -274,11 +258,6 @@ def test_accumulated_gradients_get_their_step_after_a_stop():
     assert cb.names==['on_batch_start', 'on_optimizer_step'] and learn.count.opt_steps==1
 
 # Steps
-
-def test_accumulation_reports_steps_that_were_taken():
-    cb = told(mk_learner(dls=(batches(5), None)), 1, cbs=[GradientAccumulation(n_batches=2)])
-    assert [kw['batch_idx'] for k,kw in cb.trace if k=='on_optimizer_step']==[1, 3, 4]
-    assert cb.names.count('on_train_step_end')==5
 
 @pytest.mark.parametrize('e,exc,step,end', [('before_step', CancelStepException, 0, 1), ('before_backward', CancelBackwardException, 1, 1),
     ('after_loss', CancelBatchException, 0, 0), ('before_zero_grad', CancelZeroGradException, 1, 1), ('after_zero_grad', CancelBatchException, 1, 1)])

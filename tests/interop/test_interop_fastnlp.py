@@ -5,8 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import learnloop, pytest, torch
 from helpers import CANCEL_OF, LR, TRAIN, act, batches, cover, listener, mk_model, same
-from learnloop import (CheckpointCallback, DataLoaders, GradientAccumulation, Learner, LimitBatches, MixedPrecision, SanityCheck,
-    ValidateCallback)
+from learnloop import CheckpointCallback, DataLoaders, GradientAccumulation, Learner, MixedPrecision, SanityCheck, ValidateCallback
 from learnloop.interop import as_cb
 from learnloop.interop.core import HookTable
 from learnloop.interop.fastnlp import Callback, EarlyStopException, Event, FastNLP, Filter, Trainer, on
@@ -111,13 +110,6 @@ def test_lengths_are_known_before_training(kwargs, want, length):
     with learn.no_logging(): learn.fit(**kwargs, cbs=f)
     assert rows==[want]
 
-def test_lengths_heed_limits():
-    rows = []
-    @on(Event.on_train_begin())
-    def f(t): rows.append((t.n_batches, t.num_batches_per_epoch))
-    fit(2, [f, LimitBatches(train=2)])
-    assert rows==[(4, 2)]
-
 def test_n_epochs_may_be_set():
     @on(Event.on_train_epoch_end(once=2))
     def f(t): t.n_epochs = 2
@@ -180,9 +172,6 @@ def test_early_stop_of_another_package_is_known_by_its_name():
     class Sub(EarlyStopException): pass
     rec = Recorder('on_train_batch_end', Sub())
     assert fit(2, rec).outcome['fit']=='cancelled' and type(rec.rows[-2][1]) is Sub
-
-def test_early_stop_outside_of_a_fit_is_what_it_is():
-    with pytest.raises(EarlyStopException): fit(1, Recorder('on_after_trainer_initialized', EarlyStopException('no')))
 
 def test_an_error_of_ours_is_told_once_with_the_counters_as_they_are():
     rows = []
@@ -396,18 +385,6 @@ class Stateful(Callback):
         self.trainers.append(t)
         self.n = states['n']
 
-def test_state_round_trip():
-    learn = mk_learner([cb := Stateful()])
-    fit(2, learn=learn)
-    f = io.BytesIO()
-    torch.save(learn.fastnlp_stateful.state_dict(), f)
-    f.seek(0)
-    sd = torch.load(f, weights_only=True)
-    assert set(sd)=={'Stateful'} and sd['Stateful']['states']['n']==6 and sd['Stateful']['states']['l']==[.5]
-    new = mk_learner([other := Stateful()])
-    new.fastnlp_stateful.load_state_dict(sd)
-    assert other.n==6 and other.trainers==[new.fastnlp_stateful.trainer] and cb.trainers==[learn.fastnlp_stateful.trainer]
-
 def test_counters_of_filters_go_on():
     rows = []
     @on(Event.on_train_batch_end(every=4))
@@ -529,15 +506,6 @@ def test_checkpoints_of_the_trainer(tmp_path):
     assert same(new.model, learn.model)
 
 # In the learner
-
-def test_the_learner_is_as_it_was():
-    learn = mk_learner()
-    fit(1, learn=learn)
-    before = set(vars(learn)),list(learn.cbs),list(learn.events),list(learn.phases)
-    fit(1, [Recorder(), on(Event.on_train_begin())(lambda t: None)], learn)
-    assert before==(set(vars(learn)), list(learn.cbs), list(learn.events), list(learn.phases))
-
-def test_it_trains_as_without(): assert same(fit(2).model, fit(2, [Recorder(), SanityCheck(1)]).model)
 
 def test_point_17_a_dict_batch_is_whole_and_its_targets_may_be_changed_in_place():
     class Edits(Callback):

@@ -152,11 +152,6 @@ def test_a_batch_that_was_skipped_does_not_count():
     ends = [o[-1]['logs'] for o in trace if o[1]=='on_train_batch_end']
     assert ends[0]=={} and ends[-1]['loss']==round(learn.recorder.values[0][0], 5)
 
-def test_accumulated_batches_are_batches():
-    trace = []
-    learn = fit(mk_learner(), cbs=[mk_recorder(trace), GradientAccumulation(8)])
-    assert names(trace).count('on_train_batch_end')==3>learn.count.opt_steps
-
 # What is refused
 
 def test_every_documented_hook_is_in_the_table():

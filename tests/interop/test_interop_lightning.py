@@ -1,5 +1,5 @@
 "Lightning's hooks, from its documents alone: what is called when and with what, stops, errors, state, and what is refused"
-import gc, math, weakref
+import math
 from collections import namedtuple
 from copy import deepcopy
 from enum import Enum
@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 import numpy as np
 import pytest, torch
-from helpers import TRAIN, VALID, act, batches, covering, listener, mk_model, same
+from helpers import TRAIN, VALID, act, batches, covering, listener, mk_model
 from helpers import mk_learner as _mk_learner
 from learnloop import Callback as Ours
 from learnloop import (
@@ -73,11 +73,6 @@ def test_sequence_with_a_sanity_check():
     cb = Told()
     mk_learner([SanityCheck(1)]).fit(1, cbs=[cb])
     assert cb.trace==[*START[:2], 'on_sanity_check_start', *evaluation('validation', 1), 'on_sanity_check_end', START[2], *EPOCH, *END]
-
-def test_sequence_without_validation():
-    cb = Told()
-    mk_learner(dls=(TRAIN,None)).fit(1, cbs=[cb])
-    assert cb.trace==[*START, 'on_train_epoch_start', *BATCH*3, 'on_train_epoch_end', *END]
 
 def test_sequence_of_a_fit_of_no_epochs():
     cb = Told()
@@ -253,10 +248,6 @@ def test_counters():
     assert all(o[:2]==o[2:4] and o[1]==o[4] for _,o in seen)
     assert [o[:2] for o in of('on_train_batch_start')]==[(i//3, i) for i in range(6)] and [o[:2] for o in of('on_train_batch_end')]==[(i//3, i+1) for i in range(6)]
     assert [o[:2] for o in of('on_train_epoch_end')]==[(0, 3), (1, 6)] and of('on_train_end')[0][:2]==of('teardown')[0][:2]==(2, 6)
-
-def test_global_step_goes_on_in_a_second_fit():
-    _,seen = seen_by(lambda t, m: (t.current_epoch, t.global_step), hooks=['on_train_epoch_end'], fit=lambda learn: (learn.fit(1), learn.fit(1)))
-    assert [o for _,o in seen]==[(0, 3), (0, 6)]
 
 def test_limits_and_loaders():
     learn,seen = seen_by(lambda t, m: (t.max_epochs, t.num_training_batches, t.num_val_batches, t.enable_validation, t.check_val_every_n_epoch,
@@ -527,19 +518,3 @@ def test_several_optimizers():
     assert len(Trainer(learn).optimizers)==2 and Trainer(learn).lightning_module.optimizers()==list(learn.opt.values())
 
 # The rest
-
-def test_weights_are_those_without_callbacks():
-    a,b = mk_learner([SanityCheck(1)]),mk_learner()
-    a.fit(2, cbs=[Told(), as_cb(Told(), name='other')])
-    b.fit(2)
-    assert same(a.model, b.model) and a.recorder.values==b.recorder.values
-
-def test_nothing_stays_after_a_fit():
-    learn,cb = mk_learner(),Told()
-    before = list(learn.cbs)
-    learn.fit(1, cbs=[cb])
-    assert learn.cbs==before and not any(isinstance(o, (Lightning,Trainer,Module)) for o in vars(learn).values())
-    ref = weakref.ref(cb)
-    del cb
-    gc.collect()
-    assert ref() is None

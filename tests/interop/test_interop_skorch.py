@@ -181,10 +181,6 @@ def test_kind_of_net_goes_by_the_loss(loss, kind):
     assert isinstance(net, kind) and type(net).__name__==kind.__name__ and isinstance(net.criterion_, nn.Module) and net.criterion_.state_dict()=={}
     assert net.criterion_ is net.criterion_
 
-KINDS = dict(
-    binary=(NeuralNetBinaryClassifier, nn.BCEWithLogitsLoss, (Y[:, None]>1).float(), ['accuracy', 'roc_auc', 'f1']),
-    values=(NeuralNetRegressor, nn.MSELoss, X[:, :1]*2, ['r2', 'neg_mean_absolute_error']),
-    any=(NeuralNet, nn.PoissonNLLLoss, X[:, :1].exp(), [lambda net, X, y=None: float(net.predict(X).mean())]))
 def test_predictions_are_those_of_a_real_net_and_leave_the_mode():
     real = mk_net().initialize()
     learn = mk_learner()
@@ -317,15 +313,6 @@ def test_a_resumed_fit_is_the_same(kind, at, tmp_path):
     learn = mk_learner(.4)
     net = fit(learn, 5, RESUMED[kind](), resume=tmp_path, accept=True)
     assert equal_weights(learn.model, whole.model) and clean(net.history)==clean(want.history)
-
-@pytest.mark.parametrize('kind', RESUMED)
-def test_a_fit_that_goes_on_from_the_end_of_an_epoch_is_the_same(kind, tmp_path):
-    whole = mk_learner(.4)
-    want = fit(whole, 3, RESUMED[kind]())
-    fit(mk_learner(.4), 2, RESUMED[kind](), resume=tmp_path)
-    learn = mk_learner(.4)
-    net = fit(learn, 3, RESUMED[kind](), resume=tmp_path, accept=True)
-    assert equal_weights(learn.model, whole.model) and clean(net.history)==clean(want.history) and net.learn.count.epochs==len(net.history)
 
 def test_a_fit_that_was_stopped_is_not_taken_up_again(tmp_path):
     def stop(cb, *_): raise KeyboardInterrupt

@@ -1,7 +1,6 @@
 "Callbacks in the manner of fastai's documentation, with its import line changed to learnloop's and nothing else"
 import torch
 from fastcore.all import L, store_attr
-from torch import nn
 from learnloop import *
 
 class TerminateOnNaN(Callback):
@@ -22,11 +21,6 @@ class GradientAccumulation(Callback):
         if self.count<self.n_acc: raise CancelBatchException()
         self.count = 0
 
-class GradientClip(Callback):
-    "Clip the norm of gradients"
-    def __init__(self, max_norm=1., norm_type=2.0): store_attr()
-    def before_step(self): nn.utils.clip_grad_norm_(self.model.parameters(), self.max_norm, self.norm_type)
-
 class ShortEpoch(Callback):
     "Run `pct` of an epoch"
     def __init__(self, pct=.01, short_valid=True): self.pct,self.short_valid = pct,short_valid
@@ -34,13 +28,6 @@ class ShortEpoch(Callback):
         if self.iter/self.n_iter<self.pct: return
         if self.training: raise CancelTrainException
         if self.short_valid: raise CancelValidException
-
-class SkipToEpoch(Callback):
-    "Skip the epochs before"
-    order = 70
-    def __init__(self, epoch): self._skip_to = epoch
-    def before_epoch(self):
-        if self.epoch<self._skip_to: raise CancelEpochException
 
 class CollectData(Callback):
     "Keep what goes through"
@@ -58,27 +45,6 @@ class Swap(Callback):
         self.learn.yb = (self.y.flip(0),)
     def lf(self, pred, *yb): return self.old_lf(pred, *yb)*2
 
-class Regularize(Callback):
-    "Unpack a prediction with activations, and add a penalty to the loss"
-    order,run_valid = 3,False
-    def __init__(self, alpha=.1): store_attr()
-    def after_pred(self):
-        self.raw_out = self.pred
-        self.learn.pred = self.pred*1
-    def after_loss(self):
-        if not self.training: return
-        if self.alpha: self.learn.loss_grad += self.alpha*self.raw_out.float().pow(2).mean()
-
-class Schedule(Callback):
-    "Set the learning rate by the part of training that is done"
-    order,run_valid = 60,False
-    def before_fit(self): self.hps = dict(lr=[], pct=[])
-    def before_batch(self):
-        for g in self.opt.param_groups: g['lr'] = .1*(1-self.pct_train)
-    def after_batch(self):
-        self.hps['lr'].append(self.opt.param_groups[0]['lr'])
-        self.hps['pct'].append(self.pct_train)
-
 class Finder(Callback):
     "Go through learning rates, without validation, and put the model back"
     run_after = TerminateOnNaN
@@ -93,17 +59,6 @@ class Finder(Callback):
     def after_fit(self):
         self.learn.opt.zero_grad()
         self.model.load_state_dict(self.old)
-
-class SkipBackward(Callback):
-    "Cancel backward in each second batch"
-    def before_backward(self):
-        if self.iter%2: raise CancelBackwardException()
-
-class ModelResetter(Callback):
-    "Reset the model before training and validation"
-    def before_train(self): self.model.reset()
-    def before_validate(self): self.model.reset()
-    def after_fit(self): self.model.reset()
 
 class Peek(Callback):
     "Read everything that is documented"

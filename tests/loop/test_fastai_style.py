@@ -5,7 +5,6 @@ from pathlib import Path
 import fastai_style as cbs, learnloop, pytest, torch
 from helpers import CANCEL_OF, FIT, LR, TRAIN, VALID, all_events, cover, ending, mk_learner, mk_model, same
 from learnloop import FetchPredsCallback, GatherPredsCallback
-from torch import nn
 from torch.nn import functional as F
 
 def test_only_the_import_line_is_learnloops():
@@ -46,21 +45,11 @@ def test_gradient_accumulation():
     torch.testing.assert_close(learn.model.state_dict(), want.state_dict())
     assert learn.count.opt_steps==3
 
-def test_gradient_clip():
-    learn = mk_learner([cbs.GradientClip(.1)])
-    learn.fit(1)
-    assert same(learn.model, by_hand(plain, step=lambda i, m, o: nn.utils.clip_grad_norm_(m.parameters(), .1) is not None))
-
 @pytest.mark.parametrize('short_valid,n', [(True, 1), (False, 2)])
 def test_short_epoch(short_valid, n):
     learn = mk_learner([cbs.ShortEpoch(.3, short_valid), cbs.CollectData])
     learn.fit(1)
     assert learn.count.batches==2 and len(learn.collect_data.data)==1+n  # not those after which the phase was cut short
-
-def test_skip_to_epoch():
-    learn = mk_learner([cbs.SkipToEpoch(2)])
-    learn.fit(3)
-    assert learn.count.batches==3 and same(learn.model, by_hand(plain))
 
 def test_collect_data():
     learn = mk_learner([cbs.CollectData])
@@ -75,35 +64,11 @@ def test_changed_batch_and_loss_function():
     assert learn.loss_func is F.mse_loss
     assert same(learn.model, by_hand(lambda m, x, y: 2*plain(m, x.flip(0), y.flip(0))))
 
-def test_regularize():
-    learn = mk_learner([cbs.Regularize(.5)])
-    learn.fit(1)
-    torch.testing.assert_close(learn.model.state_dict(), by_hand(lambda m, x, y: plain(m, x, y) + .5*m(x).pow(2).mean()).state_dict())
-
-def test_schedule():
-    learn = mk_learner([cbs.Schedule])
-    learn.fit(2)
-    torch.testing.assert_close(learn.schedule.hps['pct'], [(i+1)/6 for i in range(6)])
-    torch.testing.assert_close(learn.schedule.hps['lr'], [.1*(1-i/6) for i in range(6)])
-
 def test_finder():
     learn = mk_learner([cbs.Finder])
     learn.fit(100)
     assert len(learn.finder.lrs)==len(learn.finder.losses)==5 and learn.finder.lrs[-1]==pytest.approx(1e-3*4**4)
     assert same(learn.model, mk_model())
-
-def test_skip_backward():
-    learn = mk_learner([cbs.SkipBackward])
-    learn.fit(1)
-    assert learn.count.opt_steps==3  # step runs, without gradients
-    assert same(learn.model, by_hand(plain, dl=[TRAIN[0], TRAIN[2]]))
-
-def test_model_resetter():
-    calls = []
-    class Model(nn.Linear):
-        def reset(self): calls.append(self.training)
-    mk_learner([cbs.ModelResetter], model=Model(2, 1)).fit(1)
-    assert len(calls)==4  # once by `TrainEvalCallback`
 
 def test_functions():
     learn = mk_learner([cbs.double, cbs.function_cb])

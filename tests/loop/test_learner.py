@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np, pytest, torch
 from helpers import LR, TRAIN, VALID, act, batches, covering, ending, listener, mk_learner, mk_model, plainly, same, weights
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelTrainException,
-    CancelZeroGradException, Checks, DataLoaders, DictMetric, FetchPredsCallback, GatherPredsCallback, Learner, TrainEvalCallback, accuracy, before_batch_cb,
+    Checks, DataLoaders, DictMetric, FetchPredsCallback, GatherPredsCallback, Learner, TrainEvalCallback, accuracy, before_batch_cb,
     MSELossFlat, event, on, set_hypers, trainable_params)
 from torch import nn
 from torch.nn import functional as F
@@ -90,24 +90,6 @@ def test_fits_in_a_row_are_one_long_one():
     one.fit(1)
     assert not same(one.model, two.model)
 
-def test_gradient_accumulation_by_cancels():
-    class Accumulate(Callback):
-        def _skip(self, cancel):
-            if self.iter%2==0: raise cancel
-        def before_step(self): self._skip(CancelStepException)
-        def before_zero_grad(self): self._skip(CancelZeroGradException)
-    model,dls = mk_model(),(batches(4), VALID)
-    by_hand(model, torch.optim.SGD(model.parameters(), lr=LR), *dls, n_epoch=2, step=lambda i: i%2)
-    learn = mk_learner([Accumulate], dls=dls)
-    learn.fit(2)
-    assert same(model, learn.model) and learn.count.opt_steps==4 and learn.count.batches==8
-
-def test_gradients_are_dropped_to_none():
-    seen = []
-    learn = mk_learner([Callback('g', after_zero_grad=lambda cb: seen.append([p.grad for p in cb.model.parameters()]))])
-    learn.fit(1)
-    assert seen==[[None, None]]*3
-
 def test_loss_is_a_detached_copy_of_loss_grad():
     seen = []
     class Edit(Callback):
@@ -130,13 +112,6 @@ def test_model_and_opt_stay_the_users():
     learn = mk_learner(model=model, opt_func=opt)
     learn.fit(1)
     assert learn.model is model and learn.opt is opt and opt.param_groups[0]['lr']==.3
-
-def test_several_optimizers():
-    model,ref = mk_model(),mk_model()
-    learn = mk_learner(model=model, opt_func=dict(w=torch.optim.SGD([model.weight], lr=.1), b=torch.optim.SGD([model.bias], lr=.01)))
-    learn.fit(2)
-    by_hand(ref, torch.optim.SGD([dict(params=[ref.weight], lr=.1), dict(params=[ref.bias], lr=.01)], lr=1.), TRAIN, VALID, 2)
-    assert same(model, ref)
 
 def test_forward_model_is_what_is_called():
     learn = mk_learner()
@@ -373,15 +348,6 @@ def test_evaluation_inside_a_fit_does_not_change_it(evaluate, e):
     learn,plain = run([listener('a', [e], hear, run_valid=False)]),run([])
     assert same(learn.model, plain.model) and vars(learn.count)==vars(plain.count)
 
-def test_evaluation_leaves_history_and_default_callbacks_alone():
-    learn = Learner(DataLoaders(TRAIN, VALID), mk_model(), F.mse_loss)
-    with learn.no_bar(), learn.no_logging():
-        learn.fit(1)
-        before = state(learn)
-        learn.validate()
-        learn.get_preds(0)
-        assert changed(before, learn)==[]
-
 def test_generator_of_a_loader_is_put_back():
     def run(n):
         dl = DataLoader(TensorDataset(*TRAIN[0]), 2, shuffle=True, generator=torch.Generator().manual_seed(5))
@@ -390,15 +356,6 @@ def test_generator_of_a_loader_is_put_back():
         learn.fit(1)
         return learn.model
     assert same(run(0), run(2))
-
-def test_a_fit_splits_batches_as_before_after_a_prediction_inside_it():
-    seen = []
-    class Ask(Callback):
-        def after_pred(self): seen.append((len(self.xb), len(self.yb)))
-        @on(event.after_batch, once=1)
-        def one(self): self.learn.predict(A[0])  # one input, where training has two
-    mk_learner([Ask], dls=([(A, B, Y)]*2, None), model=Dot(), loss_func=lambda pred, *yb: pred.mean()).fit(1)
-    assert seen==[(2, 1), (1, 0), (2, 1)]
 
 def test_failing_validate_keeps_the_record():
     learn = mk_learner()
@@ -459,17 +416,6 @@ def test_predictions_to_a_folder(learn, tmp_path):
 def test_predictions_without_targets(learn):
     preds,targs = learn.get_preds(dl=[x for x,_ in TRAIN])
     assert preds.shape==(12, 1) and targs is None
-
-def test_predict(learn):
-    x,_ = dataset().tensors
-    dec,pred = learn.predict(x[2])
-    torch.testing.assert_close(pred, learn.model(x[2]).detach())
-    assert torch.equal(dec, pred) and pred.shape==(1,)
-
-def test_predict_with_several_inputs_or_names():
-    learn = mk_learner(dls=([(A, B, Y)], None), model=Dot(), loss_func=mse)
-    torch.testing.assert_close(learn.predict((A[0], B[0]))[1], torch.tensor(6.))
-    torch.testing.assert_close(learn.predict(dict(a=A[0]))[1], torch.tensor(2.))
 
 def test_gather_and_fetch_inside_a_fit(learn):
     gather = GatherPredsCallback(with_input=True)
@@ -537,9 +483,6 @@ def test_contexts_put_back_what_they_change(ctx):
 
 # Bad input
 
-class Plain(nn.Linear):
-    "Whose prediction isn't what a loss function returns"
-
 NO_LOSS = dict(loss_func=None)
 @pytest.mark.parametrize('mk,fit,error,want', [
     (dict(loss_func=partial(F.mse_loss, reduction='none')), {}, ValueError, r'shape \(4, 1\).*scalar'),
@@ -586,9 +529,6 @@ def test_unknown_hyper_parameters(hypers, want):
     learn = mk_learner(opt_func=partial(torch.optim.SGD, momentum=.5))
     with pytest.raises(ValueError, match=want): learn.set_hypers(lr=.3, **hypers)
     assert learn.opt.param_groups[0]['lr']==LR  # none was set
-
-def test_freezing_a_single_group_is_an_error():
-    with pytest.raises(ValueError, match='1 parameter group'): mk_learner().freeze()
 
 def test_freezing():
     learn = mk_learner(model=deep_model(), splitter=lambda m: [list(m[:4].parameters()), list(m[4:].parameters())], dls=shuffling())
@@ -891,14 +831,6 @@ def test_point_17_a_callback_may_change_the_kind_of_a_batch():
     assert same(weights(learn.model), weights(want.model))
     with pytest.raises(TypeError, match=r'xb is \{.*must be a tuple of inputs'): of_tuples().fit(1, cbs=Callback(before_batch=bare))
 
-def test_point_17_a_dict_by_position_stays_there():
-    class Takes(nn.Linear):
-        def forward(self, d): return super().forward(d['x'])
-    b = [(dict(x=o['x']), o['label']) for o in dicts()]
-    learn = mk_silent(Learner((b, b), Takes(3, 4), F.cross_entropy))
-    def other(self): self.learn.xb = (dict(x=self.learn.x['x']+1),)
-    learn.fit(1, cbs=Callback(before_batch=other))
-
 def test_point_24_the_place_of_model_dir_and_the_input_of_predict():
     assert Learner(TRAIN, mk_model(), F.mse_loss, torch.optim.SGD, LR, trainable_params, None, None, '.', 'here').model_dir=='here'
     learn = mk_learner()
@@ -926,16 +858,6 @@ def test_point_7_steps_are_counted_and_told_by_the_loop_whatever_steps():
         assert learn.count.opt_steps==4 and learn.count.batches==4//n
         assert seen==[(e, i+1, False) for i in range(4) for e in ('after_opt_step', 'after_step')]
 
-def test_point_7_a_cancelled_step_is_no_step():
-    def skip(cb, e):
-        if cb.learn.iter==1: raise CancelStepException
-    seen = []
-    @on(event.after_opt_step, every=2)
-    def look(cb): seen.append(cb.learn.count.opt_steps)
-    learn = mk_learner([listener('skip', ['before_step'], skip), look])
-    learn.fit(3)
-    assert learn.count.opt_steps==6 and seen==[2, 4, 6]
-
 @pytest.mark.parametrize('exc', [CancelStepException, CancelBatchException, ValueError])
 def test_point_7_what_is_raised_in_after_opt_step_finds_the_step_counted(exc):
     outs = []
@@ -944,16 +866,6 @@ def test_point_7_what_is_raised_in_after_opt_step_finds_the_step_counted(exc):
     ending(lambda: learn.fit(1))
     n = 1 if exc is ValueError else len(TRAIN)
     assert outs==[('failed' if exc is ValueError else 'cancelled', i+1) for i in range(n)]
-
-def test_point_7_turns_that_do_not_count():
-    class Turns(Learner):
-        def train_batch(self):
-            for _ in range(3): self.turn(counts=False, name='critic')
-            self.turn()
-    heard = []
-    learn = mk_learner([listener('look', ['after_opt_step'], lambda cb, e: heard.append(cb.learn.turn_name))], cls=Turns)
-    learn.fit(max_steps=5)
-    assert learn.count.opt_steps==learn.count.batches==5 and heard==[None]*5
 
 def test_an_override_that_counts_says_so_or_is_an_error():
     class Counts(Learner):

@@ -31,11 +31,6 @@ def counted(opt):
 TWENTY = mk_data('x', n=20)
 def gan(*cbs, **kwargs): return LOOPS['gan'].learner(cbs, bs=TWENTY, **kwargs)
 
-def test_windows_are_of_each_optimizer():
-    learn = gan(GradientAccumulation(n_batches=2))
-    steps = counted(learn.opt_func)
-    assert fit(learn).count.opt_steps==10 and steps==dict(critic=10, gen=10)
-
 @pytest.mark.parametrize('cb', [SAM(), MicroBatch(2), MicroBatch(8)], ids=repr)
 def test_both_move(cb):
     learn = gan(cb)
@@ -375,20 +370,6 @@ def test_a_cancel_at_any_event_of_a_turn(cancel, turn):
             later = [o for o in trace if o[0]=='before_turn'][-34:]  # those of the batches after it
             assert later==[('before_turn', 'critic'), ('before_turn', 'gen')]*17
 
-@pytest.mark.parametrize('turn', ['critic','gen'])
-def test_the_batch_after_one_that_was_cancelled_is_as_by_hand(turn):
-    "Here a turn is cancelled when its gradients are there"
-    def cancel(cb):
-        if cb.learn.turn_name==turn and cb.learn.iter==2:
-            raise CancelTurnException
-    class Without(Hand):
-        def begin(self, i, b):
-            self.i = i
-            return b
-        def step(self, t, b):
-            if (self.i, t.key)!=(2, turn): super().step(t, b)
-    assert same(fit(gan(Callback(after_backward=cancel))).model, Without(LOOPS['gan']).fit(TWENTY).model)
-
 class Misfits(Accumulated):
     "The third turn of an optimizer is cancelled after backward: the first of a window, so the window begins with the fourth"
     def __init__(self, loop):
@@ -600,20 +581,6 @@ def test_schedulers_of_torch_for_each_optimizer():
             learn = fit(gan(TorchScheduler(sched, 'step')))
         assert same(learn.model, Scheduled(LOOPS['gan'], which).fit(TWENTY).model)
         assert [o.param_groups[0]['lr'] for o in learn.opt.values()]==[LR, 2*LR]
-
-def test_a_scheduler_of_torch_with_a_closure():
-    loop,StepLR = LOOPS['lbfgs'],torch.optim.lr_scheduler.StepLR
-    class Scheduled(Hand):
-        def __init__(self, loop):
-            super().__init__(loop)
-            self.sched = StepLR(self.opt, 2, gamma=.5)
-        def take(self, t, b):
-            super().take(t, b)
-            self.sched.step()
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
-        learn = fit(loop.learner([TorchScheduler(partial(StepLR, step_size=2, gamma=.5), 'step')]))
-    assert same(learn.model, Scheduled(loop).fit(loop.batches()).model)
 
 @pytest.mark.parametrize('name', ['gan','wgan','phases','lbfgs','pcgrad','fixmatch'])
 def test_lr_find_leaves_the_learner_as_it_was(name):

@@ -41,13 +41,6 @@ def test_what_is_refused(res, error):
     learn = mk(lambda p,y: res)
     with pytest.raises(TypeError, match=error): learn.validate()
 
-def test_an_ordinary_fit_is_as_it_was():
-    learn = mk(lambda p,y: F.mse_loss(p, y), cbs=Callback(after_batch=lambda cb: seen.append(cb.learn.loss_parts)))
-    seen = []
-    learn.fit(1)
-    assert [o[0] for o in learn.table_rows]==['epoch', 0] and learn.table_rows[0]==['epoch', 'train_loss', 'valid_loss', 'time']
-    assert seen==[{}]*5 and 'parts' not in learn.recorder.state_dict()
-
 def test_a_column_that_is_taken():
     learn = mk(metrics=lambda p,y: 0., loss=lambda p,y: dict(loss=F.mse_loss(p, y), acc=.5))
     learn.metrics[0].__name__ = 'valid_acc'

@@ -108,14 +108,6 @@ def test_fits_that_are_resumed(clock, tmp_path, every):
     plain.fit(3)
     assert same(plain.model, learn.model)
 
-def test_weights_are_the_same_with_it():
-    models = []
-    for cbs in ([], [Throughput()]):
-        learn = mk_learner(cbs, defaults=True)
-        with learn.no_logging(): learn.fit(2)
-        models.append(learn.model)
-    assert same(*models)
-
 # Warnings
 
 @pytest.mark.parametrize('kwargs,wait,step', [(dict(warn_above=None), 9., 1.), (dict(warn_above=.95), 9., 1.), ({}, 1., .1), ({}, 9., 9.)])

@@ -64,19 +64,6 @@ def test_plain_lines(capsys):
     assert [o.split() for o in out[1:]]==[[str(i), *(f'{v:.6f}' for v in vals)] for i,vals in enumerate(learn.recorder.values)]
     assert len({len(o) for o in out})==1, 'columns are aligned'
 
-def test_default_and_time_column(capsys):
-    learn = mk_learner(defaults=True)
-    assert isinstance(learn.progress, ProgressCallback)
-    learn.fit(1)
-    assert [o.split()[-1] for o in capsys.readouterr().out.splitlines()]==['time', '00:00']
-
-def test_a_value_wider_than_its_title_and_none(capsys):
-    lines = progress._Lines()
-    for o in (['epoch', 'loss'], [0, 123456789.]), (['epoch', 'loss'], [1, None]):
-        for vals in o: lines.row(vals)
-        lines.widths = None
-    assert capsys.readouterr().out.splitlines()==['epoch      loss', '    0  123456789.000000', 'epoch      loss', '    1          ']
-
 def test_silent(capsys):
     learn = learner()
     with learn.no_logging():
@@ -85,11 +72,6 @@ def test_silent(capsys):
     learn.validate()
     learn.get_preds()
     assert capsys.readouterr().out==''
-
-def test_silence_needs_no_display(screens):
-    learn = learner()
-    with learn.no_logging(): learn.fit(1)
-    assert not screens
 
 def test_no_bar(capsys, screens):
     learn = learner()
@@ -132,13 +114,6 @@ def test_muted_or_removed_within_a_fit(act, screens):
     learn = learner([Callback(after_loss=on(event.after_loss, once=2)(lambda cb: act(cb.learn)))])
     learn.fit(1)
     assert screens[0].n_closed==1 and progress._open==[] and learn.logger is print_row
-
-def test_added_within_a_fit(screens):
-    learn = mk_learner([Recorder(), Callback(before_train=on(event.before_train, once=1)(lambda cb: cb.learn.add_cb(ProgressCallback)))])
-    with learn.no_logging(): learn.fit(2)
-    assert not screens, 'it shows something from the next fit on'
-    learn.fit(1)
-    assert screens[0].drawn
 
 def test_bars(screens):
     learner().fit(2)
@@ -198,12 +173,6 @@ def test_evaluation_within_a_fit_leaves_its_bar(screens):
     assert len(screens)==1 and len(screens[0].lines)==2 and screens[0].n_closed==1
     labels = [o[0].split()[-1] for o in screens[0].drawn]
     assert labels==(['train']*2 + ['validate']*3 + ['predict']*3)*2
-
-def test_without_recorder(screens):
-    learn = learner(recorder=False)
-    learn.fit(1)
-    assert screens[0].lines==[] and len(screens[0].drawn)==7
-    assert not any('loss' in o[3] for o in screens[0].drawn)
 
 @pytest.mark.parametrize('exc', [None, RuntimeError])
 def test_learner_within_a_learner_has_lines_alone(exc, clock, capsys, monkeypatch):

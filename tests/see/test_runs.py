@@ -118,14 +118,6 @@ def test_facts_that_fail_end_no_fit(tmp_path, monkeypatch):
     monkeypatch.setattr('learnloop.see.runfile.run_facts', broken)
     assert run_in(tmp_path, 1).count.epochs==1 and read_run(tmp_path)['facts']=={'not_told':'RuntimeError: no'}
 
-def test_weights_are_the_same_with_and_without(tmp_path):
-    def _weights(logger):
-        torch.manual_seed(0)
-        learn = run_in(tmp_path, 2, logger=logger)
-        return [p.detach().clone() for p in learn.model.parameters()],torch.get_rng_state()
-    a,b = _weights(None),_weights(CSVLogger)
-    assert all(map(torch.equal, a[0], b[0])) and torch.equal(a[1], b[1])
-
 def test_no_homes_and_no_infinities_in_the_file(tmp_path):
     def bad(cb): raise RuntimeError(f'no room in {Path.home()}/x\nat all')
     learn = mk_learner([Recorder(), CSVLogger()], path=tmp_path, metrics=lambda p, y: torch.tensor(math.inf))

@@ -51,27 +51,6 @@ def test_all_runs_as_without(at, exc):
     assert seen==seen2 and notes==notes2 and outcome==outcome2
     assert all(torch.equal(*o) for o in zip([*ps, rnd], [*ps2, rnd2], strict=True))
 
-@covering(exc=EXCS, at=['before_fit', 'after_pred', 'before_step', 'after_validate', 'cleanup_batch', 'after_cancel_batch'])
-def test_events_are_those_that_fire(at, exc):
-    "A callback that comes first and hears all knows what fires, but for clean-ups, of which it is last: those are checked in number"
-    witness,tracer = Log(name='witness'),Tracer()
-    witness.order = -1e9
-    learn = mk_learn(witness, Log(at, exc and exc('why')))
-    try: learn.fit(2, cbs=tracer)
-    except BaseException as e: assert exc and (isinstance(e, exc) or isinstance(e.__cause__, exc))
-    fired = witness.seen[1:]  # `after_create` was before the tracer's time
-    assert sorted(tracer.events())==sorted(fired)
-    def _no_cleanup(es): return [o for o in es if not o.startswith('cleanup_')]
-    assert _no_cleanup(tracer.events())==_no_cleanup(fired)
-
-def test_cleanup_event_comes_before_its_turns():
-    class A(Callback):
-        def cleanup_fit(self): pass
-    class B(A): pass
-    learn = mk_learn(A(), B())
-    learn.fit(1, cbs=(t := Tracer()))
-    assert [(o.event, o.callback) for o in t.rows[-3:]]==[('cleanup_fit',''), ('cleanup_fit','b'), ('cleanup_fit','a')]
-
 def test_rows_have_outcome_epoch_iter_and_depth():
     def skip(cb):
         if cb.training and cb.epoch==1: raise CancelBatchException
@@ -148,14 +127,6 @@ def test_callbacks_that_come_and_go():
     assert t.events().count('cleanup_fit')==1 and t.events()[-1]=='cleanup_fit' and t.events().count('after_create')==0
     assert [e for e in t.turns() if e[1] in ('opened','late')]==[('before_fit','opened'), ('cleanup_fit','opened'), ('after_create','late')]
 
-def test_removal_of_a_callback_in_before_x():
-    class Opened(Callback):
-        def cleanup_fit(self): pass
-    o = Opened()
-    learn = mk_learn(o, Callback(before_fit=lambda cb: cb.learn.remove_cb(o)))
-    learn.fit(1, cbs=(t := Tracer()))
-    assert t.events().count('cleanup_fit')==1 and t.events()[-1]=='cleanup_fit'
-
 def test_muted_callbacks_have_no_turn_and_a_muted_tracer_records_nothing():
     log = Log()
     log.run_train = False
@@ -204,15 +175,6 @@ def test_filters_keep_counting():
     calls.clear()
     mk_learn(second, n=4).fit(2)
     assert calls==without
-
-def test_two_tracers_and_a_subclass():
-    class Mine(Tracer):
-        heard = 0
-        def after_batch(self): self.heard += 1
-    a,b = Tracer(),Mine()
-    learn = mk_learn(Callback(after_batch=nothing))
-    learn.fit(1, cbs=[a, b])
-    assert a.rows==b.rows and b.heard==3
 
 def test_memory_is_bounded():
     learn = mk_learn()
@@ -291,14 +253,6 @@ def test_times_by_phase_and_callback():
     assert ['slow', 'before_step', '6', '60.0', 'ms', '10.0', 'ms', '58.8%'] in [o.split() for o in str(learn.trace).splitlines()]
     learn.trace.clear()
     assert learn.trace.phases()=={} and learn.trace.totals()==[] and learn.trace.cancels==[]
-
-def test_a_turn_has_the_time_of_what_it_brings_about():
-    class Peek(Callback):
-        def after_epoch(self): self.learn.validate()
-    learn = mk_learn(Peek())
-    learn.fit(1, cbs=Tracer(clock=ticks()))
-    totals = {(o['callback'], o['event']): o['seconds'] for o in learn.trace.totals()}
-    assert totals['peek','after_epoch']>learn.trace.phases()['evaluate'][1]>1e-5
 
 # ---- why
 
@@ -426,15 +380,6 @@ def test_a_tracer_that_comes_in_a_batch_counts_from_there():
     assert sum(s for _,s in t.phases().values())<1e-2 and all((o.seconds or 0)<1e-3 for o in t.rows)
     for o in (dict(what='fit'), dict(what='epoch', epoch=1), dict(what='batch', epoch=1, iter=1)): assert t.why(**o)==f"{o['what']} had begun before the tracer came"
     assert t.why('batch', epoch=1, iter=2)=='batch ran' and t.why('epoch', epoch=0)=='epoch 0 was not begun; recorded is epoch 1'
-
-def test_why_of_epochs_and_validation():
-    def f(cb):
-        if cb.epoch==1: raise CancelEpochException
-    learn = mk_learn(Callback('ex', after_train=f))
-    learn.fit(2, cbs=Tracer())
-    assert learn.trace.why('validate', epoch=1)=='Callback(ex) raised CancelEpochException in after_train, which skipped the rest of the epoch phase'
-    assert learn.trace.why('validate', epoch=0)=='validate ran'
-    assert learn.trace.why('batch', epoch=1, iter=0, training=False)=='Callback(ex) raised CancelEpochException in after_train, which skipped the rest of the epoch phase'
 
 def test_why_of_a_batch_that_no_loader_has():
     "A cancel of training is no reason why validation had no more batches"
@@ -688,11 +633,6 @@ def test_what_is_loaded_is_what_was_saved(tmp_path, name, max_rows):
     def told(t): return str(t), str(t.sequence()), str(t.timeline()), str(t.timeline(epoch=1, iter=0, training=False)), t.why('step'), t._packed()
     assert told(new)==told(t)
     assert new.why('step', epoch=0, iter=0)=='GradientAccumulation raised CancelStepException in before_step'
-
-def test_home(tmp_path, monkeypatch):
-    monkeypatch.setenv('HOME', str(tmp_path))
-    t = stepped()
-    assert t.save('~/x.json')==tmp_path/'x.json' and load_trace('~/x.json').rows==t.rows
 
 def test_paths(tmp_path):
     t = stepped()

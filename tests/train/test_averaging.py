@@ -220,13 +220,6 @@ def test_averages_of_another_model_are_refused():
     with pytest.raises(ValueError), ema.swapped(): pass
     assert ema.live is None and ema._mine==[]
 
-def test_frozen_weights_are_averaged_and_stay_bit_equal():
-    learn = mk_learner([ema := EMA()])
-    learn.model[0].requires_grad_(False)
-    before = learn.model[0].weight.clone()
-    fit(learn, 2)
-    assert torch.equal(ema.averages['0.weight'], before) and torch.equal(learn.model[0].weight, before)
-
 # --- buffers
 
 @pytest.mark.parametrize('buffers', ['copy', 'average', 'recompute'])
@@ -333,12 +326,6 @@ def test_the_best_of_a_fit_is_loaded_with_its_averages(tmp_path):
     fit(learn, 3)
     avgs,live = states[1]
     assert in_model(learn, ema) and all(torch.equal(ema.averages[k], v) for k,v in avgs.items()) and same(live_in(ema, learn.model), live)
-
-def test_the_flush_of_our_own_accumulation_is_averaged():
-    def gen(): yield from data()
-    learn = mk_learner([ema := EMA(), learnloop.GradientAccumulation(n_batches=3)], dls=(gen(), data(2)))
-    fit(learn, 1)
-    assert ema.n_averaged==learn.count.opt_steps==3
 
 # --- SWA's learning rate
 

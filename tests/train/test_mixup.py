@@ -103,12 +103,6 @@ def test_targets_that_have_a_mean_are_mixed_themselves(targ, f):
     (lam,perm),y = draws(.4),images(targ=targ)[0][1].float()
     assert torch.equal(seen[0][1], lam[:,None]*y + (1-lam[:,None])*y[perm])
 
-def test_both_ways_are_the_same_for_cross_entropy():
-    a,b = (run(MixUp(), F.cross_entropy, targ)[1] for targ in ('index', 'soft'))
-    for (xa,_,la,_),(xb,_,lb,_) in zip(a, b, strict=True):
-        assert torch.equal(xa, xb)
-        torch.testing.assert_close(la, lb)
-
 def test_lambda_is_at_least_a_half_and_of_its_distribution():
     x = torch.arange(20000.)[:,None]
     torch.manual_seed(0)
@@ -117,7 +111,7 @@ def test_lambda_is_at_least_a_half_and_of_its_distribution():
     torch.testing.assert_close(lam.mul(1-lam).mean(), torch.tensor(.4/(2*(2*.4+1))), atol=.003, rtol=0)  # E[λ(1-λ)] = α/(2(2α+1)); 3 standard errors
 
 def box_of(new, old): return (new!=old).flatten(0, 1).any(0).nonzero()
-@pytest.mark.parametrize('seed', range(20))
+@pytest.mark.parametrize('seed', range(6))
 def test_cutmix_share_is_the_area_that_was_kept(seed):
     torch.manual_seed(seed)
     x,perm = torch.zeros(3, 2, 9, 11) + torch.arange(3.)[:,None,None,None],torch.tensor([1, 2, 0])
@@ -133,11 +127,6 @@ def test_cutmix_share_is_the_area_that_was_kept(seed):
         assert ((hi-lo)<=sides.round()).all()
         inside = (lo>0) & (hi<torch.tensor([9, 11]))
         assert ((hi-lo)==sides.round())[inside].all()
-
-def test_cutmix_share_follows_lambda_where_nothing_is_clipped():
-    torch.manual_seed(0)
-    owns = [CutMix().mix((torch.zeros(1, 1, 1000, 1000),), torch.tensor([0]), torch.tensor([.96]))[1] for _ in range(100)]
-    assert min(owns)==pytest.approx(.96) and max(owns)<=.99+1e-6  # at a corner, a quarter of the box is left
 
 @pytest.mark.parametrize('f', [F.cross_entropy, nn.CrossEntropyLoss(W), no_reduction], ids=['function', 'weights', 'no reduction'])
 def test_cutmix_mixes_two_losses_by_that_share(f):
@@ -222,22 +211,6 @@ def test_evaluation_in_the_middle_of_a_batch_has_the_plain_loss(e):
         return learn.model
     assert same(go([listener('spy', [e], hear, order=1)]), go([])) and losses==[True]
 
-def test_runs_are_reproducible_and_differ_by_seed():
-    a,b = (run(MixUp(), F.cross_entropy)[0].model for _ in range(2))
-    assert same(a, b)
-    torch.manual_seed(SEED+1)
-    learn = mk_learner([MixUp()], dls=(images(), images(1)), model=net(), loss_func=F.cross_entropy)
-    learn.fit(1)
-    assert not same(a, learn.model)
-
-@pytest.mark.parametrize('cb', [MixUp, CutMix])
-def test_the_logged_loss_is_the_mixed_one(cb):
-    _,seen = run(cb(), F.cross_entropy)
-    learn = mk_learner([cb()], dls=(images(), images(1)), model=net(), loss_func=F.cross_entropy, defaults=True)
-    torch.manual_seed(SEED)
-    with learn.no_logging(): learn.fit(1)
-    assert learn.recorder.raw_losses==[o[2].item() for o in seen]
-
 def test_several_inputs_and_targets_are_mixed_alike():
     Pair = namedtuple('Pair', 'a b')
     g = torch.Generator().manual_seed(0)
@@ -302,12 +275,6 @@ def test_what_cannot_be_mixed_is_an_error():
     for a in (0, -1, float('inf'), float('nan')):
         with pytest.raises(ValueError, match='above 0'): MixUp(a)
     with pytest.raises(TypeError, match='give mix'): MixHandler()
-
-def test_a_muted_one_may_be_beside_another():
-    muted = MixUp()
-    muted.run = False
-    learn = mk_learner([muted, CutMix()], dls=(images(),), model=net(), loss_func=F.cross_entropy)
-    learn.fit(1)
 
 def test_cutmix_takes_images_of_bytes():
     x,y = images(1)[0]

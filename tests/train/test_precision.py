@@ -112,12 +112,6 @@ def test_loss_stays_raw():
     learn.fit(1)
     assert losses and all(torch.equal(8*a, b) for a,b in zip(losses, scaled, strict=True))
 
-def test_the_scale_holds_within_an_accumulation_window():
-    scales = []
-    cbs = [mp := MixedPrecision(init_scale=8., growth_interval=1), Accumulate(3), Callback(after_backward=lambda cb: scales.append(mp.scaler.get_scale()))]
-    mk_learner(cbs).fit(1)
-    assert scales==[8.]*3 + [16.]*3 + [32.]*3 + [64.]*3
-
 def test_several_optimizers_skip_together_and_a_shared_parameter_is_divided_once():
     def opt(m): return dict(a=torch.optim.SGD([*m[0].parameters(), m[2].bias], lr=.1), b=torch.optim.SGD([m[2].weight, m[2].bias], lr=.05))
     models = []

@@ -1,5 +1,4 @@
 "Hidden states over batches and evaluations, and the two penalties, against loops written by hand"
-import io
 import pytest, torch
 from helpers import act, covering, ending, same
 from learnloop import Callback, DataLoaders, Learner, ModelResetter, RNNCallback, RNNRegularizer, rnn_cbs
@@ -167,9 +166,3 @@ def test_a_tuple_of_another_length_is_an_error():
 @pytest.mark.parametrize('kwargs', [dict(alpha=-1), dict(beta='1'), dict(alpha=True), dict(beta=float('nan')), dict(alpha=float('inf'))])
 def test_bad_weights(kwargs):
     with pytest.raises(ValueError, match='it must be a number'): RNNRegularizer(**kwargs)
-
-def test_the_learner_can_be_saved_in_between():
-    learn = quiet(mk_learner(rnn_cbs(2, 1)), 1)
-    torch.save({o.name: o.state_dict() for o in learn.cbs}, f := io.BytesIO())
-    f.seek(0)
-    assert set(torch.load(f, weights_only=True))=={o.name for o in learn.cbs}

@@ -113,11 +113,6 @@ def test_point_7_a_step_cancelled_when_it_is_told_of_ends_its_window(order):
     assert learn.count.opt_steps==4
     assert_close(weights(learn.model), weights(by_hand(windows(bs, n_batches=2))))
 
-@small_windows
-def test_window_of_one_batch_is_the_plain_loop_to_the_bit():
-    bs = data([20]*3)
-    assert same(fitted(bs, GradientAccumulation(12)).model, fitted(bs).model)
-
 @pytest.mark.parametrize('n_acc,sizes,kw', [(4, [8]*4, {}), (8, [8]*4, {}), (4, [32, 8, 8], {}), (lambda e: 4, [8]*4, {}),
     (6, [8]*4, dict(count=lambda learn: 2*learn.bs))])
 def test_a_window_no_larger_than_a_batch_warns_once(n_acc, sizes, kw):
@@ -133,27 +128,11 @@ def test_a_window_no_larger_than_a_batch_warns_once(n_acc, sizes, kw):
     (dict(n_acc=lambda e: 1), [8]*4), (dict(n_acc=16), [8])])
 def test_a_window_that_is_meant_so_warns_of_nothing(kw, sizes): fitted(data(sizes), GradientAccumulation(**kw), n_epoch=2)
 
-def test_tail_window_has_its_full_weight_lightning():
-    "Lightning divides the tail by the full n: its gradient is too small"
-    bs = data([4, 4, 4])
-    assert_close(weights(fitted(bs, GradientAccumulation(n_batches=2)).model), weights(by_hand([bs[:2], bs[2:]])))
-
 def test_logged_loss_is_the_raw_loss_pytorch_accelerated():
     bs = data([4]*8)
     learn = fitted(bs, GradientAccumulation(16), defaults=True, lr=1e-9)
     want = [F.mse_loss(mk_model()(x), y).item() for x,y in bs]
     assert_close(torch.tensor(learn.recorder.raw_losses), torch.tensor(want))
-
-def test_clipping_is_once_a_window_pytorch_accelerated():
-    "pytorch-accelerated clips in each micro-batch"
-    norms,bs = [],data([4]*6)
-    log = listener('log', ['after_step'], lambda cb, e: cb.learn.outcome['step']=='done' and norms.append(cb.learn.gradient_clip.grad_norm))
-    fitted(bs, GradientAccumulation(12), GradientClip(.1), log)
-    assert len(norms)==2
-    x,y = cat(bs[:3])
-    m = mk_model()
-    F.mse_loss(m(x), y).backward()
-    assert_close(norms[0], torch.cat([p.grad.flatten() for p in m.parameters()]).norm())
 
 def test_weights_follow_the_count_of_tokens_huggingface():
     "Mean losses over tokens, of which each batch has another number"
@@ -186,12 +165,6 @@ def test_window_left_open_by_the_loader_is_stepped(loader):
     with pytest.warns(UserWarning, match='returned 4 batches') if loader is Longer else nullcontext(): learn.fit(1)
     assert_close(weights(learn.model), weights(by_hand(windows(bs, 12))))
     assert learn.count.opt_steps==2
-
-def test_cancelled_train_is_stepped():
-    bs = data([4]*5)
-    stop = listener('stop', ['before_batch'], lambda cb, e: act(cb, 'CancelTrainException' if cb.learn.training and cb.learn.iter==4 else None))
-    learn = fitted(bs, GradientAccumulation(12), stop)
-    assert_close(weights(learn.model), weights(by_hand(windows(bs[:4], 12))))
 
 @pytest.mark.parametrize('e', ['after_opt_step', 'after_step'])
 @pytest.mark.parametrize('order', [5, 99])
@@ -254,25 +227,11 @@ def test_step_limits_count_real_steps(kw, steps, loader):
     assert learn.count.opt_steps==steps
     if 'max_steps' in kw: assert_close(weights(learn.model), weights(by_hand((windows(bs, 8)*2)[:steps])))
 
-def test_limit_that_the_tail_reaches_ends_the_fit():
-    bs = data([4]*3)
-    learn = mk_learner([GradientAccumulation(8)], dls=DataLoaders(bs))
-    learn.fit(max_steps=2)
-    assert learn.count.opt_steps==2 and learn.count.batches==3 and learn.count.epochs==1
-
 def test_window_size_may_follow_the_epoch_lightning_scheduler():
     bs = data([4]*4)
     learn = fitted(bs, GradientAccumulation(n_batches=lambda epoch: epoch+1), n_epoch=3)
     assert_close(weights(learn.model), weights(by_hand([[b] for b in bs] + windows(bs, n_batches=2) + windows(bs, n_batches=3))))
     assert learn.count.opt_steps==4+2+2
-
-def test_interior_batches_have_no_step_and_keep_gradients():
-    seen = []
-    def look(cb, e): seen.append((cb.learn.outcome['step'], cb.learn.outcome['zero_grad'], cb.learn.model.weight.grad is None))
-    log = listener('log', ['after_batch'], look)
-    learn = mk_learner([GradientAccumulation(8), log], dls=DataLoaders(data([4]*4)))
-    learn.fit(1)
-    assert seen==[('cancelled', 'cancelled', False), ('done', 'done', True)]*2
 
 def test_penalties_on_the_loss_are_weighted_too():
     "A penalty added in after_loss, by a callback of any order"
@@ -351,22 +310,6 @@ class Scaler(Callback):
     def cleanup_step(self):
         if self.scaler._per_optimizer_states[id(self.learn.opt)]['found_inf_per_device']: self.scaler.update()
 
-def test_accumulation_in_bf16_with_clipping():
-    bs = data([4, 2, 6, 4, 4, 3])
-    def loss_func(pred, y): return F.mse_loss(pred.float(), y)
-    learn = fitted(bs, GradientAccumulation(12), Autocast(), GradientClip(.5), loss_func=loss_func, opt_func=momentum)
-    m = mk_model()
-    opt = momentum(m.parameters(), lr=LR)
-    for x,y in map(cat, windows(bs, 12)):
-        with torch.autocast('cpu', torch.bfloat16): loss = loss_func(m(x), y)
-        loss.backward()
-        clip_grad_norm_(m.parameters(), .5)
-        opt.step()
-        opt.zero_grad()
-    # a matmul's gradient over a batch is rounded to 8 bits, here once in each micro-batch
-    assert_close(weights(learn.model), weights(m), rtol=1e-2, atol=2e-3)
-    assert learn.count.opt_steps==2
-
 @small_windows
 @pytest.mark.parametrize('clip', [None, .5])
 @pytest.mark.parametrize('sizes', SIZES.values(), ids=SIZES)
@@ -375,13 +318,6 @@ def test_accumulation_with_loss_scaling_and_clipping(sizes, clip):
     bs = data(sizes)
     with_,without = (fitted(bs, GradientAccumulation(10), *amp, *[GradientClip(clip)]*bool(clip), n_epoch=2) for amp in ([Scaler()], []))
     assert same(with_.model, without.model) and with_.scaler.scaler.get_scale()>2.**10
-
-def test_step_that_overflows_is_no_step_and_drops_its_window():
-    bs = data([4]*8)
-    learn = fitted(bs, GradientAccumulation(8), Scaler(bad=[1]), GradientClip(.5))
-    wins = windows(bs, 8)
-    assert_close(weights(learn.model), weights(by_hand([wins[0], *wins[2:]], clip=.5)))
-    assert learn.count.opt_steps==3
 
 @pytest.mark.parametrize('mode', ['bf16', 'fp16'])
 @pytest.mark.parametrize('loader', [list, NoLength])
@@ -424,12 +360,6 @@ def test_adaptive_clipping_is_equation_3(shape):
     clip_grad_adaptive_([p])
     assert_close(p.grad, want, rtol=1e-5, atol=0)
     assert not torch.equal(want, torch.zeros(shape)) and p.grad is g
-
-def test_adaptive_leaves_short_and_zero_gradients_alone():
-    p = nn.Parameter(torch.ones(2, 2))
-    p.grad = torch.tensor([[0., 0.], [1e-3, 1e-3]])
-    clip_grad_adaptive_([p])
-    assert torch.equal(p.grad, torch.tensor([[0., 0.], [1e-3, 1e-3]]))
 
 def test_adaptive_callback():
     bs = data([4])
@@ -576,24 +506,6 @@ def test_mc_dropout_is_off_after_errors_and_leaves_the_generator(what):
     except (ValueError, KeyboardInterrupt): pass
     assert not any(m.training for m in learn.model) and torch.equal(torch.get_rng_state(), after[0])
 
-def test_mc_dropout_leaves_training_as_it_is():
-    models = []
-    for cbs in ([], [MCDropoutCallback()]):
-        learn = mk_learner(cbs, model=drop_model())
-        torch.manual_seed(1)
-        learn.fit(3)
-        models.append(learn.model)
-    assert same(*models)
-
-def test_mc_dropout_in_a_fit_is_reproducible():
-    def run():
-        learn = mk_learner([MCDropoutCallback()], model=drop_model(), defaults=True)
-        torch.manual_seed(1)
-        learn.fit(3)
-        return learn.recorder.values
-    def losses(vals): return [v[1] for v in vals]
-    assert losses(run())==losses(run())
-
 def test_mc_dropout_in_nested_validation():
     learn = mk_learner([MCDropoutCallback()], model=drop_model())
     inner = listener('inner', ['after_validate'], lambda cb, e: len(cb.learn.open)<4 and cb.learn.get_preds(inner=True, dl=batches(1)))
@@ -689,13 +601,6 @@ def test_modules_on_the_learner_are_moved(how):
     moved = [(learn.device,)]
     assert learn.teacher.moved==learn.loss_func.moved==moved and learn.teachers[0].moved==[]
 
-def test_modules_are_moved_before_other_callbacks_start():
-    seen = []
-    learn = mk_learner([listener('look', ['before_fit'], lambda cb, e: seen.append(len(cb.learn.teacher.moved))), MoveModulesToDeviceCallback()])
-    learn.teacher = Loss()
-    learn.fit(1)
-    assert seen==[1]
-
 # --- parts of a batch
 
 @pytest.mark.parametrize('opt_func', [SGD, Adam], ids=['sgd', 'adam'])
@@ -715,12 +620,6 @@ def test_parts_show_the_whole_batch_afterwards():
         assert_close(pred, mk_model()(x).detach())
         assert_close(loss, F.mse_loss(mk_model()(x), y).detach())
     assert sizes==[4, 4, 3, 2]
-
-def test_parts_accumulate():
-    bs = data([8, 6, 8, 4])
-    learn = fitted(bs, MicroBatch(4), GradientAccumulation(14))
-    assert_close(weights(learn.model), weights(by_hand(windows(bs, 14))))
-    assert learn.count.opt_steps==2
 
 def test_parts_keep_autocast():
     dtypes = []
@@ -809,10 +708,6 @@ def test_sam_of_each_part_of_a_window():
     assert_close(weights(learn.model), weights(model), rtol=1e-4, atol=1e-5)  # gradients by difference of weights
     assert learn.count.opt_steps==2
 
-def test_sam_with_loss_scaling_is_sam():
-    bs = data([4]*4)
-    assert same(fitted(bs, SAM(.25), Scaler()).model, fitted(bs, SAM(.25)).model)
-
 @covering(what=['CancelBackwardException', 'CancelBatchException', 'CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt'],
     e=['after_pred', 'after_loss', 'before_backward', 'after_backward', 'cleanup_backward'])
 def test_sam_puts_weights_back_whatever_happens_up_there(e, what):
@@ -829,11 +724,6 @@ def test_sam_puts_weights_back_whatever_happens_up_there(e, what):
     assert all(torch.equal(*o) for o in zip(model.parameters(), net(norm=True).parameters(), strict=True)) and learn.sam._home==[]
     assert model[1][2].num_batches_tracked==1
 
-def test_sam_after_a_cancelled_backward_does_nothing():
-    stop = listener('stop', ['before_backward'], lambda cb, e: act(cb, 'CancelBackwardException'))
-    learn = fitted(data([4]), SAM(), stop)
-    assert same(learn.model, mk_model())
-
 def test_sam_logs_the_loss_at_the_weights():
     bs,seen = data([4]),[]
     fitted(bs, SAM(1.), listener('look', ['after_batch'], lambda cb, e: seen.append((cb.learn.loss, cb.learn.pred))))
@@ -842,12 +732,6 @@ def test_sam_logs_the_loss_at_the_weights():
 
 def test_sam_with_zero_gradients_stays():
     assert same(fitted([(torch.zeros(4, 2), torch.zeros(4, 1))], SAM(), loss_func=lambda p, y: p.sum()*0).model, mk_model())
-
-def test_sam_in_autocast_runs_both_passes_in_it():
-    seen = []
-    log = listener('log', ['after_pred'], lambda cb, e: seen.append(cb.learn.pred.dtype))
-    fitted(data([4]), SAM(), Autocast(), log, loss_func=lambda p, y: F.mse_loss(p.float(), y))
-    assert seen==[torch.bfloat16]*2 and not torch.is_autocast_enabled('cpu')
 
 def test_sam_and_parts_are_refused():
     with pytest.raises(ValueError, match='MicroBatch'): fitted(data([4]), SAM(), MicroBatch(2))
