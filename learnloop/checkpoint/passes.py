@@ -174,7 +174,7 @@ def _tried(dl):
     if not isinstance(dl, DataLoader): return dl
     if not goes_by_state(dl) and not isinstance(dl.dataset, IterableDataset):
         return _Indices(dl.sampler if dl.batch_sampler is None else dl.batch_sampler) if sampler_draws(dl) else None
-    if dl.num_workers and not goes_by_state(dl): return None  # new workers start with copies of the objects of this process
+    if dl.num_workers and not goes_by_state(dl): return None  # new workers copy this process's objects
     res = copy(dl)
     vars(res).update(_iterator=None, num_workers=0, prefetch_factor=None, persistent_workers=False)
     return res
@@ -196,7 +196,8 @@ def try_loader(
     except Exception as err:  # a loader that can't be copied may be exact nevertheless
         if not by_state or isinstance(dl, DataLoader): return exact,''
         return None,(f'{name} could not be tried ({type(err).__name__}: {err}), so a resumed fit may not be exact: '
-            f'make sure that its state_dict contains everything that its batches depend on, and set dl.resumes_exactly = True')
+            f'make sure that its state_dict contains everything that its batches depend on, and set '
+            'dl.resumes_exactly = True')
     what = 'its state does not lead back to the batch that is next, and it' if by_state else 'it'
     return exact,(f'{name}: {what} begins with another batch when it begins again with the same random numbers, so a '
         f'resumed fit will not be exact. Shuffle and draw by the epoch, which set_epoch(epoch) tells it, or give it '
