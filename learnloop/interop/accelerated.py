@@ -20,7 +20,7 @@ from ..data.batch import batch_map
 from ..data.loaders import batch_len
 from ..data.checks import did_you_mean, replaced
 from ..loop.flow import CancelEvaluateException, CancelFitException, event as _events
-from .core import Adapter, Facade, Hook, attr, hooks_base, names_others, replacements
+from .core import Adapter, Facade, Hook, hooks_base, names_others
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, has_base, init_args, plain, schedulers
 from .facts import local_rank, n_open, n_processes, process_rank, storable, storable_items, whole_batch
 
@@ -227,8 +227,7 @@ def _unwrapped(model, keep_compiled=True):
         else: return model
 
 class _Accelerator(Facade):
-    system,refused = 'pytorch-accelerated',replacements('pytorch-accelerated', 'no Accelerator')
-    device = attr('learn.device')
+    system,mirrors = 'pytorch-accelerated','learn: device'
     num_processes = property(lambda self: n_processes())
     process_index = property(lambda self: process_rank())
     is_main_process = property(lambda self: process_rank()==0)
@@ -238,7 +237,6 @@ class _Accelerator(Facade):
     is_last_process = property(lambda self: process_rank()==n_processes()-1)
     use_distributed = property(lambda self: n_processes()>1)
     mixed_precision = property(lambda self: getattr(find_cb(self.learn, 'MixedPrecision'), 'amp_mode', 'no'))
-    def takes(self, k): return False
 
     def wait_for_everyone(self):
         if self.learn.team.world>1: self.learn.team.meet('barrier')
@@ -276,7 +274,7 @@ def _modules(learn):
 # %% ../../nbs/interop/04_accelerated.ipynb #cd2d732a
 class Trainer(Facade):
     "What callbacks find where the package's `Trainer` would be"
-    system,refused = 'pytorch-accelerated',replacements('pytorch-accelerated', 'no Trainer')
+    system,shares,mirrors = 'pytorch-accelerated',True,'learn: device optimizer=opt loss_func'
     def __init__(self,
         learn # The learner that it stands for
     ):
@@ -284,9 +282,6 @@ class Trainer(Facade):
             _output=None, _stop=None, _history=RunHistory(), _config=None, _guest=None, _guest_config=None,
             _inner=False, _ending=False, _begun=set(), _hook=None, _added=[])
 
-    device    = attr('learn.device')
-    optimizer = attr('learn.opt')
-    loss_func = attr('learn.loss_func')
     model = property(lambda self: self.learn.model if self._lent is None else self._lent,
         lambda self,v: self.__dict__.update(_lent=None if v is self.learn.model else v))
     callback_handler = property(lambda self: self._handler or self._group,
@@ -529,7 +524,7 @@ _rows = [  # chkstyle: ignore-node
 class Accelerated(Adapter):
     "Runs a callback of pytorch-accelerated"
     system,bases,prefix,Trainer,order = 'pytorch-accelerated',('TrainerCallback','_Hooks'),None,Trainer,52
-    hooks,unfit,_waiting = _rows,replacements('pytorch-accelerated', 'unfit'),{}
+    hooks,_waiting = _rows,{}
     foreign_name = own_name = property(lambda self: type(self.foreign).__name__)
     def translated(self, e): return _translated(self.trainer, e, self.label)
 

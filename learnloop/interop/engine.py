@@ -17,7 +17,7 @@ from weakref import ref
 from torch import Tensor
 from fastcore.basics import noop
 from ..loop.flow import CancelFitException, CancelTrainException
-from .core import Adapter, Facade, Hook, attr, hooks_base, names_others, not_failed, sharing
+from .core import Adapter, Facade, Hook, hooks_base, names_others, not_failed, sharing
 from .facts import find_cb, plain, process_rank, schedulers, validated
 
 # %% ../../nbs/interop/02_engine.ipynb #2ea2ed0a
@@ -51,7 +51,8 @@ def _only(what, o):
 
 class Engine(Facade):
     "What callbacks find as their `engine`"
-    system,should_stop_training = 'TrainingEngine',False
+    system,should_stop_training,shares = 'TrainingEngine',False,True
+    mirrors = 'learn: epoch model device  learn.dls: dataloader=train'
     refused = '''trainer task tasks schedulers train evaluate validate run fit stop save_checkpoint load_checkpoint
         checkpoint_manager train_step validation_step metrics'''.split()
     _before,_rows = 0,0  # optimizer steps before this step, and epochs recorded before this one
@@ -62,7 +63,6 @@ class Engine(Facade):
         super().__init__(learn, config=Config(learn), logger=Logger(learn), _steps=learn.count.opt_steps,
             _no_scaler=torch.amp.GradScaler('cpu', enabled=False))
 
-    epoch,model,device,dataloader = map(attr, ('learn.epoch', 'learn.model', 'learn.device', 'learn.dls.train'))
     optimizer  = property(lambda self: _only('optimizer', self.learn.opt))
     scheduler  = property(lambda self: _only('scheduler', schedulers(self.learn)))
     scaler     = property(lambda self: getattr(find_cb(self.learn, 'MixedPrecision'), 'scaler', self._no_scaler))

@@ -18,7 +18,7 @@ from ..loop.flow import CancelFitException, CancelTrainException
 from ..loop.steps import StepLimit
 from ..loop.optimizer import get_hypers, hyper_groups, opts
 from ..measure.hook import ModelSummary, uncompiled
-from .core import Adapter, Facade, Hook, attr, hooks_base, names_others, not_failed, replacements, system_of
+from .core import Adapter, Facade, Hook, hooks_base, names_others, not_failed, replacements, system_of
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, n_open, plain
 
 # %% ../../nbs/interop/08_keras.ipynb #62a4d74b
@@ -50,13 +50,12 @@ def _always(v): return property(lambda self: v)
 
 class _Live(Facade):
     "A number, read anew each time, that has what Keras' variables have"
-    system,refused = 'Keras',()
+    system = 'Keras'
     shape,ndim,aggregation,synchronization = map(_always, ((), 0, 'none', 'auto'))
     trainable,overwrite_with_gradient,constraint,regularizer = map(_always, (False, False, None, None))
     dtype = property(lambda self: self.numpy().dtype.name)
     name = path = property(lambda self: camel2snake(type(self).__name__))
     value = property(lambda self: torch.from_numpy(self.numpy()))
-    def takes(self, k): return False
     def numpy(self): return torch.tensor(float(self), dtype=torch.float64).numpy()
     def __array__(self, dtype=None, copy=None): return self.numpy().astype(dtype or self.dtype)
     def __format__(self, spec): return format(self.numpy().item(), spec)
@@ -134,21 +133,16 @@ def _class_named(name): return type(name, (Optimizer,), dict(__module__=__name__
 
 # %% ../../nbs/interop/08_keras.ipynb #5a10c0d7
 class _Settings(Facade):
-    system,_called,refused,built = 'Keras','Optimizer',replacements('Keras', 'no Optimizer'),_always(True)
+    system,_called,built = 'Keras','Optimizer',_always(True)
+    mirrors = 'EMA: ema_momentum=decay  GradientClip: _max_norm=max_norm _algorithm=algorithm  MixedPrecision: _scaler=scaler'
     clipnorm = ema_overwrite_frequency = _always(None)  # no callback of ours does what they say
-    def takes(self, k): return False
-    def _of(self, name, attribute): return getattr(find_cb(self.learn, name), attribute, None)
-    def _clip(self, algorithm):
-        return self._of('GradientClip', 'max_norm') if self._of('GradientClip', 'algorithm')==algorithm else None
     weight_decay    = property(lambda self: _last_group(self.learn.opt).get('weight_decay') or None)
-    global_clipnorm = property(lambda self: self._clip('norm'))
-    clipvalue       = property(lambda self: self._clip('value'))
+    global_clipnorm = property(lambda self: self._max_norm if self._algorithm=='norm' else None)
+    clipvalue       = property(lambda self: self._max_norm if self._algorithm=='value' else None)
     use_ema         = property(lambda self: find_cb(self.learn, 'EMA') is not None)
-    ema_momentum    = property(lambda self: self._of('EMA', 'decay'))
     @property
     def loss_scale_factor(self):
-        scaler = self._of('MixedPrecision', 'scaler')
-        return scaler.get_scale() if scaler is not None and scaler.is_enabled() else None
+        return self._scaler.get_scale() if self._scaler is not None and self._scaler.is_enabled() else None
     @property
     def gradient_accumulation_steps(self):
         n = batches_per_step(self.learn, batch_size(self.learn.dls.train))
@@ -264,7 +258,8 @@ class _Network(Facade):
 # %% ../../nbs/interop/08_keras.ipynb #3268576a
 class Model(_Network):
     "What Keras' callbacks find as `model`"
-    stop_training,refused = False,_of_networks | replacements('Keras', 'no Model')
+    stop_training,shares,refused = False,True,_of_networks | replacements('Keras', 'no Model')
+    mirrors = 'learn: loss=loss_func  learn.model: named_parameters'
     compiled,steps_per_execution = map(_always, (True, 1))
     def __init__(self,
         learn # The learner that it stands for
@@ -281,9 +276,6 @@ class Model(_Network):
         return _history_of(self) if self._history is None else self._history
     @history.setter
     def history(self, v): self.__dict__['_history'] = v
-
-    loss = attr('learn.loss_func')
-    named_parameters = attr('learn.model.named_parameters')
 
 # %% ../../nbs/interop/08_keras.ipynb #69148cb1
 class _Run:
@@ -531,7 +523,6 @@ _alias = dict(on_train_batch_begin='on_batch_begin', on_train_batch_end='on_batc
 class Keras(Adapter):
     "Runs a callback of Keras 3"
     system,bases,Trainer,order,hooks = 'Keras',('Callback','_Hooks'),Model,52,_rows
-    unfit = replacements('Keras', 'unfit')
     by_flags,_taken,for_first = True,None,('CSVLogger','ModelCheckpoint','ProgbarLogger','RemoteMonitor')
     @property
     def remove_on_fetch(self):

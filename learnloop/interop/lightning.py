@@ -22,7 +22,7 @@ from torch import nn
 from ..data.loaders import batch_len
 from ..data.checks import NoAttribute, did_you_mean
 from ..loop.flow import CancelEpochException, CancelFitException, CancelTrainException
-from .core import Adapter, Facade, Hook, attr, done, hooks_base, names_others, replacements, sharing
+from .core import Adapter, Facade, Hook, attr, done, hooks_base, names_others, sharing
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, has_base, is_valid_dl
 from .facts import local_rank, n_open, plain, schedulers, validated, whole_batch
 from ..loop.optimizer import opts
@@ -78,9 +78,8 @@ def _enum(name, value):
 
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c004
 class _Part(Facade):
-    system,refused = 'Lightning',{}
+    system = 'Lightning'
     def __init__(self, trainer): self.__dict__.update(learn=trainer.learn, _trainer=trainer)
-    def takes(self, k): return False
     trainer = attr('_trainer')
 
 class _Machine(_Part):
@@ -102,10 +101,8 @@ class _Machine(_Part):
 
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c005
 class _Strategy(_Machine):
-    refused,root_device = replacements('Lightning', 'no Strategy'),attr('learn.device')
-    world_size,global_rank,local_rank,is_global_zero,model,lightning_module,optimizers,lr_scheduler_configs = (
-        attr(f'_trainer.{o}') for o in ('world_size','global_rank','local_rank','is_global_zero','model',
-            'lightning_module','optimizers','lr_scheduler_configs'))
+    mirrors = '''learn: root_device=device  _trainer: world_size global_rank local_rank is_global_zero model
+        lightning_module optimizers lr_scheduler_configs'''
     def broadcast(self, obj, src=0): return self.learn.team.gather(_value(obj))[src]
     def all_gather(self, tensor, group=None, sync_grads=False):
         if self.world_size==1: return tensor
@@ -126,8 +123,7 @@ class _Strategy(_Machine):
         with suppress(FileNotFoundError): os.remove(filepath)
 
 class _AcceleratorConnector(_Machine):
-    refused = replacements('Lightning', 'no AcceleratorConnector')
-    strategy = attr('_trainer.strategy')
+    mirrors = '_trainer: strategy'
     is_distributed = property(lambda self: self.learn.team.world>1)
 
 # %% ../../nbs/interop/06_lightning.ipynb #da6c3d88
@@ -155,11 +151,9 @@ class _State(_Part):
 
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c007
 class _Tracker(_Part):
-    refused = replacements('Lightning', 'no Tracker')
     def __init__(self, trainer, ready, running): self.__dict__.update(ready=ready, completed=ready-running)
 
 class _Progress(_Part):
-    refused = replacements('Lightning', 'no Progress')
     def __init__(self, trainer, kind='train'):
         super().__init__(trainer)
         self.__dict__['_kind'] = kind
@@ -177,14 +171,13 @@ class _Progress(_Part):
     current = property(lambda self: _Tracker(self._trainer, *self._ready('current')))
 
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c008
-class _Loop(_Part): refused = replacements('Lightning', 'no Loop')
+class _Loop(_Part): "What passes have in common"
 
 class _EvalLoop(_Loop):
-    num_dataloaders = 1
+    num_dataloaders,mirrors = 1,'_trainer: _has_run=_validated'
     def __init__(self, trainer, kind='validate'):
         super().__init__(trainer)
         self.__dict__['_kind'] = kind
-    _has_run = attr('_trainer._validated')
     batch_progress = property(lambda self: _Progress(self._trainer, self._kind))
     @property
     def max_batches(self):
@@ -193,10 +186,10 @@ class _EvalLoop(_Loop):
 
 # %% ../../nbs/interop/06_lightning.ipynb #0335d5b4
 class _EpochLoop(_Loop):
+    mirrors = '_trainer: global_step max_steps min_steps'
     batch_progress = property(lambda self: _Progress(self._trainer))
     val_loop = property(lambda self: _EvalLoop(self._trainer))
     batch_idx = property(lambda self: self.batch_progress.current.ready-1)
-    global_step,max_steps,min_steps = (attr(f'_trainer.{o}') for o in ('global_step','max_steps','min_steps'))
     total_batch_idx = property(lambda self: self.batch_progress.total.ready-1)
     @property
     def _batches_that_stepped(self):
@@ -208,11 +201,9 @@ class _EpochLoop(_Loop):
         return t.enable_validation and (t.current_epoch+1)%t.check_val_every_n_epoch==0
 
 class _FitLoop(_Loop):
+    mirrors = '''_trainer: max_epochs min_epochs max_steps min_steps max_batches=num_training_batches
+        epoch_loop: batch_idx total_batch_idx'''
     epoch_loop = property(lambda self: _EpochLoop(self._trainer))
-    max_epochs,min_epochs = attr('_trainer.max_epochs'),attr('_trainer.min_epochs')
-    max_steps,min_steps = attr('_trainer.max_steps'),attr('_trainer.min_steps')
-    batch_idx,max_batches,total_batch_idx = map(attr,
-        ('epoch_loop.batch_idx', '_trainer.num_training_batches', 'epoch_loop.total_batch_idx'))
     @property
     def epoch_progress(self):
         t,learn = self._trainer,self.learn
@@ -222,9 +213,7 @@ class _FitLoop(_Loop):
 
 # %% ../../nbs/interop/06_lightning.ipynb #f6fa8ca6
 class _LoggerConnector(_Part):
-    refused = replacements('Lightning', 'no LoggerConnector')
-    callback_metrics,logged_metrics,progress_bar_metrics = (
-        attr(f'_trainer.{o}') for o in ('callback_metrics','logged_metrics','progress_bar_metrics'))
+    mirrors = '_trainer: callback_metrics logged_metrics progress_bar_metrics'
     @property
     def should_update_logs(self):
         t = self._trainer
@@ -254,14 +243,10 @@ class _LoggerConnector(_Part):
         if self._trainer._logging: self._trainer._log(row)
 
 # %% ../../nbs/interop/06_lightning.ipynb #8bf334e9
-def _from_trainer(names): return (attr(f'_trainer.{o}') for o in names.split())
-
 class _OfModule(_Part):
     "What a module of Lightning's tells and does besides"
-    refused,automatic_optimization = replacements('Lightning', 'no Module'),True
-    device,on_gpu = attr('learn.device'),property(lambda self: self.device.type=='cuda')
-    current_epoch,global_step,global_rank,local_rank = _from_trainer('current_epoch global_step global_rank local_rank')
-    logger,loggers,print = _from_trainer('logger loggers print')
+    automatic_optimization,on_gpu = True,property(lambda self: self.device.type=='cuda')
+    mirrors = 'learn: device  _trainer: current_epoch global_step global_rank local_rank logger loggers print'
     example_input_array = property(lambda self: getattr(self.learn.model, 'example_input_array', None))
     hparams         = property(lambda self: getattr(self.learn.model, 'hparams', {}))
     hparams_initial = property(lambda self: deepcopy(getattr(self.learn.model, 'hparams_initial', self.hparams)))
@@ -378,19 +363,18 @@ def _limit(kind):
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c00f
 class _Settings(Facade):
     "What the trainer says of how it trains"
+    mirrors = '''strategy: accelerator precision_plugin
+        GradientClip: gradient_clip_val=max_norm gradient_clip_algorithm=algorithm'''
     limit_train_batches = _limit('train')
     limit_val_batches,limit_test_batches,limit_predict_batches = (_limit('valid') for _ in range(3))
     barebones,enable_autolog_hparams,datamodule = False,True,None
     device_ids = property(lambda self: [self.learn.device.index or 0])
     distributed_sampler_kwargs = property(
         lambda self: dict(num_replicas=self.world_size, rank=self.global_rank) if self.learn.team.world>1 else None)
-    gradient_clip_val       = property(lambda self: getattr(find_cb(self.learn, 'GradientClip'), 'max_norm', None))
-    gradient_clip_algorithm = property(lambda self: getattr(find_cb(self.learn, 'GradientClip'), 'algorithm', None))
     @property
     def scaler(self):
         scalers = getattr(find_cb(self.learn, 'MixedPrecision'), 'scalers', {})
         return next(iter(scalers.values()), None)
-    accelerator,precision_plugin = attr('strategy.accelerator'),attr('strategy.precision_plugin')
     @property
     def precision(self):
         amp,of = find_cb(self.learn, 'MixedPrecision'),dict(float16='16', bfloat16='bf16', float64='64')
@@ -417,6 +401,7 @@ class _Settings(Facade):
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c010
 class _About(_Settings):
     "What the trainer says of data, callbacks and folders"
+    mirrors = 'learn.dls: train_dataloader=train val_dataloaders=valid'
     max_epochs = property(lambda self: -1 if self.learn.n_epoch==math.inf else self.learn.n_epoch)
     enable_validation = property(lambda self: self.learn.dls.valid is not None)
     @property
@@ -444,13 +429,13 @@ class _About(_Settings):
         return self.num_training_batches if isinstance(every, float) else every
     @property
     def check_val_every_n_epoch(self): return getattr(getattr(self.learn, 'validate_every', None), 'every_epochs', 1)
-    train_dataloader,val_dataloaders = attr('learn.dls.train'),attr('learn.dls.valid')
     test_dataloaders    = property(lambda self: self.learn.dl if self._stage=='test' else None)
     predict_dataloaders = property(lambda self: self.learn.dl if self._stage=='predict' else None)
 
 # %% ../../nbs/interop/06_lightning.ipynb #e2afbf6b
 class _Surroundings(_About):
     "What the trainer says of folders, callbacks and processes"
+    mirrors = 'learn.team: is_global_zero=is_first global_rank=rank world_size=world'
     default_root_dir = property(lambda self: self._root or os.path.abspath(self.learn.path))
     log_dir   = property(lambda self: getattr(self.logger, 'log_dir', None) or self.default_root_dir)
     callbacks = property(lambda self: [o.foreign for o in sharing(self)])
@@ -460,7 +445,6 @@ class _Surroundings(_About):
     checkpoint_callback      = property(lambda self: next(iter(self.checkpoint_callbacks), None))
     @property
     def progress_bar_callback(self): return next((o for o in self.callbacks if has_base(o, 'ProgressBar')), None)
-    is_global_zero,global_rank,world_size = map(attr, ('learn.team.is_first','learn.team.rank','learn.team.world'))
     local_rank  = property(lambda self: local_rank() if self.learn.team.world>1 else 0)
     num_devices = property(
         lambda self: _launched('LOCAL_WORLD_SIZE', self.world_size) if self.learn.team.world>1 else 1)
@@ -478,13 +462,14 @@ def _in_stage(stage): return property(lambda self: self.state._stage==stage)
 
 class _Place(_Surroundings):
     "What the trainer says of where it is, itself and by its parts"
+    mirrors = '''learn: model  learn.count: global_step=opt_steps
+        fit_loop.epoch_loop.batch_progress: is_last_batch'''
+    current_epoch = attr('_epoch')
     strategy,state,fit_loop,_logger_connector = map(property, (_Strategy, _State, _FitLoop, _LoggerConnector))
     _accelerator_connector = property(_AcceleratorConnector)
     validate_loop,test_loop,predict_loop = (
         property(lambda self, kind=o: _EvalLoop(self, kind)) for o in ('validate','test','predict'))
     _evaluation_loop = property(lambda self: _EvalLoop(self, 'test' if self._stage=='test' else 'validate'))
-    model,current_epoch,global_step = attr('learn.model'),attr('_epoch'),attr('learn.count.opt_steps')
-    is_last_batch = attr('fit_loop.epoch_loop.batch_progress.is_last_batch')
     interrupted   = property(lambda self: self.state._status=='interrupted')
     @property
     def received_sigterm(self):
@@ -499,7 +484,7 @@ class _Place(_Surroundings):
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c019
 class Trainer(_Place):
     "What callbacks find where Lightning's `Trainer` would be"
-    system,refused = 'Lightning',replacements('Lightning', 'no Trainer')
+    system,shares = 'Lightning',True
     print = attr('_print')
     should_stop,log_every_n_steps,ckpt_path = False,50,None
     def __init__(self,
@@ -721,7 +706,6 @@ _eval_hooks = (  # chkstyle: ignore-node
 class Lightning(Adapter):
     "Runs callbacks of Lightning"
     system,bases,Trainer = 'Lightning',('Callback','_Hooks'),Trainer
-    missing,unfit = replacements('Lightning', 'no hooks'),replacements('Lightning', 'unfit')
     by_flags = True
     hooks,order = _fit_hooks + _eval_hooks,61.5  # after schedules, whose learning rates callbacks look at
     def __init__(self,

@@ -21,7 +21,7 @@ from fastcore.basics import patch
 from ..data.loaders import batch_len
 from ..data.checks import did_you_mean
 from ..loop.flow import CancelFitException, CancelTrainException, CancelValidException
-from .core import Adapter, Facade, Hook, done, hooks_base, names_others, replacements
+from .core import Adapter, Facade, Hook, done, hooks_base, names_others
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, local_rank
 from .facts import plain, process_rank, schedulers, validated
 
@@ -98,7 +98,6 @@ class TrainingArguments(Facade):
             load_best_model_at_end=load_best_model_at_end, metric_for_best_model=metric_for_best_model,
             greater_is_better=greater_is_better, run_name=run_name, project=project)
     do_eval = property(lambda self: self.eval_strategy!='no')
-    def takes(self, k): return False
 
 _options = list(signature(TrainingArguments).parameters)[1:]
 
@@ -187,9 +186,6 @@ _off |= dict(include_num_input_tokens_seen='no', restore_callback_states_from_ch
 _off |= dict(debug=[], report_to=[])
 for _k,_v in _off.items(): setattr(TrainingArguments, _k, property(lambda self, v=_v: copy(v)))
 
-# %% ../../nbs/interop/07_transformers.ipynb #5d4728e4
-TrainingArguments.refused = replacements('transformers', 'no TrainingArguments')
-
 # %% ../../nbs/interop/07_transformers.ipynb #5d4728e7
 @patch
 def __setattr__(self:TrainingArguments, k, v):
@@ -230,7 +226,7 @@ def __repr__(self:TrainingArguments):
 # %% ../../nbs/interop/07_transformers.ipynb #04bc066b
 class TrainerState(Facade):
     "How far training is"
-    system,refused = 'transformers',replacements('transformers', 'no TrainerState')
+    system,shares = 'transformers',True
     def __init__(self,
         learn=None # The learner
     ):
