@@ -20,7 +20,7 @@ from ..data.batch import batch_map
 from ..data.loaders import batch_len
 from ..data.checks import did_you_mean, replaced
 from ..loop.flow import CancelEvaluateException, CancelFitException, event as _events
-from .core import Adapter, Facade, Hook, hooks_base, names_others
+from .core import Adapter, Facade, Hook, hooks_base, names_others, replacements
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, has_base, init_args, plain, schedulers
 from .facts import local_rank, n_open, n_processes, process_rank, storable, storable_items, whole_batch
 
@@ -525,6 +525,7 @@ class Accelerated(Adapter):
     "Runs a callback of pytorch-accelerated"
     system,bases,prefix,Trainer,order = 'pytorch-accelerated',('TrainerCallback','_Hooks'),None,Trainer,52
     hooks,_waiting = _rows,{}
+    parts = replacements(system, 'parts') | {'pytorch_accelerated.run_config:TrainerRunConfig':lambda o: _run_config(o.learn)}
     foreign_name = own_name = property(lambda self: type(self.foreign).__name__)
     def translated(self, e): return _translated(self.trainer, e, self.label)
 

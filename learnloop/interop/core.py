@@ -166,7 +166,7 @@ class Adapter(Callback):
     for_first = ()    # Classes of the system that write files, and know nothing of other processes
     remove_on_fetch = safe_in_evaluate = writes = True  # predictions are none of its business, and it may write files
     answered = None   # Method that takes a hook and what it returned
-    _found = None,{}
+    _found,_loaded = (None,{}),None  # handlers; a state to load again when a fit has begun
 
     def __init__(self,
         callback,   # The foreign callback
@@ -407,6 +407,24 @@ def _enters(self:Adapter, flow):
 def after_create(self:Adapter):
     mates = [o.trainer for o in self.learn.cbs if type(o) is type(self) and o is not self]
     self.trainer = next((o for o in mates if getattr(o, 'learn', None) is self.learn), None) or self.Trainer(self.learn)
+    self._meet_trainer()
+    self._load_again()
+
+@patch
+def _meet_trainer(self:Adapter): "Tell the foreign callback of its trainer; nothing here"
+
+@patch
+def then_before_fit(self:Adapter):
+    for o in self.group: o._load_again()
+
+@patch
+def _load_again(self:Adapter):
+    if self._loaded is not None: self.load_saved_state(self._loaded)
+
+@patch
+def _keep_loaded(self:Adapter, sd):
+    "Have `sd` loaded again after the hooks of `before_fit`, which may reset it; for `load_saved_state`"
+    self._loaded = None if self.learn and self.learn.inside('fit') else sd
 
 @patch
 def before_evaluate(self:Adapter): "Nothing: evaluations are for those whose table says so"

@@ -576,7 +576,7 @@ class _Called(_Checked):
                 if before and _swapped(learn)!=old: self._undo[phase] = old,_swapped(learn)
                 for o,v in orders:
                     if o.order!=v: learn._changed()
-            if self._given and e=='before_fit' and not self._outside(): self._restore(self.__dict__.pop('_given'))
+            if e=='before_fit' and not self._outside(): self._load_again()
         return MethodType(_hook, self)
 
 # %% ../../nbs/interop/05_fastai.ipynb #19529fe5
@@ -600,6 +600,7 @@ class _Ended(_Called):
     def before_fit(self):
         if self is self.group[0]: self.trainer._saved.clear()
         self._begun = True
+        if not self.hears('before_fit'): self._load_again()
     def cleanup_fit(self): self._finish('fit')
     def before_evaluate(self):
         heard = any(self.hears(o) and (self.run_valid or o not in _inner) for o in _evaluated)
@@ -620,7 +621,6 @@ def _put_back(phase, self):
 def _storable(o): return plain(list(o), _storable) if isinstance(o, L) else storable(o)
 
 class _Kept(_Ended):
-    _given = None  # state to put back
     def _has_state(self): return all(hasattr(type(self.foreign), k) for k in ('state_dict','load_state_dict'))
     def saved_state(self):
         cb = self.foreign
@@ -630,9 +630,7 @@ class _Kept(_Ended):
         return storable_items({k:v for k,v in vars(cb).items() if k not in own and k[:2]!='__'}, _storable)
     def load_saved_state(self, sd):
         if self._has_state(): return self.foreign.load_state_dict(sd)
-        self._given = sd
-        self._restore(sd)
-    def _restore(self, sd):
+        self._keep_loaded(sd)
         own = vars(self.foreign)
         for k,v in sd.items(): own[k] = L(v) if isinstance(own.get(k), L) else v
 

@@ -523,7 +523,7 @@ _alias = dict(on_train_batch_begin='on_batch_begin', on_train_batch_end='on_batc
 class Keras(Adapter):
     "Runs a callback of Keras 3"
     system,bases,Trainer,order,hooks = 'Keras',('Callback','_Hooks'),Model,52,_rows
-    by_flags,_taken,for_first = True,None,('CSVLogger','ModelCheckpoint','ProgbarLogger','RemoteMonitor')
+    by_flags,_was_over,for_first = True,False,('CSVLogger','ModelCheckpoint','ProgbarLogger','RemoteMonitor')
     @property
     def remove_on_fetch(self):
         "Does it stay away from predictions?"
@@ -538,8 +538,7 @@ class Keras(Adapter):
         self.trainer._run.reset()
         self._introduce(self.group)
     def before_epoch(self):
-        stopped = any((o._taken or {}).get('stop_training')=='fit' for o in self.group)  # before this fit was resumed
-        if stopped: raise CancelFitException
+        if any(o._was_over for o in self.group): raise CancelFitException  # the fit that this one resumes was stopped
         self.trainer._run.enter('epoch')
     def after_epoch(self): self.trainer._run.over = True
     def before_train(self): self.trainer._run.enter('train')
@@ -616,7 +615,6 @@ def after_create(self:Keras):
     if self._is_shipped('ModelCheckpoint') and not self.trainer._network:
         raise TypeError(f"{self.label} can't run here: the model is a {type(self.learn.model).__name__}, and it saves "
             'models of Keras alone; use SaveModelCallback')
-    if self._taken: self._restore()
     if self.learn.inside('fit'): self._introduce([self])
 
 # %% ../../nbs/interop/08_keras.ipynb #2b7fb57f
@@ -681,7 +679,7 @@ def saved_state(self:Keras):
 def _whereabouts(self:Keras):
     "What all share: whether, and when, the fit is to be stopped; the batches of an epoch that is going on"
     model = self.trainer
-    if model is None: return {k:v for k,v in (self._taken or {}).items() if k in _shared}
+    if model is None: return {k:v for k,v in (self._loaded or {}).items() if k in _shared}
     run = model._run
     res = dict(batches=[run.total, run.n]) if run.stage=='train' and run.begun else {}
     if model.stop_training: res['stop_training'] = 'fit' if run.stage is None or run.over else 'epoch'
@@ -690,12 +688,8 @@ def _whereabouts(self:Keras):
 # %% ../../nbs/interop/08_keras.ipynb #7d00b1ed
 @patch
 def load_saved_state(self:Keras, sd):
-    self._taken = sd
-    self._restore()
-
-@patch
-def _restore(self:Keras):
-    sd,model = self._taken,self.trainer
+    self._keep_loaded(sd)
+    self._was_over,model = sd.get('stop_training')=='fit',self.trainer
     for k,v in sd.items():
         if k=='own': self.foreign.load_state_dict(v)
         elif k not in _shared: setattr(self.foreign, k, [o.numpy().copy() for o in v] if type(v) is list else v)
@@ -706,10 +700,5 @@ def _restore(self:Keras):
 
 # %% ../../nbs/interop/08_keras.ipynb #04fa2c65
 @patch
-def then_before_fit(self:Keras):
-    for o in self.group:
-        if o._taken: o._restore()
-
-@patch
 def then_cleanup_fit(self:Keras):
-    for o in self.group: o._taken = None
+    for o in self.group: o._was_over = False

@@ -322,18 +322,20 @@ _writers = '''TrainEndCheckpoint TensorBoard WandbLogger MlflowLogger NeptuneLog
 # %% ../../nbs/interop/11_skorch.ipynb #20b1e054
 class Skorch(Adapter):
     "Runs a callback of skorch"
-    system,bases,hooks,unfit,for_first,order,_taken = 'skorch',('Callback',),_rows,_unfit,_writers,66,None
+    system,bases,hooks,unfit,for_first,order = 'skorch',('Callback',),_rows,_unfit,_writers,66
     Trainer,by_flags = staticmethod(_mk_net),True
 
     def before_fit(self):
         net,learn = self.trainer,self.learn
-        taken = [o._taken for o in self.group if o._taken]
+        taken = [(o, o._loaded) for o in self.group if o._loaded is not None]
         for o in self.group: o._check_use()
         _Run.begin(net, self.group)
         net.run_.wrapped = [o for o in opts(learn.opt) if 'step' in vars(o)]
         net.run_.groups = [dict(g) for o in opts(learn.opt) for g in o.param_groups] if taken else None
         for g in () if taken else (g for o in opts(learn.opt) for g in o.param_groups): g.pop('initial_lr', None)
-        for o in self.group: o._restore()
+        for o,sd in taken:
+            o.load_saved_state(sd)
+            o._loaded = sd  # and once more after the hooks
     def before_epoch(self):
         run,history = self.trainer.run_,self.trainer.history_
         if run.stopping: raise CancelFitException  # before this fit was resumed
@@ -474,7 +476,6 @@ def then_cleanup_fit(self:Skorch):
     for o in opts(self.learn.opt):
         # a scheduler of torch put it there
         if not any(o is p for p in self.trainer.run_.wrapped): vars(o).pop('step', None)
-    for o in self.group: o._taken = None
 
 # %% ../../nbs/interop/11_skorch.ipynb #65b7cd58
 _cached = 'y_trues_','y_preds_'  # of an epoch
@@ -487,7 +488,7 @@ def _state_of(v):
 
 @patch
 def saved_state(self:Skorch):
-    if self._taken is not None: return storable_items(self._taken)
+    if self._loaded is not None: return storable_items(self._loaded)
     own = Adapter.saved_state(self)
     attrs = self._fitted() if own is None else {}
     sd = {k:v for k,v in dict(own=own, attrs=attrs).items() if v}
@@ -511,12 +512,8 @@ def _net_state(net):
 # %% ../../nbs/interop/11_skorch.ipynb #bd4de374
 @patch
 def load_saved_state(self:Skorch, sd):
-    self._taken = sd
-    self._restore()
-
-@patch
-def _restore(self:Skorch):
-    sd,net = self._taken or {},self.trainer
+    self._keep_loaded(sd)
+    net = self.trainer
     if 'own' in sd: self.foreign.load_state_dict(sd['own'])
     for k,v in sd.get('attrs', {}).items():
         now = getattr(self.foreign, k, None)
@@ -534,9 +531,9 @@ def _restore(self:Skorch):
 def then_before_fit(self:Skorch):
     "Have what was loaded once more, after the hooks that forget it"
     groups = self.trainer.run_.groups
-    if not groups: return
-    for g,was in zip((g for o in opts(self.learn.opt) for g in o.param_groups), groups, strict=True): g.update(was)
-    for o in self.group: o._restore()
+    if groups:
+        for g,was in zip((g for o in opts(self.learn.opt) for g in o.param_groups), groups, strict=True): g.update(was)
+    Adapter.then_before_fit(self)
 
 # %% ../../nbs/interop/11_skorch.ipynb #8df7a558
 __getattr__ = names_others(__name__)

@@ -342,7 +342,7 @@ def _row(name, event, when=None, kwargs=_kwargs, **rest): return Hook(name, even
 
 # %% ../../nbs/interop/07_transformers.ipynb #12b30ab7
 class _State(Adapter):
-    _given = None
+    _began = None  # the trainer's state, until a fit begins with it
     def saved_state(self):
         cb = self.foreign
         return plain(cb.state(), _numbers) if _exports(cb) else Adapter.saved_state(self)
@@ -351,14 +351,14 @@ class _State(Adapter):
         for k,v in sd['attributes'].items(): setattr(self.foreign, k, deepcopy(v))
 
     def state_dict(self):
-        sd,tr = self._given,self.trainer
+        sd,tr = self._began,self.trainer
         told = tr is not None and (tr.begun or tr.state.log_history)
         if sd is None and told: sd = {k:getattr(tr.state, k) for k in _saved}
         return Adapter.state_dict(self) | (dict(trainer=plain(deepcopy(sd), _numbers)) if sd else {})
     def load_state_dict(self, sd):
         Adapter.load_state_dict(self, sd)
         sd = deepcopy(sd.get('trainer'))
-        if self.trainer is None or not self.trainer.begun: self._given = sd
+        if self.trainer is None or not self.trainer.begun: self._began = sd
         elif sd: self._take_up(sd)
 
 # %% ../../nbs/interop/07_transformers.ipynb #52ef675e
@@ -533,8 +533,8 @@ def before_fit(self:Transformers):
     self._check_args()
     s._begin()
     s.epoch,s.train_batch_size = learn.epoch,getattr(learn.dls.train, 'batch_size', None)
-    loaded = next((o._given for o in self.group if o._given), None)
-    for o in self.group: o._given = None
+    loaded = next((o._began for o in self.group if o._began), None)
+    for o in self.group: o._began = None
     tr.train_dataloader,tr.eval_dataloader,tr.control.should_training_stop = learn.dls.train,None,False
     tr.lr_scheduler = next(iter(schedulers(learn).values()), None)
     tr.begin()
