@@ -560,55 +560,67 @@ class Keras(Adapter):
     def then_cleanup_validate(self): self.trainer._run.leave()
     def cleanup_epoch(self): self.trainer._run.leave()
 
-# %% ../../nbs/interop/08_keras.ipynb #9ef6e976
-@patch
-def _is_shipped(self:Keras, name):
-    "Is it one that comes with Keras, or derived from it?"
-    return any(c.__name__==name and system_of(c)=='keras' for c in type(self.foreign).__mro__)
+    def _is_shipped(self, name):
+        "Is it one that comes with Keras, or derived from it?"
+        return any(c.__name__==name and system_of(c)=='keras' for c in type(self.foreign).__mro__)
+    def _share(self): self.trainer.stop_training, = self.agreed(self.trainer.stop_training)
 
-@patch
-def _share(self:Keras): self.trainer.stop_training, = self.agreed(self.trainer.stop_training)
+    def before_fetch(self):
+        model = self.trainer
+        if model._run.stage!='train' or not model._run.begun: return
+        self._share()
+        if model.stop_training: raise CancelTrainException
 
-# %% ../../nbs/interop/08_keras.ipynb #9ef6e978
-@patch
-def before_fetch(self:Keras):
-    model = self.trainer
-    if model._run.stage!='train' or not model._run.begun: return
-    self._share()
-    if model.stop_training: raise CancelTrainException
+    def then_cleanup_epoch(self):
+        if self.learn.outcome.get('epoch')=='done': self._share()
+        if self.trainer.stop_training and not_failed('epoch')(self): raise CancelFitException
 
-@patch
-def then_cleanup_epoch(self:Keras):
-    if self.learn.outcome.get('epoch')=='done': self._share()
-    if self.trainer.stop_training and not_failed('epoch')(self): raise CancelFitException
+    def _end_batch(self, phase):
+        run = self.trainer._run
+        if run.within and run.stage and not_failed(phase)(self):
+            self.call_all(f'on_{run.stage}_batch_end', run.iter, logs=self._ended('batch'))
+        run.within = False
 
-@patch
-def _end_batch(self:Keras, phase):
-    run = self.trainer._run
-    if run.within and run.stage and not_failed(phase)(self):
-        self.call_all(f'on_{run.stage}_batch_end', run.iter, logs=self._ended('batch'))
-    run.within = False
+    def _introduce(self, group):
+        for o in group: o._check_recorder()
+        for name,v in dict(set_model=self.trainer, set_params=_params(self.learn)).items():
+            for o in group:
+                f = getattr(o.foreign, name, None)
+                if f: o._call(name, f, (v,), {})
+
+    def _check_recorder(self):
+        def _has_logs(k): return k.endswith('_end') and 'predict' not in k and self.hears(k)
+        learn,heard = self.learn,[h.name for h in self.hooks if _has_logs(h.name)]
+        if not heard or self.trainer._run.stage=='predict': return
+        why = f'{self.label}: the logs of {heard[0]} are what the recorder records'
+        if not (hasattr(learn, 'recorder') and learn.recorder.run):
+            raise ValueError(f'{why}, and there is none at work: learn.add_cb(Recorder())')
+        if self.order<=learn.recorder.order:
+            raise ValueError(f'{why}, in order {learn.recorder.order}: give it a higher order than {self.order}')
+
+    def _ended(self, what):
+        run = self.trainer._run
+        if run.end_logs is None or run.end_logs[0]!=what:
+            logs = getattr(self, f'_{what}_logs')()
+            run.end_logs = what,{k:_as_float(v) for k,v in sorted(logs.items()) if v is not None}
+        return run.end_logs[1]
+
+    def _batch_logs(self):
+        learn,run = self.learn,self.trainer._run
+        if run.stage=='predict':
+            return dict(outputs=_array(learn.pred) if isinstance(learn.pred, Tensor) else to_detach(learn.pred))
+        if learn.loss_grad is not None:
+            run.total += float(learn.loss if learn.loss.numel()==1 else learn.loss.mean())*learn.bs
+            run.n += learn.bs
+        mets = learn.recorder.train_mets if run.stage=='train' else learn.recorder.valid_mets[1:]
+        return {m.name:m.value for m in mets} | (dict(loss=run.total/run.n) if run.n else {})
+
+    def _test_logs(self):
+        loss,*mets = self.learn.recorder.valid_mets
+        return {m.name:m.value for m in mets} | dict(loss=loss.value)
+    def _predict_logs(self): return {}
 
 # %% ../../nbs/interop/08_keras.ipynb #3f470e9c
-@patch
-def _introduce(self:Keras, group):
-    for o in group: o._check_recorder()
-    for name,v in dict(set_model=self.trainer, set_params=_params(self.learn)).items():
-        for o in group:
-            f = getattr(o.foreign, name, None)
-            if f: o._call(name, f, (v,), {})
-
-@patch
-def _check_recorder(self:Keras):
-    def _has_logs(k): return k.endswith('_end') and 'predict' not in k and self.hears(k)
-    learn,heard = self.learn,[h.name for h in self.hooks if _has_logs(h.name)]
-    if not heard or self.trainer._run.stage=='predict': return
-    why = f'{self.label}: the logs of {heard[0]} are what the recorder records'
-    if not (hasattr(learn, 'recorder') and learn.recorder.run):
-        raise ValueError(f'{why}, and there is none at work: learn.add_cb(Recorder())')
-    if self.order<=learn.recorder.order:
-        raise ValueError(f'{why}, in order {learn.recorder.order}: give it a higher order than {self.order}')
-
 @patch
 def after_create(self:Keras):
     Adapter.after_create(self)
@@ -622,39 +634,12 @@ def _as_float(v):
     try: return float(v)
     except (TypeError,ValueError): return v
 
-@patch
-def _ended(self:Keras, what):
-    run = self.trainer._run
-    if run.end_logs is None or run.end_logs[0]!=what:
-        logs = getattr(self, f'_{what}_logs')()
-        run.end_logs = what,{k:_as_float(v) for k,v in sorted(logs.items()) if v is not None}
-    return run.end_logs[1]
-
-@patch
-def _batch_logs(self:Keras):
-    learn,run = self.learn,self.trainer._run
-    if run.stage=='predict':
-        return dict(outputs=_array(learn.pred) if isinstance(learn.pred, Tensor) else to_detach(learn.pred))
-    if learn.loss_grad is not None:
-        run.total += float(learn.loss if learn.loss.numel()==1 else learn.loss.mean())*learn.bs
-        run.n += learn.bs
-    mets = learn.recorder.train_mets if run.stage=='train' else learn.recorder.valid_mets[1:]
-    return {m.name:m.value for m in mets} | (dict(loss=run.total/run.n) if run.n else {})
-
 # %% ../../nbs/interop/08_keras.ipynb #7d1445a1
-@patch
-def _test_logs(self:Keras):
-    loss,*mets = self.learn.recorder.valid_mets
-    return {m.name:m.value for m in mets} | dict(loss=loss.value)
-
 @patch
 def _epoch_logs(self:Keras):
     r = self.learn.recorder
     return _row_logs(r, r.values[-1]) if r.values else {}
 Keras._train_logs = Keras._epoch_logs
-
-@patch
-def _predict_logs(self:Keras): return {}
 
 # %% ../../nbs/interop/08_keras.ipynb #8c17b232
 _kept = dict(EarlyStopping=('wait', 'stopped_epoch', 'best', 'best_epoch', 'best_weights'),

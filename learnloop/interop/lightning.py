@@ -506,6 +506,67 @@ class Trainer(_Place):
         cls = _module_class()
         if type(self.__dict__.get('lightning_module')) is not cls: self.__dict__['lightning_module'] = cls(self)
 
+    def _note(self, name, value, unit, logger, bar):
+        if not isinstance(value, torch.Tensor) or value.numel()!=1: value = torch.as_tensor(value, dtype=torch.float32)
+        self.callback_metrics[name] = value
+        if bar: self._bar[name] = value
+        if logger and not (unit=='step' and self._stage): self._rows[unit][name] = value
+
+    def _mean(self, name, value, n):
+        s = self._sums.setdefault((name, bool(self._stage)), [0., 0])
+        s[0],s[1] = s[0]+value*n,s[1]+n
+        return s[0]/s[1]
+
+    def _compute(self, unit):
+        "Compute the metrics of a pass that ends"
+        for name,(metric,ending,note) in [*self._of_passes.items()]:
+            if ending!=unit: continue
+            note(name, metric.compute(), unit)
+            metric.reset()
+            del self._of_passes[name]
+
+    def _refresh(self):
+        learn = self.learn
+        if learn.training and learn.loss is not None and learn.loss is not self._seen:
+            self._seen = learn.loss
+            self._metrics['train_loss'] = self._metrics['train_loss_step'] = learn.loss
+        return self._metrics
+
+    def _keep(self, values):
+        "Have the numbers among `values` monitored"
+        def _is_number(v): return isinstance(v, Real) or (isinstance(v, torch.Tensor) and v.numel()==1)
+        values = {k:_tensor(v) for k,v in values.items() if _is_number(v)}
+        self._metrics.update(values)
+        return values
+
+    def _log(self, metrics):
+        "Give `metrics` to the loggers"
+        if not metrics: return
+        metrics = {k:v.item() for k,v in metrics.items()} | dict(epoch=self.current_epoch)
+        for o in self.loggers:
+            o.log_metrics(metrics=dict(metrics), step=self.global_step-1)
+            o.save()
+
+    def _take_row(self, unit):
+        "What callbacks have logged for a row of this `unit`, which is over"
+        row,self._rows[unit] = self._rows[unit],{}
+        return row
+
+    def _n_begun(self):
+        "Batches begun in the pass that goes on"
+        learn = self.learn
+        return learn.iter+1 if learn.inside('batch') or learn.outcome.get('batch') else 0
+
+    def _log_hparams(self):
+        "Give the loggers what a `LightningModule` that is the model saved by `save_hyperparameters`"
+        hparams = self.lightning_module.hparams_initial
+        if not (hparams and self._logging and getattr(self.learn.model, '_log_hyperparams', True)): return
+        for o in self.loggers: o.log_hyperparams(hparams)
+
+    def _stops(self):
+        "Does a request to stop count already?"
+        return self.should_stop and self._epoch>=(self.min_epochs or 0) and self.global_step>=(self.min_steps or 0)
+
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c013
 @patch(as_prop=True)
 def lr_scheduler_configs(self:Trainer):
@@ -515,29 +576,6 @@ def lr_scheduler_configs(self:Trainer):
     how = dict(name=None, interval='step' if unit=='step' else 'epoch', frequency=1, reduce_on_plateau=unit=='validate')
     return [cls(scheduler=o, **how) for o in schedulers(self.learn).values()]
 
-# %% ../../nbs/interop/06_lightning.ipynb #71a0c015
-@patch
-def _note(self:Trainer, name, value, unit, logger, bar):
-    if not isinstance(value, torch.Tensor) or value.numel()!=1: value = torch.as_tensor(value, dtype=torch.float32)
-    self.callback_metrics[name] = value
-    if bar: self._bar[name] = value
-    if logger and not (unit=='step' and self._stage): self._rows[unit][name] = value
-
-@patch
-def _mean(self:Trainer, name, value, n):
-    s = self._sums.setdefault((name, bool(self._stage)), [0., 0])
-    s[0],s[1] = s[0]+value*n,s[1]+n
-    return s[0]/s[1]
-
-@patch
-def _compute(self:Trainer, unit):
-    "Compute the metrics of a pass that ends"
-    for name,(metric,ending,note) in [*self._of_passes.items()]:
-        if ending!=unit: continue
-        note(name, metric.compute(), unit)
-        metric.reset()
-        del self._of_passes[name]
-
 # %% ../../nbs/interop/06_lightning.ipynb #a3936ef7
 def _tensor(v): return v.detach().float().squeeze() if isinstance(v, torch.Tensor) else torch.tensor(float(v))
 
@@ -545,14 +583,6 @@ def _tensor(v): return v.detach().float().squeeze() if isinstance(v, torch.Tenso
 def callback_metrics(self:Trainer):
     "Tensors, by the names under which they can be monitored"
     return self._refresh()
-
-@patch
-def _refresh(self:Trainer):
-    learn = self.learn
-    if learn.training and learn.loss is not None and learn.loss is not self._seen:
-        self._seen = learn.loss
-        self._metrics['train_loss'] = self._metrics['train_loss_step'] = learn.loss
-    return self._metrics
 
 # %% ../../nbs/interop/06_lightning.ipynb #f247c860
 @patch(as_prop=True)
@@ -565,44 +595,6 @@ def logged_metrics(self:Trainer):
 def progress_bar_metrics(self:Trainer):
     "Numbers that were logged with `prog_bar=True`"
     return {k:v.item() for k,v in self._bar.items()}
-
-@patch
-def _keep(self:Trainer, values):
-    "Have the numbers among `values` monitored"
-    def _is_number(v): return isinstance(v, Real) or (isinstance(v, torch.Tensor) and v.numel()==1)
-    values = {k:_tensor(v) for k,v in values.items() if _is_number(v)}
-    self._metrics.update(values)
-    return values
-
-# %% ../../nbs/interop/06_lightning.ipynb #f5244b95
-@patch
-def _log(self:Trainer, metrics):
-    "Give `metrics` to the loggers"
-    if not metrics: return
-    metrics = {k:v.item() for k,v in metrics.items()} | dict(epoch=self.current_epoch)
-    for o in self.loggers:
-        o.log_metrics(metrics=dict(metrics), step=self.global_step-1)
-        o.save()
-
-@patch
-def _take_row(self:Trainer, unit):
-    "What callbacks have logged for a row of this `unit`, which is over"
-    row,self._rows[unit] = self._rows[unit],{}
-    return row
-
-@patch
-def _n_begun(self:Trainer):
-    "Batches begun in the pass that goes on"
-    learn = self.learn
-    return learn.iter+1 if learn.inside('batch') or learn.outcome.get('batch') else 0
-
-# %% ../../nbs/interop/06_lightning.ipynb #71a0c024
-@patch
-def _log_hparams(self:Trainer):
-    "Give the loggers what a `LightningModule` that is the model saved by `save_hyperparameters`"
-    hparams = self.lightning_module.hparams_initial
-    if not (hparams and self._logging and getattr(self.learn.model, '_log_hyperparams', True)): return
-    for o in self.loggers: o.log_hyperparams(hparams)
 
 # %% ../../nbs/interop/06_lightning.ipynb #4cc5aaa0
 @patch
@@ -618,11 +610,6 @@ def save_checkpoint(self:Trainer,
     new = path if os.path.splitext(path)[1][1:].isalpha() else f'{path}.part'  # learn.save would name it .pth
     self.learn.save(new, with_opt=not weights_only)
     if new!=path and self.is_global_zero: os.replace(new, path)
-
-@patch
-def _stops(self:Trainer):
-    "Does a request to stop count already?"
-    return self.should_stop and self._epoch>=(self.min_epochs or 0) and self.global_step>=(self.min_steps or 0)
 
 # %% ../../nbs/interop/06_lightning.ipynb #9b44103e
 def _two(o): return o.trainer,o.trainer.lightning_module
@@ -736,18 +723,72 @@ class Lightning(Adapter):
     # predictions in a fit are none of its business
     remove_on_fetch = property(lambda self: self.learn is not None and _in_fit(self))
 
-# %% ../../nbs/interop/06_lightning.ipynb #e64cf959
-@patch
-def after_create(self:Lightning):
-    Adapter.after_create(self)
-    same = [o for o in self.group if o is not self and o.own_name==self.own_name and o.hears('state_dict')]
-    if same and self.hears('state_dict'):
-        raise ValueError(f'{self.label}: there is another whose state is {self.own_name!r} in checkpoints: '
-            'give each a state_key of its own')
-    vals = {dict(logger='loggers', default_root_dir='_root').get(k, k):v for k,v in self.settings.items()}
-    if 'loggers' in vals: vals['loggers'] = listify(vals['loggers'] or None)
-    self.trainer.__dict__.update(vals)
-    self.trainer._wrap()
+    def after_create(self):
+        Adapter.after_create(self)
+        same = [o for o in self.group if o is not self and o.own_name==self.own_name and o.hears('state_dict')]
+        if same and self.hears('state_dict'):
+            raise ValueError(f'{self.label}: there is another whose state is {self.own_name!r} in checkpoints: '
+                'give each a state_key of its own')
+        vals = {dict(logger='loggers', default_root_dir='_root').get(k, k):v for k,v in self.settings.items()}
+        if 'loggers' in vals: vals['loggers'] = listify(vals['loggers'] or None)
+        self.trainer.__dict__.update(vals)
+        self.trainer._wrap()
+
+    def _find_turn(self, event):
+        group,fs = self.group or [self],[]
+        if event in ('after_create','before_evaluate') or self is group[0]: fs += super(Adapter, self).handlers(event)
+        mates = [o for o in group if o.order==self.order] if self in group else [self]
+        for h in self.hooks:
+            if h.event!=event or self is not mates[0]: continue
+            fs += [o._handler(h) for o in sorted(mates, key=partial(_late, h)) if o.hears(h.name)]
+        if self is group[-1] and hasattr(type(self), f'then_{event}'): fs.append(getattr(self, f'then_{event}'))
+        return fs
+
+    def before_fit(self):
+        t,ranks = self.trainer,sys.modules.get('lightning_utilities.core.rank_zero')
+        if ranks: ranks.rank_zero_only.rank = self.learn.team.rank  # heeded by Lightning's own loggers
+        t.should_stop = t._begun = t._epoch_begun = t._checked = t._validated = False
+        t._epoch,t._past,t._stage,t._outer,t._last = self.learn.epoch,None,'','','fit'
+        t._logging = any(type(o) is not MetricLog for o in t.loggers)
+        t._log_hparams()
+        for o in (t._metrics, t._sums, t._means, t._stages, t._bar, t._of_passes, *t._rows.values()): o.clear()
+        n = len(opts(self.learn._opt))
+        for o in self.group if n>1 else ():
+            for k in 'on_before_zero_grad','on_before_optimizer_step':
+                if o.hears(k): raise TypeError(f'{o.label}: {k} is given the optimizer, and this learner has {n}: '
+                    'write it as a callback of learnloop')
+
+    def before_epoch(self):
+        t = self.trainer
+        t._epoch,t._epoch_begun = self.learn.epoch,False
+        t._sums.clear()
+        t._take_row('step')
+        self._share()
+        if t._stops() and not t._begun: raise CancelFitException
+
+    def _epoch_starts(self):
+        t = self.trainer
+        t._epoch_begun = t._epoch_begun or not t._stops()
+        return t._epoch_begun
+    def _share(self): self.trainer.should_stop, = self.agreed(self.trainer.should_stop)
+
+    def then_before_epoch(self):
+        t = self.trainer
+        self._share()
+        t._begun = True
+        if not t._stops(): t._epoch_begun = True
+        else: raise CancelEpochException if t._epoch_begun else CancelFitException
+
+    def before_train(self):
+        t = self.trainer
+        t._seen,t._checked = self.learn.loss,False
+        t._passes['validate'] = 0,t._passes.get('validate', (0, 0))[1]  # Lightning counts those of an epoch
+
+    def cleanup_epoch(self):
+        self._survived('epoch')
+        t,means = self.trainer,self.trainer._means
+        if 'train_loss' in means: means = means | dict(train_loss_epoch=means['train_loss'])
+        t._means = {k:v for k,v in t._keep(means).items() if k!='train_loss'}
 
 # %% ../../nbs/interop/06_lightning.ipynb #9337a0c4
 @patch(as_prop=True)
@@ -762,67 +803,7 @@ def _late(h, o):
     saves = has_base(o.foreign, 'Checkpoint')
     return h.name=='on_train_epoch_end' and (saves or has_base(o.foreign, 'EarlyStopping')),saves
 
-@patch
-def _find_turn(self:Lightning, event):
-    group,fs = self.group or [self],[]
-    if event in ('after_create','before_evaluate') or self is group[0]: fs += super(Adapter, self).handlers(event)
-    mates = [o for o in group if o.order==self.order] if self in group else [self]
-    for h in self.hooks:
-        if h.event!=event or self is not mates[0]: continue
-        fs += [o._handler(h) for o in sorted(mates, key=partial(_late, h)) if o.hears(h.name)]
-    if self is group[-1] and hasattr(type(self), f'then_{event}'): fs.append(getattr(self, f'then_{event}'))
-    return fs
-
-# %% ../../nbs/interop/06_lightning.ipynb #039375dd
-@patch
-def before_fit(self:Lightning):
-    t,ranks = self.trainer,sys.modules.get('lightning_utilities.core.rank_zero')
-    if ranks: ranks.rank_zero_only.rank = self.learn.team.rank  # heeded by Lightning's own loggers
-    t.should_stop = t._begun = t._epoch_begun = t._checked = t._validated = False
-    t._epoch,t._past,t._stage,t._outer,t._last = self.learn.epoch,None,'','','fit'
-    t._logging = any(type(o) is not MetricLog for o in t.loggers)
-    t._log_hparams()
-    for o in (t._metrics, t._sums, t._means, t._stages, t._bar, t._of_passes, *t._rows.values()): o.clear()
-    n = len(opts(self.learn._opt))
-    for o in self.group if n>1 else ():
-        for k in 'on_before_zero_grad','on_before_optimizer_step':
-            if o.hears(k): raise TypeError(f'{o.label}: {k} is given the optimizer, and this learner has {n}: '
-                'write it as a callback of learnloop')
-
-@patch
-def before_epoch(self:Lightning):
-    t = self.trainer
-    t._epoch,t._epoch_begun = self.learn.epoch,False
-    t._sums.clear()
-    t._take_row('step')
-    self._share()
-    if t._stops() and not t._begun: raise CancelFitException
-
-# %% ../../nbs/interop/06_lightning.ipynb #8165671c
-@patch
-def _epoch_starts(self:Lightning):
-    t = self.trainer
-    t._epoch_begun = t._epoch_begun or not t._stops()
-    return t._epoch_begun
-
-@patch
-def _share(self:Lightning): self.trainer.should_stop, = self.agreed(self.trainer.should_stop)
-
-@patch
-def then_before_epoch(self:Lightning):
-    t = self.trainer
-    self._share()
-    t._begun = True
-    if not t._stops(): t._epoch_begun = True
-    else: raise CancelEpochException if t._epoch_begun else CancelFitException
-
 # %% ../../nbs/interop/06_lightning.ipynb #8fc83a05
-@patch
-def before_train(self:Lightning):
-    t = self.trainer
-    t._seen,t._checked = self.learn.loss,False
-    t._passes['validate'] = 0,t._passes.get('validate', (0, 0))[1]  # Lightning counts those of an epoch
-
 @patch
 def then_cleanup_batch(self:Lightning):
     t = self.trainer
@@ -843,13 +824,6 @@ def cleanup_train(self:Lightning):
     t._passes['train'] = t._passes.get('train', (0,))[0]+n,n
 
 # %% ../../nbs/interop/06_lightning.ipynb #f59298d9
-@patch
-def cleanup_epoch(self:Lightning):
-    self._survived('epoch')
-    t,means = self.trainer,self.trainer._means
-    if 'train_loss' in means: means = means | dict(train_loss_epoch=means['train_loss'])
-    t._means = {k:v for k,v in t._keep(means).items() if k!='train_loss'}
-
 @patch
 def then_cleanup_epoch(self:Lightning):
     t = self.trainer

@@ -99,6 +99,15 @@ class TrainingArguments(Facade):
             greater_is_better=greater_is_better, run_name=run_name, project=project)
     do_eval = property(lambda self: self.eval_strategy!='no')
 
+    def __setattr__(self, k, v):
+        if k in self.refused: raise self._no_attribute(k)
+        if k in _facts or k in _off:
+            raise AttributeError(f'args.{k} is what the fit says: setting it would change nothing')
+        Facade.__setattr__(self, k, v)
+
+    def __repr__(self):
+        return f'TrainingArguments({", ".join(f"{k}={v!r}" for k,v in self.to_dict().items())})'
+
 _options = list(signature(TrainingArguments).parameters)[1:]
 
 # %% ../../nbs/interop/07_transformers.ipynb #5d4728d4
@@ -186,14 +195,6 @@ _off |= dict(include_num_input_tokens_seen='no', restore_callback_states_from_ch
 _off |= dict(debug=[], report_to=[])
 for _k,_v in _off.items(): setattr(TrainingArguments, _k, property(lambda self, v=_v: copy(v)))
 
-# %% ../../nbs/interop/07_transformers.ipynb #5d4728e7
-@patch
-def __setattr__(self:TrainingArguments, k, v):
-    if k in self.refused: raise self._no_attribute(k)
-    if k in _facts or k in _off:
-        raise AttributeError(f'args.{k} is what the fit says: setting it would change nothing')
-    Facade.__setattr__(self, k, v)
-
 # %% ../../nbs/interop/07_transformers.ipynb #5d4728e8
 @patch
 def to_dict(self:TrainingArguments)->dict: # Values by name, as far as they are known
@@ -218,10 +219,6 @@ def to_sanitized_dict(self:TrainingArguments)->dict: # Numbers, truth values and
     "Put all arguments into a dict, with strings for what is no number"
     vals = self.to_dict() | {k:getattr(self, k) for k in ('train_batch_size','eval_batch_size') if hasattr(self, k)}
     return {k:v if type(v) in (bool,int,float,str) else str(v) for k,v in vals.items()}
-
-@patch
-def __repr__(self:TrainingArguments):
-    return f'TrainingArguments({", ".join(f"{k}={v!r}" for k,v in self.to_dict().items())})'
 
 # %% ../../nbs/interop/07_transformers.ipynb #04bc066b
 class TrainerState(Facade):
@@ -432,25 +429,78 @@ class Transformers(_State):
         self.options = args | ({} if processing_class is None else dict(processing_class=processing_class))
         _refuse_uploads(self)
 
-# %% ../../nbs/interop/07_transformers.ipynb #afd19ecf
-@patch
-def after_create(self:Transformers):
-    Adapter.after_create(self)
-    self._configure()
+    def after_create(self):
+        Adapter.after_create(self)
+        self._configure()
 
-@patch
-def _configure(self:Transformers):
-    "Put together what the callbacks of the learner were given as arguments"
-    res,by = {},{}
-    for o in self.learn.cbs:
-        for k,v in o.options.items() if type(o) is type(self) else ():
-            if k in res and res[k]!=v:
-                both = f'{k}={v!r}, and {by[k]} has {k}={res[k]!r}'
-                raise ValueError(f'{o.label}: {both}: callbacks of one fit share their arguments')
-            res[k],by[k] = v,o.label
-    tr = self.trainer
-    tr.processing_class = res.pop('processing_class', None)
-    vars(tr.args).update(vars(TrainingArguments(self.learn, **res)))
+    def _configure(self):
+        "Put together what the callbacks of the learner were given as arguments"
+        res,by = {},{}
+        for o in self.learn.cbs:
+            for k,v in o.options.items() if type(o) is type(self) else ():
+                if k in res and res[k]!=v:
+                    both = f'{k}={v!r}, and {by[k]} has {k}={res[k]!r}'
+                    raise ValueError(f'{o.label}: {both}: callbacks of one fit share their arguments')
+                res[k],by[k] = v,o.label
+        tr = self.trainer
+        tr.processing_class = res.pop('processing_class', None)
+        vars(tr.args).update(vars(TrainingArguments(self.learn, **res)))
+
+    def _plan(self, n_iter=None):
+        "Find out how many steps there will be"
+        learn,tr,s = self.learn,self.trainer,self.trainer.state
+        limit,dl = getattr(learn, 'step_limit', None),learn.dls.train
+        n = batch_len(dl) if n_iter is None else n_iter
+        k = batches_per_step(learn, getattr(dl, 'batch_size', None) or learn.bs)
+        tr.per_epoch = (limit and limit.steps_per_epoch) or (math.ceil(n/k) if n and k else None)
+        tr.n_iter = limit.steps_per_epoch*k if limit and limit.steps_per_epoch and k else n
+        if limit and limit.max_steps: s.max_steps = s.global_step-(tr.seen-limit.first)+limit.max_steps
+        else: s.max_steps = math.inf if tr.per_epoch is None else tr.per_epoch*learn.n_epoch
+        if learn.n_epoch<math.inf: s.num_train_epochs = learn.n_epoch
+        else: s.num_train_epochs = math.ceil(s.max_steps/tr.per_epoch) if tr.per_epoch else sys.maxsize
+        for o in ('logging_steps','eval_steps','save_steps'):
+            v = getattr(tr.args, o)
+            setattr(s, o, v if v>=1 else max(1, math.ceil(v*s.max_steps)))
+        strategies = tr.args.logging_strategy,tr.args.eval_strategy,tr.args.save_strategy
+        tr.by_steps = tr.args.logging_first_step or 'steps' in strategies
+
+    def _tell(self, name, **kwargs):
+        hook = next(o for o in self.hooks if o.name==name)
+        for o in self.group: o.answered(hook, o.call(name, *_args(o), **_kwargs(o, **kwargs)))
+
+    def _log(self, logs):
+        tr,s = self.trainer,self.trainer.state
+        logs['epoch'] = s.epoch
+        s.log_history.append({**logs, 'step':s.global_step})
+        tr.control.should_log = False
+        self._tell('on_log', logs=logs)
+
+    def before_fit(self):
+        learn,tr,s = self.learn,self.trainer,self.trainer.state
+        self._configure()
+        self._check_args()
+        s._begin()
+        s.epoch,s.train_batch_size = learn.epoch,getattr(learn.dls.train, 'batch_size', None)
+        loaded = next((o._began for o in self.group if o._began), None)
+        for o in self.group: o._began = None
+        tr.train_dataloader,tr.eval_dataloader,tr.control.should_training_stop = learn.dls.train,None,False
+        tr.lr_scheduler = next(iter(schedulers(learn).values()), None)
+        tr.begin()
+        self._plan()
+        if loaded or (learn.epoch and tr.per_epoch): self._take_up(loaded or dict(global_step=learn.epoch*tr.per_epoch))
+        tr.begun = True
+    def before_epoch(self): self.trainer.epoch_open,self.trainer.control.should_epoch_stop = True,False
+
+    def before_train(self):
+        self.trainer.batches,self.trainer.window = 0,False
+        self._plan(self.learn.n_iter)
+
+    def _share(self):
+        "Have what is asked for in one process be asked for in all"
+        if self.learn.team.world==1: return
+        c = self.trainer.control
+        for k,v in zip(_flags, self.agreed(*(getattr(c, k) for k in _flags)), strict=True): setattr(c, k, v)
+    def _no_step(self): return self.learn.training and not self.trainer.stepped and done('backward')(self)
 
 # %% ../../nbs/interop/07_transformers.ipynb #89e4b1a5
 @patch
@@ -478,26 +528,6 @@ def _check_args(self:Transformers):
 
 def _eval_name(k): return f'eval_{k.removeprefix("valid_")}'
 
-# %% ../../nbs/interop/07_transformers.ipynb #1c028b91
-@patch
-def _plan(self:Transformers, n_iter=None):
-    "Find out how many steps there will be"
-    learn,tr,s = self.learn,self.trainer,self.trainer.state
-    limit,dl = getattr(learn, 'step_limit', None),learn.dls.train
-    n = batch_len(dl) if n_iter is None else n_iter
-    k = batches_per_step(learn, getattr(dl, 'batch_size', None) or learn.bs)
-    tr.per_epoch = (limit and limit.steps_per_epoch) or (math.ceil(n/k) if n and k else None)
-    tr.n_iter = limit.steps_per_epoch*k if limit and limit.steps_per_epoch and k else n
-    if limit and limit.max_steps: s.max_steps = s.global_step-(tr.seen-limit.first)+limit.max_steps
-    else: s.max_steps = math.inf if tr.per_epoch is None else tr.per_epoch*learn.n_epoch
-    if learn.n_epoch<math.inf: s.num_train_epochs = learn.n_epoch
-    else: s.num_train_epochs = math.ceil(s.max_steps/tr.per_epoch) if tr.per_epoch else sys.maxsize
-    for o in ('logging_steps','eval_steps','save_steps'):
-        v = getattr(tr.args, o)
-        setattr(s, o, v if v>=1 else max(1, math.ceil(v*s.max_steps)))
-    strategies = tr.args.logging_strategy,tr.args.eval_strategy,tr.args.save_strategy
-    tr.by_steps = tr.args.logging_first_step or 'steps' in strategies
-
 # %% ../../nbs/interop/07_transformers.ipynb #8072eb71
 @patch
 def answered(self:Transformers,
@@ -511,44 +541,6 @@ def answered(self:Transformers,
             what = f'{hook.name} returned {result!r}, which has no {k}'
             raise TypeError(f'{self.label}: {what}: it must return its `control`, or nothing')
     self.trainer.control = result
-
-@patch
-def _tell(self:Transformers, name, **kwargs):
-    hook = next(o for o in self.hooks if o.name==name)
-    for o in self.group: o.answered(hook, o.call(name, *_args(o), **_kwargs(o, **kwargs)))
-
-@patch
-def _log(self:Transformers, logs):
-    tr,s = self.trainer,self.trainer.state
-    logs['epoch'] = s.epoch
-    s.log_history.append({**logs, 'step':s.global_step})
-    tr.control.should_log = False
-    self._tell('on_log', logs=logs)
-
-# %% ../../nbs/interop/07_transformers.ipynb #da0e150a
-@patch
-def before_fit(self:Transformers):
-    learn,tr,s = self.learn,self.trainer,self.trainer.state
-    self._configure()
-    self._check_args()
-    s._begin()
-    s.epoch,s.train_batch_size = learn.epoch,getattr(learn.dls.train, 'batch_size', None)
-    loaded = next((o._began for o in self.group if o._began), None)
-    for o in self.group: o._began = None
-    tr.train_dataloader,tr.eval_dataloader,tr.control.should_training_stop = learn.dls.train,None,False
-    tr.lr_scheduler = next(iter(schedulers(learn).values()), None)
-    tr.begin()
-    self._plan()
-    if loaded or (learn.epoch and tr.per_epoch): self._take_up(loaded or dict(global_step=learn.epoch*tr.per_epoch))
-    tr.begun = True
-
-@patch
-def before_epoch(self:Transformers): self.trainer.epoch_open,self.trainer.control.should_epoch_stop = True,False
-
-@patch
-def before_train(self:Transformers):
-    self.trainer.batches,self.trainer.window = 0,False
-    self._plan(self.learn.n_iter)
 
 # %% ../../nbs/interop/07_transformers.ipynb #168671ac
 @patch
@@ -569,18 +561,7 @@ def before_batch(self:Transformers):
     tr.window,c = True,tr.control
     if c.should_log or c.should_evaluate or c.should_save: c.should_log = c.should_evaluate = c.should_save = False
 
-# %% ../../nbs/interop/07_transformers.ipynb #c1291e28
-@patch
-def _share(self:Transformers):
-    "Have what is asked for in one process be asked for in all"
-    if self.learn.team.world==1: return
-    c = self.trainer.control
-    for k,v in zip(_flags, self.agreed(*(getattr(c, k) for k in _flags)), strict=True): setattr(c, k, v)
-
 # %% ../../nbs/interop/07_transformers.ipynb #c1291e2a
-@patch
-def _no_step(self:Transformers): return self.learn.training and not self.trainer.stepped and done('backward')(self)
-
 @patch
 def after_batch(self:Transformers):
     tr,learn = self.trainer,self.learn

@@ -505,78 +505,66 @@ class Fingerprint(Callback):
         self._size,self._rest,self._resumed = sd['end'],bytes.fromhex(sd['rest']),True
         self._last = sd['last'] and [bytes.fromhex(o) for o in sd['last']]
 
-# %% ../../nbs/see/09_fingerprint.ipynb #a77e0009
-@patch
-def after_rewind(self:Fingerprint):
-    "Mark the rows that the fit took back: whoever reads the file leaves them out"
-    if self._size is None or not self._is_main: return
-    n = self.learn.count.batches
-    if not self._begun: self._start(inf)  # the fit began by going back
-    self._flush()
-    self._rest += pack_block(b'W', json.dumps(dict(step=n)).encode())
-    self._flush()
-    there = FingerprintFile(self._path.read_bytes(), self._path)
-    self._last = [*there.row(-1).after] if len(there) else None
-    self._row,self._hypers,self._resumed = None,there.hypers[-1]['hypers'] if there.hypers else None,len(there)>0
-    self._seen = None
-    self._leave(self._state(), n)
+    def after_rewind(self):
+        "Mark the rows that the fit took back: whoever reads the file leaves them out"
+        if self._size is None or not self._is_main: return
+        n = self.learn.count.batches
+        if not self._begun: self._start(inf)  # the fit began by going back
+        self._flush()
+        self._rest += pack_block(b'W', json.dumps(dict(step=n)).encode())
+        self._flush()
+        there = FingerprintFile(self._path.read_bytes(), self._path)
+        self._last = [*there.row(-1).after] if len(there) else None
+        self._row,self._hypers,self._resumed = None,there.hypers[-1]['hypers'] if there.hypers else None,len(there)>0
+        self._seen = None
+        self._leave(self._state(), n)
 
-# %% ../../nbs/see/09_fingerprint.ipynb #fb090026
-@patch
-def _begin(self:Fingerprint, n):
-    "Begin the row of batch `n`, if it is to have one"
-    if n%self.every_steps or not self._is_main: return False
-    learn = self.learn
-    if not self._begun: self._start()
-    is_detail = n//self.detail!=(n-self.every_steps)//self.detail
-    self._now = SimpleNamespace(steps=learn.count.opt_steps, loss=learn.loss, heard=False, is_detail=is_detail)
-    self._row = _Step(n, learn.epoch)
-    self._row.streams = _stream_hashes()
-    self._record_hypers()
-    return True
+    def _begin(self, n):
+        "Begin the row of batch `n`, if it is to have one"
+        if n%self.every_steps or not self._is_main: return False
+        learn = self.learn
+        if not self._begun: self._start()
+        is_detail = n//self.detail!=(n-self.every_steps)//self.detail
+        self._now = SimpleNamespace(steps=learn.count.opt_steps, loss=learn.loss, heard=False, is_detail=is_detail)
+        self._row = _Step(n, learn.epoch)
+        self._row.streams = _stream_hashes()
+        self._record_hypers()
+        return True
 
-# %% ../../nbs/see/09_fingerprint.ipynb #fb09004a
-@patch
-def before_batch(self:Fingerprint):
-    learn = self.learn
-    if not self._begin(learn.count.batches+1): return
-    self._note_batch()
-    state = self._state()
-    self._note_edits(state, learn.count.batches)
-    if self._versions(state)==self._seen: return
-    self._note_state(state, 'before ')
-    if self._seen is None and not self._resumed: self._note_detail(state, is_after=False)
-    self._resumed = False
+    def before_batch(self):
+        learn = self.learn
+        if not self._begin(learn.count.batches+1): return
+        self._note_batch()
+        state = self._state()
+        self._note_edits(state, learn.count.batches)
+        if self._versions(state)==self._seen: return
+        self._note_state(state, 'before ')
+        if self._seen is None and not self._resumed: self._note_detail(state, is_after=False)
+        self._resumed = False
 
-# %% ../../nbs/see/09_fingerprint.ipynb #fb090038
-@patch
-def _note_batch(self:Fingerprint):
-    tensors,words = _leaves((self.learn.xb, self.learn.yb), [], [])
-    self._row.add('batch', tensors, _salt(f'{_shapes(tensors)} {" ".join(words)}'))
+    def _note_batch(self):
+        tensors,words = _leaves((self.learn.xb, self.learn.yb), [], [])
+        self._row.add('batch', tensors, _salt(f'{_shapes(tensors)} {" ".join(words)}'))
 
-# %% ../../nbs/see/09_fingerprint.ipynb #fb090027
-@patch
-def _state(self:Fingerprint):
-    "Pairs of name and tensor of parameters, of buffers, of the optimizer's state; what that has beside tensors"
-    learn,o = self.learn,self._places
-    if o is None or o.model is not learn.model: o = self._places = _Places(learn)
-    params,buffers = o.tensors(o.params),o.tensors(o.buffers)
-    return params,buffers,*_state_of(learn, {id(t):nm for nm,t in params})
+    def _state(self):
+        "Pairs of name and tensor of parameters, of buffers, of the optimizer's state; what that has beside tensors"
+        learn,o = self.learn,self._places
+        if o is None or o.model is not learn.model: o = self._places = _Places(learn)
+        params,buffers = o.tensors(o.params),o.tensors(o.buffers)
+        return params,buffers,*_state_of(learn, {id(t):nm for nm,t in params})
 
-@patch
-def _versions(self:Fingerprint, state):
-    "What is another value if something in `state` was replaced, or changed in place"
-    return [(id(t), t._version) for part in state[:3] for _,t in part if not t.is_inference()],state[3]
+    def _versions(self, state):
+        "What is another value if something in `state` was replaced, or changed in place"
+        return [(id(t), t._version) for part in state[:3] for _,t in part if not t.is_inference()],state[3]
+
+    def _note_state(self, state, when=''):
+        "Hash what the next step begins with"
+        params,buffers,own,words = state
+        for what,part,salt in (('weights', params, ''), ('buffers', buffers, ''), ('state', own, words)):
+            if not part and not salt: continue
+            self._row.add(when+what, [t for _,t in part], salt and _salt(salt) or 0, norms=when+what=='weights')
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb09004b
-@patch
-def _note_state(self:Fingerprint, state, when=''):
-    "Hash what the next step begins with"
-    params,buffers,own,words = state
-    for what,part,salt in (('weights', params, ''), ('buffers', buffers, ''), ('state', own, words)):
-        if not part and not salt: continue
-        self._row.add(when+what, [t for _,t in part], salt and _salt(salt) or 0, norms=when+what=='weights')
-
 @patch
 def _note_detail(self:Fingerprint, state, is_after=True):
     "Hash each tensor of it"
