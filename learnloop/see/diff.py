@@ -15,7 +15,8 @@ from fastcore.basics import patch
 from ..measure.about import flat_facts
 from ..measure.table import Table
 from .chart import line_chart
-from .fingerprint import CANCELLED, FAILED, FUSED, NO_STEP, STREAMS, read_fingerprint
+from .fingerprint import CANCELLED, FAILED, FUSED, NO_STEP, read_fingerprint
+from .hashes import STREAMS
 from .runfile import plain
 
 # %% ../../nbs/see/10_diff.ipynb #fb10000a

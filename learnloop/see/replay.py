@@ -22,7 +22,7 @@ from ..loop.flow import CancelFitException
 from ..loop.learner import Learner
 from ..measure.table import Table
 from .diff import diff_runs
-from .fingerprint import tensor_hash
+from .hashes import tensor_hash
 
 # %% ../../nbs/see/11_replay.ipynb #fb110108
 def _tensors(o):
