@@ -523,7 +523,8 @@ class Accelerated(Adapter):
     "Runs a callback of pytorch-accelerated"
     system,bases,prefix,Trainer,order = 'pytorch-accelerated',('TrainerCallback','_Hooks'),None,Trainer,52
     hooks,_waiting = _rows,{}
-    parts = replacements(system, 'parts') | {'pytorch_accelerated.run_config:TrainerRunConfig':lambda o: _run_config(o.learn)}
+    parts = replacements(system, 'parts')
+    parts['pytorch_accelerated.run_config:TrainerRunConfig'] = lambda o: _run_config(o.learn)
     foreign_name = own_name = property(lambda self: type(self.foreign).__name__)
     def translated(self, e): return _translated(self.trainer, e, self.label)
 

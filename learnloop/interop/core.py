@@ -102,7 +102,7 @@ class Facade:
     "What foreign callbacks find as their trainer: refuses to read what isn't there, and to set what nobody would heed"
     system  = ''    # Name of the system
     mirrors = ''    # Attributes to look up elsewhere: `owner:`, then names, or `name=name there`; see `attr`
-    refused = ()    # Names that the real one has and this hasn't; a dict from them to what to use instead, of `names.txt`
+    refused = ()    # Names that only the real one has; a dict from them to what to use instead, of `names.txt`
     shares  = False # May callbacks set new attributes, to share them?
     _called = ''    # What it stands for; '' for the name of its class
     def __init_subclass__(cls):

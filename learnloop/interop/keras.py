@@ -134,7 +134,8 @@ def _class_named(name): return type(name, (Optimizer,), dict(__module__=__name__
 # %% ../../nbs/interop/08_keras.ipynb #5a10c0d7
 class _Settings(Facade):
     system,_called,built = 'Keras','Optimizer',_always(True)
-    mirrors = 'EMA: ema_momentum=decay  GradientClip: _max_norm=max_norm _algorithm=algorithm  MixedPrecision: _scaler=scaler'
+    mirrors = '''EMA: ema_momentum=decay  MixedPrecision: _scaler=scaler
+        GradientClip: _max_norm=max_norm _algorithm=algorithm'''
     clipnorm = ema_overwrite_frequency = _always(None)  # no callback of ours does what they say
     weight_decay    = property(lambda self: _last_group(self.learn.opt).get('weight_decay') or None)
     global_clipnorm = property(lambda self: self._max_norm if self._algorithm=='norm' else None)

@@ -218,9 +218,19 @@ class OfModule(_Part):
     hparams_initial = property(lambda self: deepcopy(getattr(self.learn.model, 'hparams_initial', self.hparams)))
     @property
     def dtype(self): return next((p.dtype for p in self.learn.model.parameters()), torch.get_default_dtype())
-    def all_gather(self, data, group=None, sync_grads=False): return self._trainer.strategy.all_gather(data)
-    def freeze(self): self.learn.model.requires_grad_(False).eval()
-    def unfreeze(self): self.learn.model.requires_grad_(True).train()
+    def all_gather(self,
+        data, # A tensor
+        group=None, # Not used: of all processes
+        sync_grads=False # Not used: without gradients
+    ): # Stacked; the tensor itself in a single process
+        "Gather a tensor of all processes"
+        return self._trainer.strategy.all_gather(data)
+    def freeze(self):
+        "Have no parameter learn"
+        self.learn.model.requires_grad_(False).eval()
+    def unfreeze(self):
+        "Have all parameters learn"
+        self.learn.model.requires_grad_(True).train()
 
 # %% ../../nbs/interop/06_lightning_parts.ipynb #d41d3da4
 def _length(dl):
