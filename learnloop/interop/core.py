@@ -25,7 +25,6 @@ from ..data.checks import NoAttribute, called_here, did_you_mean, elsewhere
 from ..loop.flow import ControlException
 from ..loop.learner import Learner
 from ..measure.table import Table
-from .facts import find_cb
 
 # %% ../../nbs/interop/00_core.ipynb #95896e8d
 def as_cb(
@@ -148,7 +147,9 @@ def attr(
 )->property:
     "Make a property of a stand-in: what is found at `path`"
     owner,_,name = path.rpartition('.')
-    if owner[:1].isupper(): return property(lambda self: getattr(find_cb(self.learn, owner), name, None))
+    if owner[:1].isupper():
+        def _of_cb(self): return getattr(import_module('learnloop.interop.facts').find_cb(self.learn, owner), name, None)
+        return property(_of_cb)
     def _set(self, v): setattr(attrgetter(owner)(self), name, v)
     return property(attrgetter(path), _set if settable else None)
 
