@@ -337,7 +337,7 @@ FAULTS = [
     Fault('a log is not cut when a run goes on', 'log',
         "elif self._size<len(data): os.truncate(self._path, self._size)", "else: self._size = len(data)", 'test_log.py -k resumed_runs'),
     Fault('an unwritable log ends the training', 'log',
-        "        if self._warned: return\n        self._warned = True\n", "        raise\n", 'test_log.py -k training_goes_on'),
+        "            if self._warned: return\n            self._warned = True\n", "            raise\n", 'test_log.py -k training_goes_on'),
     # --- several processes
     Fault('a process takes the part of its neighbour', 'share', "    start = rank*size+min(rank, more)\n", "    start = rank*size\n", 'test_share.py -k put_together'),
     Fault('a last batch that is too small is trained on', 'share', "if not self.training or n>=self.world: return False", "return False", 'test_share.py -k fewer_items'),

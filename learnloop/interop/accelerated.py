@@ -20,7 +20,7 @@ from ..data.batch import batch_map
 from ..data.loaders import batch_len
 from ..data.checks import did_you_mean, replaced
 from ..loop.flow import CancelEvaluateException, CancelFitException, event as _events
-from .core import Adapter, Facade, Hook, attr, hooks_base, names_others, replacements
+from .core import Adapter, Facade, Hook, hooks_base, names_others, replacements
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, has_base, init_args, plain, schedulers
 from .facts import local_rank, n_open, n_processes, process_rank, storable, storable_items, whole_batch
 
@@ -227,8 +227,7 @@ def _unwrapped(model, keep_compiled=True):
         else: return model
 
 class _Accelerator(Facade):
-    system,refused = 'pytorch-accelerated',replacements('pytorch-accelerated', 'no Accelerator')
-    device = attr('learn.device')
+    system,mirrors = 'pytorch-accelerated','learn: device'
     num_processes = property(lambda self: n_processes())
     process_index = property(lambda self: process_rank())
     is_main_process = property(lambda self: process_rank()==0)
@@ -238,7 +237,6 @@ class _Accelerator(Facade):
     is_last_process = property(lambda self: process_rank()==n_processes()-1)
     use_distributed = property(lambda self: n_processes()>1)
     mixed_precision = property(lambda self: getattr(find_cb(self.learn, 'MixedPrecision'), 'amp_mode', 'no'))
-    def takes(self, k): return False
 
     def wait_for_everyone(self):
         if self.learn.team.world>1: self.learn.team.meet('barrier')
@@ -276,7 +274,7 @@ def _modules(learn):
 # %% ../../nbs/interop/04_accelerated.ipynb #cd2d732a
 class Trainer(Facade):
     "What callbacks find where the package's `Trainer` would be"
-    system,refused = 'pytorch-accelerated',replacements('pytorch-accelerated', 'no Trainer')
+    system,shares,mirrors = 'pytorch-accelerated',True,'learn: device optimizer=opt loss_func'
     def __init__(self,
         learn # The learner that it stands for
     ):
@@ -284,9 +282,6 @@ class Trainer(Facade):
             _output=None, _stop=None, _history=RunHistory(), _config=None, _guest=None, _guest_config=None,
             _inner=False, _ending=False, _begun=set(), _hook=None, _added=[])
 
-    device    = attr('learn.device')
-    optimizer = attr('learn.opt')
-    loss_func = attr('learn.loss_func')
     model = property(lambda self: self.learn.model if self._lent is None else self._lent,
         lambda self,v: self.__dict__.update(_lent=None if v is self.learn.model else v))
     callback_handler = property(lambda self: self._handler or self._group,
@@ -311,6 +306,23 @@ class Trainer(Facade):
     def _eval_dataloader(self):
         learn = self.learn
         return learn.dl if not learn.training and learn.inside('validate') else learn.dls.valid
+
+    def _run_eval_epoch(self, valid_dl, is_training=True, is_intermediate=False):
+        learn,metric = self.learn,'eval_loss_epoch' if is_training else 'evaluation_loss'
+        if is_intermediate: metric = 'intermediate_eval_loss'
+        with ExitStack() as todo:
+            todo.enter_context(replaced(self, '_inner', True))
+            if self._lent is not None:
+                todo.enter_context(replaced(learn, 'model', self._lent))
+                todo.enter_context(replaced(learn, '_forward_model', None))
+            learn.validate(dl=valid_dl, cbs=_EvalEpoch(self, metric, is_intermediate))
+
+    def _record(self, metric):
+        "Add the loss of the phase that is ending to the run history"
+        r = getattr(self.learn, 'recorder', None)
+        if r is None or self.learn.predicting: return
+        value = r.row.get('train_loss') if self.learn.training else r.valid_mets[0].value
+        if value is not None: self.run_history.update_metric(metric, value)
 
 # %% ../../nbs/interop/04_accelerated.ipynb #1171178c
 def _copied(h):
@@ -439,17 +451,6 @@ class _EvalEpoch(Callback):
         self.trainer._record(self.metric)
         self._fire('on_eval_epoch_end', is_intermediate=self.is_intermediate)
 
-@patch
-def _run_eval_epoch(self:Trainer, valid_dl, is_training=True, is_intermediate=False):
-    learn,metric = self.learn,'eval_loss_epoch' if is_training else 'evaluation_loss'
-    if is_intermediate: metric = 'intermediate_eval_loss'
-    with ExitStack() as todo:
-        todo.enter_context(replaced(self, '_inner', True))
-        if self._lent is not None:
-            todo.enter_context(replaced(learn, 'model', self._lent))
-            todo.enter_context(replaced(learn, '_forward_model', None))
-        learn.validate(dl=valid_dl, cbs=_EvalEpoch(self, metric, is_intermediate))
-
 # %% ../../nbs/interop/04_accelerated.ipynb #b232b65b
 @patch
 def _step_end(self:Trainer):
@@ -460,14 +461,6 @@ def _step_end(self:Trainer):
         if learn.training: o['step'] = learn.iter
         self._output = o
     return o
-
-@patch
-def _record(self:Trainer, metric):
-    "Add the loss of the phase that is ending to the run history"
-    r = getattr(self.learn, 'recorder', None)
-    if r is None or self.learn.predicting: return
-    value = r.row.get('train_loss') if self.learn.training else r.valid_mets[0].value
-    if value is not None: self.run_history.update_metric(metric, value)
 
 @patch(as_prop=True)
 def _evaluation(self:Trainer):
@@ -529,7 +522,9 @@ _rows = [  # chkstyle: ignore-node
 class Accelerated(Adapter):
     "Runs a callback of pytorch-accelerated"
     system,bases,prefix,Trainer,order = 'pytorch-accelerated',('TrainerCallback','_Hooks'),None,Trainer,52
-    hooks,unfit,_waiting = _rows,replacements('pytorch-accelerated', 'unfit'),{}
+    hooks,_waiting = _rows,{}
+    parts = replacements(system, 'parts')
+    parts['pytorch_accelerated.run_config:TrainerRunConfig'] = lambda o: _run_config(o.learn)
     foreign_name = own_name = property(lambda self: type(self.foreign).__name__)
     def translated(self, e): return _translated(self.trainer, e, self.label)
 
@@ -558,26 +553,38 @@ class Accelerated(Adapter):
     def then_cleanup_validate(self): self.trainer._begun.discard(len(self.learn.open))
     def then_after_batch(self): self.trainer._output = None
 
-# %% ../../nbs/interop/04_accelerated.ipynb #617c0fc4
-@patch
-def cleanup_epoch(self:Accelerated):
-    stop,self.trainer._stop = self.trainer._stop,None
-    if stop: raise stop
-    if self.learn.outcome.get('epoch')=='done': self.trainer._history._increment_epoch()
+    def cleanup_epoch(self):
+        stop,self.trainer._stop = self.trainer._stop,None
+        if stop: raise stop
+        if self.learn.outcome.get('epoch')=='done': self.trainer._history._increment_epoch()
+    def cleanup_fit(self): self.trainer.__dict__.update(_output=None, _ending=True)
 
-@patch
-def cleanup_fit(self:Accelerated): self.trainer.__dict__.update(_output=None, _ending=True)
+    def before_evaluate(self):
+        if not self.learn.predicting: self._check_recorder()
+        if self.group[0] is self and not self.trainer._inner: self.trainer._guest = self.trainer._guest_config = None
 
-@patch
-def before_evaluate(self:Accelerated):
-    if not self.learn.predicting: self._check_recorder()
-    if self.group[0] is self and not self.trainer._inner: self.trainer._guest = self.trainer._guest_config = None
+    def then_cleanup_fit(self):
+        added,self.trainer._added = self.trainer._added,[]
+        self.learn.remove_cbs(added)
 
-# %% ../../nbs/interop/04_accelerated.ipynb #497d513d
-@patch
-def then_cleanup_fit(self:Accelerated):
-    added,self.trainer._added = self.trainer._added,[]
-    self.learn.remove_cbs(added)
+    def _find_turn(self, event):
+        fs = Adapter._find_turn(self, event)
+        if event in _events or not self.hears(event): return fs
+        return fs + [MethodType(lambda self, **kwargs: self._call_handlers(event, (self.trainer,), kwargs), self)]
+
+    def _call_handlers(self, event, args, kwargs):
+        if self.hears(event): self._call(event, getattr(self.foreign, event), args, kwargs)
+
+    def _take_up(self):
+        "Load what has to wait for a trainer, or for a module that is made at the start of a run"
+        waiting,own = self._waiting.get('modules', {}),vars(self.foreign)
+        for k in [k for k in waiting if isinstance(own.get(k), nn.Module)]: own[k].load_state_dict(waiting.pop(k))
+        h = self._waiting.pop('history', None) if self.trainer else None
+        if h: self.trainer._history._metrics,self.trainer._history._epoch = h['metrics'],h['epoch']
+
+    def after_create(self):
+        Adapter.after_create(self)
+        self._take_up()
 
 # %% ../../nbs/interop/04_accelerated.ipynb #7d7a72eb
 @patch
@@ -598,16 +605,6 @@ def _call(self:Accelerated, name, f, args, kwargs):
         raise TypeError(f'{self.label} has set trainer.{what} in {name} for good: the learner goes on with its own; '
             f'set learn.{ours}')
     return res
-
-@patch
-def _find_turn(self:Accelerated, event):
-    fs = Adapter._find_turn(self, event)
-    if event in _events or not self.hears(event): return fs
-    return fs + [MethodType(lambda self, **kwargs: self._call_handlers(event, (self.trainer,), kwargs), self)]
-
-@patch
-def _call_handlers(self:Accelerated, event, args, kwargs):
-    if self.hears(event): self._call(event, getattr(self.foreign, event), args, kwargs)
 
 # %% ../../nbs/interop/04_accelerated.ipynb #459a679d
 def _state_of(cb):
@@ -641,20 +638,6 @@ def load_saved_state(self:Accelerated,
         if isinstance(old, dict): old |= v
         else: setattr(cb, k, plain(v, storable))
     self._waiting = {k:plain(sd[k], storable) for k in ('modules', 'history') if k in sd}
-    self._take_up()
-
-@patch
-def _take_up(self:Accelerated):
-    "Load what has to wait for a trainer, or for a module that is made at the start of a run"
-    waiting,own = self._waiting.get('modules', {}),vars(self.foreign)
-    for k in [k for k in waiting if isinstance(own.get(k), nn.Module)]: own[k].load_state_dict(waiting.pop(k))
-    h = self._waiting.pop('history', None) if self.trainer else None
-    if h: self.trainer._history._metrics,self.trainer._history._epoch = h['metrics'],h['epoch']
-
-# %% ../../nbs/interop/04_accelerated.ipynb #403f091d
-@patch
-def after_create(self:Accelerated):
-    Adapter.after_create(self)
     self._take_up()
 
 # %% ../../nbs/interop/04_accelerated.ipynb #e85c6523

@@ -17,7 +17,7 @@ from weakref import ref
 from torch import Tensor
 from fastcore.basics import noop
 from ..loop.flow import CancelFitException, CancelTrainException
-from .core import Adapter, Facade, Hook, attr, hooks_base, names_others, not_failed, sharing
+from .core import Adapter, Facade, Hook, hooks_base, names_others, not_failed, sharing
 from .facts import find_cb, plain, process_rank, schedulers, validated
 
 # %% ../../nbs/interop/02_engine.ipynb #2ea2ed0a
@@ -51,7 +51,8 @@ def _only(what, o):
 
 class Engine(Facade):
     "What callbacks find as their `engine`"
-    system,should_stop_training = 'TrainingEngine',False
+    system,should_stop_training,shares = 'TrainingEngine',False,True
+    mirrors = 'learn: epoch model device  learn.dls: dataloader=train'
     refused = '''trainer task tasks schedulers train evaluate validate run fit stop save_checkpoint load_checkpoint
         checkpoint_manager train_step validation_step metrics'''.split()
     _before,_rows = 0,0  # optimizer steps before this step, and epochs recorded before this one
@@ -62,7 +63,6 @@ class Engine(Facade):
         super().__init__(learn, config=Config(learn), logger=Logger(learn), _steps=learn.count.opt_steps,
             _no_scaler=torch.amp.GradScaler('cpu', enabled=False))
 
-    epoch,model,device,dataloader = map(attr, ('learn.epoch', 'learn.model', 'learn.device', 'learn.dls.train'))
     optimizer  = property(lambda self: _only('optimizer', self.learn.opt))
     scheduler  = property(lambda self: _only('scheduler', schedulers(self.learn)))
     scaler     = property(lambda self: getattr(find_cb(self.learn, 'MixedPrecision'), 'scaler', self._no_scaler))
@@ -143,12 +143,12 @@ def _logs(values):
 class _Told:
     "What hooks are told, and when"
     _reported = None  # The batch whose `on_train_step_end` was called
-    _given = None     # Weak reference to the metrics that this was called with
+    _told = None      # Weak reference to the metrics that this was called with
     def _epoch(self): return dict(epoch=self.learn.epoch)
     def _batch(self): return dict(epoch=self.learn.epoch, batch_idx=self.learn.iter)
     def _step(self):
         self._reported,metrics = self.learn.count.batches,_batch_metrics(self.learn)
-        self._given = ref(metrics)
+        self._told = ref(metrics)
         return self._batch() | dict(loss=self.learn.loss, metrics=metrics)
     def _valid(self): return self._epoch() | dict(logs=_logs(validated(self.learn)) or dict(val_loss=None))
     def _end(self):
@@ -176,7 +176,7 @@ class _Run:
 
     def before_step(self): self.trainer._before = self.learn.count.opt_steps
     def cleanup_batch(self):
-        kept = [o._given() for o in self.group if o._given]
+        kept = [o._told() for o in self.group if o._told]
         for o in kept:
             if o is not None and self.learn.outcome.get('batch')!='failed': o.compute()  # a callback keeps them
     def before_fetch(self):
@@ -192,29 +192,18 @@ class _Run:
 # %% ../../nbs/interop/02_engine.ipynb #f4b03a30
 class _State:
     "What a callback brings along: its engine and its state"
-    _due = None  # State that was loaded, to be given after `on_train_start`
-    def after_create(self):
-        super().after_create()
+    def _meet_trainer(self):
         self._reported = None
         if hasattr(self.foreign, 'set_engine'): self.foreign.set_engine(self.trainer)
-        if self._due is not None: self._give()
 
     def saved_state(self):
-        if self.learn is None and self._due is not None: return deepcopy(self._due)
+        if self.learn is None and self._loaded is not None: return deepcopy(self._loaded)
         f = getattr(self.foreign, 'get_checkpoint_state', None)
         return plain(f()) if f else None
     def load_saved_state(self, sd):
         if not hasattr(self.foreign, 'load_checkpoint_state'): return
-        self._due = sd
-        if self.learn is not None: self._give(started=self.learn.inside('fit'))
-
-    def _give(self, started=False):
-        self.foreign.load_checkpoint_state(deepcopy(self._due))
-        if started or not self.hears('on_train_start'): self._due = None
-    def then_before_fit(self):
-        "Give callbacks that have just been started their state back"
-        for o in self.group:
-            if o._due is not None: o._give(started=True)
+        self._keep_loaded(sd)
+        if self.learn: self.foreign.load_checkpoint_state(deepcopy(sd))
 
 # %% ../../nbs/interop/02_engine.ipynb #f4a7e81b
 class TrainingEngine(_Told, _Run, _State, Adapter):

@@ -25,7 +25,7 @@ from ..data.checks import did_you_mean
 from ..data.loaders import DataLoaders, batch_len
 from ..loop.flow import PHASES, CancelEvaluateException, CancelException, Events, UncaughtCancelError, near_miss
 from ..loop.flow import event as _events
-from .core import Adapter, Facade, Hook, attr, names_others, replacements, system_of
+from .core import Adapter, Facade, Hook, attr, names_others, system_of
 from .facts import batch_size, init_args, plain, storable, storable_items
 from ..loop.optimizer import hyper_groups, get_hypers, opts, set_hypers, step, zero_grad
 
@@ -97,9 +97,8 @@ for _k in event: setattr(Callback, _k, _nothing(_k))
 
 # %% ../../nbs/interop/05_fastai.ipynb #57493888
 class _View(Facade):
-    system,_called = 'fastai','Learner'
-    def _has(self): return [o for o in super()._has() if o not in ('learn','system','refused','takes')]
-    def takes(self, k): return False
+    system = 'fastai'
+    def _has(self): return [o for o in super()._has() if o not in vars(Facade) and o!='learn']
 
 _of = partial(attr, settable=True)
 def _have(cls, who, names):
@@ -129,7 +128,7 @@ def _values(v):
 
 # %% ../../nbs/interop/05_fastai.ipynb #b363cbfe
 class _Opt(_View):
-    _called,refused = 'Optimizer',replacements('fastai', 'no Optimizer')
+    _called = 'Optimizer'
     def __init__(self, learn, opt): super().__init__(learn, opt=opt)
     _several     = property(lambda self: isinstance(self.opt, dict))
     hypers       = property(lambda self: [_Hypers(self, i) for i in range(len(get_hypers(self.opt)))])
@@ -224,7 +223,7 @@ _have(_Recorder, 'learn.recorder', 'iters lrs hps add_time train_metrics valid_m
 # %% ../../nbs/interop/05_fastai.ipynb #d735ce50
 class _Loader(_View):
     "A loader that isn't fastai's own"
-    _called,refused = 'DataLoader',replacements('fastai', 'no DataLoader')
+    _called = 'DataLoader'
     def __init__(self, learn, own): super().__init__(learn, own=own)
     __class__ = property(lambda self: type(self.own))  # so that isinstance tells what it is
     def __eq__(self, o): return self.own is _bare(o)
@@ -258,7 +257,7 @@ def _bare(o): return o.own if type(o) is _Loader else o
 
 # %% ../../nbs/interop/05_fastai.ipynb #733b91f4
 class _Dls(_View):
-    _called,refused = 'DataLoaders',replacements('fastai', 'no DataLoaders')
+    _called = 'DataLoaders'
     def __init__(self, whole): super().__init__(whole.learn, _seen=[])
     def _view(self, dl):
         "What stands for `dl`, the same whenever it is asked for"
@@ -422,7 +421,7 @@ _arguments = 'loss_func opt_func lr splitter metrics path model_dir wd wd_bn_bia
 _hidden = {'batch','bs','count','created','events','exception','open','outcome','phases'}
 
 class _Learner(_Methods):
-    refused,gather_args = replacements('fastai', 'no Learner'),property(_gather_args)
+    _called,gather_args = 'Learner',property(_gather_args)
     def __init__(self, learn):
         super().__init__(learn, _extra={}, _saved=set(), _version=None, _cbs={}, _opt=None, lock=threading.RLock(),
             create_mbar=True)
@@ -512,7 +511,6 @@ def _check_wandb(label):
 
 class _Checked(Adapter):
     system,bases,prefix,Trainer = 'fastai',('Callback',),None,_Learner
-    unfit = replacements('fastai', 'unfit')
     def _check_foreign(self):
         super()._check_foreign()
         classes = type(self.foreign).__mro__
@@ -578,7 +576,7 @@ class _Called(_Checked):
                 if before and _swapped(learn)!=old: self._undo[phase] = old,_swapped(learn)
                 for o,v in orders:
                     if o.order!=v: learn._changed()
-            if self._given and e=='before_fit' and not self._outside(): self._restore(self.__dict__.pop('_given'))
+            if e=='before_fit' and not self._outside(): self._load_again()
         return MethodType(_hook, self)
 
 # %% ../../nbs/interop/05_fastai.ipynb #19529fe5
@@ -602,6 +600,7 @@ class _Ended(_Called):
     def before_fit(self):
         if self is self.group[0]: self.trainer._saved.clear()
         self._begun = True
+        if not self.hears('before_fit'): self._load_again()
     def cleanup_fit(self): self._finish('fit')
     def before_evaluate(self):
         heard = any(self.hears(o) and (self.run_valid or o not in _inner) for o in _evaluated)
@@ -622,7 +621,6 @@ def _put_back(phase, self):
 def _storable(o): return plain(list(o), _storable) if isinstance(o, L) else storable(o)
 
 class _Kept(_Ended):
-    _given = None  # state to put back
     def _has_state(self): return all(hasattr(type(self.foreign), k) for k in ('state_dict','load_state_dict'))
     def saved_state(self):
         cb = self.foreign
@@ -632,9 +630,7 @@ class _Kept(_Ended):
         return storable_items({k:v for k,v in vars(cb).items() if k not in own and k[:2]!='__'}, _storable)
     def load_saved_state(self, sd):
         if self._has_state(): return self.foreign.load_state_dict(sd)
-        self._given = sd
-        self._restore(sd)
-    def _restore(self, sd):
+        self._keep_loaded(sd)
         own = vars(self.foreign)
         for k,v in sd.items(): own[k] = L(v) if isinstance(own.get(k), L) else v
 

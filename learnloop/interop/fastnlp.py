@@ -23,7 +23,7 @@ from ..data.checks import did_you_mean, check_whole
 from ..loop.flow import CancelFitException
 from ..loop.steps import StepLimit
 from ..loop.optimizer import opts
-from .core import Adapter, Facade, Hook, attr, done, hooks_base, names_others, replacements, sharing
+from .core import Adapter, Facade, Hook, done, hooks_base, names_others, sharing
 from .facts import batches_per_step, evaluation_kind, find_cb, has_base, is_valid_dl, plain, whole_batch
 from .facts import local_rank, n_processes, process_rank
 
@@ -173,16 +173,14 @@ class _Devices(Facade):
 # %% ../../nbs/interop/03_fastnlp.ipynb #a8f1e664
 class Driver(_Devices):
     "What callbacks find as `trainer.driver`"
-    refused = replacements('fastNLP', 'no Driver')
+    mirrors = 'learn: model model_device=device data_device=device'
     def __init__(self,
         learn # The learner
     ):
         super().__init__(learn, grad_scaler=_Scaler(learn))
     @property
     def __class__(self): return getattr(sys.modules.get('fastNLP.core.drivers.torch_driver'), 'TorchDriver', type(self))
-    model        = attr('learn.model')
     optimizers   = property(lambda self: _Optimizers(opts(self.learn.opt)))
-    model_device = data_device = attr('learn.device')
     global_rank  = property(lambda self: process_rank())
     world_size   = property(lambda self: n_processes())
     local_rank   = property(lambda self: local_rank())
@@ -190,7 +188,6 @@ class Driver(_Devices):
     def fp16(self):
         "Are batches computed with float16?"
         return getattr(find_cb(self.learn, 'MixedPrecision'), 'amp_mode', None)=='fp16'
-    def takes(self, k): return False
     def unwrap_model(self):
         "Return the model, without wrappers"
         return self.learn.model
@@ -204,11 +201,9 @@ def _results(learn, vals=None):
 
 class Evaluator(Facade):
     "What callbacks find as `trainer.evaluator`; without a loader for validation, there is none"
-    system,_busy,refused = 'fastNLP',False,replacements('fastNLP', 'no Evaluator')
-    model,device = attr('learn.model'),attr('learn.device')
+    system,mirrors,_busy = 'fastNLP','learn: model device',False
     driver = property(lambda self: Driver(self.learn))
     model_use_eval_mode = property(lambda self: True)
-    def takes(self, k): return False
     def move_data_to_device(self,
         batch # Tensors, nested in any way
     ): # The same on the device
@@ -234,9 +229,7 @@ def _new_state(learn):
 
 class _Counters(Facade):
     def _limit(self): return next((o for o in self.learn.cbs if isinstance(o, StepLimit)), None)
-    cur_epoch_idx          = attr('_at.epoch')
-    global_forward_batches = attr('_at.batches')
-    batch_idx_in_epoch     = attr('_at.batch_idx')
+    mirrors = '_at: cur_epoch_idx=epoch global_forward_batches=batches batch_idx_in_epoch=batch_idx'
     @property
     def accumulation_steps(self):
         learn = self.learn
@@ -295,19 +288,15 @@ class _Files(_Counters):
 # %% ../../nbs/interop/03_fastnlp.ipynb #5a10e001
 class Trainer(_Files):
     "What callbacks find as their `trainer`"
-    system,on,refused = 'fastNLP',staticmethod(on),replacements('fastNLP', 'no Trainer')
+    system,shares,on = 'fastNLP',True,staticmethod(on)
+    mirrors = '''learn: model device model_device=device data_device=device
+        driver: optimizers fp16  learn.dls: train_dataloader=train dataloader=train evaluate_dataloaders=valid'''
     def __init__(self,
         learn # The learner that it stands for
     ):
         super().__init__(learn, driver=Driver(learn), monitor=None, larger_better=True,
             _evaluator=Evaluator(learn), _at=_new_state(learn))
-    model      = attr('learn.model')
-    device     = model_device = data_device = attr('learn.device')
-    optimizers = attr('driver.optimizers')
-    fp16       = attr('driver.fp16')
-    train_dataloader     = dataloader = attr('learn.dls.train')
-    evaluate_dataloaders = attr('learn.dls.valid')
-    evaluator        = property(lambda self: None if self.learn.dls.valid is None else self._evaluator)
+    evaluator = property(lambda self: None if self.learn.dls.valid is None else self._evaluator)
     def move_data_to_device(self,
         batch # Tensors, nested in any way
     ): # The same on the device

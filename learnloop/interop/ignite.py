@@ -151,6 +151,71 @@ class Ignite(Adapter):
         return self.by_name[-1] if self.by_name else None
     def hears(self, name): return False  # events are told by the methods below, one by one
     def _check_foreign(self): "Nothing: an engine has no hooks of its own"
+    def after_create(self): "Nothing: it has its engines"
+
+    def _begin(self, engine, dl, length, **limits):
+        "Begin a run of `engine`"
+        engine.should_terminate = engine.should_terminate_single_epoch = engine.should_interrupt = False
+        s = engine.state
+        s.iteration,s.epoch,s.epoch_length,s.dataloader = 0,0,length,dl
+        s.max_epochs,s.max_iters = limits.get('max_epochs'),limits.get('max_iters')
+        s.times.update(EPOCH_COMPLETED=0., COMPLETED=0.)
+        self.by_name.append(engine)
+        self._since[engine] = [time.time()]*2  # when the run, and the epoch, began
+
+    def _complete(self, name):
+        engine = self.engine
+        _took(self, engine, name)
+        self._fire(name)
+        _took(self, engine, name)
+
+    def before_fit(self):
+        learn = self.learn
+        self._check_trained()
+        self._check_step()
+        limit,dl,length = find_cb(learn, 'StepLimit'),learn.dls.train,None
+        if limit is None: length = batch_len(learn.team.share(dl, True) if learn.team.world>1 else dl)
+        if learn.n_epoch<math.inf: limits = dict(max_epochs=learn.n_epoch)
+        else:
+            each = batches_per_step(learn, batch_size(dl))
+            limits = dict(max_iters=each and each*limit.max_steps)
+        self.by_name,self._modes,self._ran,self._grads,self._is_worn = [],(),False,{},False
+        self._check_place(length)
+        self._begin(self.trainer, dl, length, **limits)
+        self.trainer.state.epoch,self.trainer.state.iteration = learn.epoch,learn.epoch*(length or 0)
+        self._fire('STARTED')
+        self._heed(True)
+
+    def before_epoch(self):
+        self._ran = False
+        self._heed(True)  # a fit that goes on may have been told to stop when it was saved
+
+    def before_train(self):
+        learn,s = self.learn,self.trainer.state
+        if learn.n_iter is not None: s.epoch_length = learn.n_iter
+        s.epoch,self._first,self._since[self.trainer][1] = learn.epoch+1,s.iteration,time.time()
+        self._fire('EPOCH_STARTED')
+        self._heed(True)
+        model = learn.model
+        self._modes = [(m, m.training) for m in model.modules()] if model.training else ()
+
+    def after_train(self):
+        trainer,self._modes = self.trainer,()
+        self._is_worn = not trainer.should_terminate_single_epoch
+        if trainer.state.epoch_length is None: trainer.state.epoch_length = self.learn.n_done
+        ended = trainer.should_terminate_single_epoch
+        if ended: self._fire('TERMINATE_SINGLE_EPOCH', iter_counter=trainer.state.iteration-self._first)
+        if ended!='skip_epoch_completed': self._complete('EPOCH_COMPLETED')
+        trainer.should_terminate_single_epoch,self._grads = False,{}
+
+    def then_cleanup_epoch(self):
+        if self.learn.outcome.get('epoch')=='done': self._heed(True)
+
+    def after_fit(self):
+        trainer = self.trainer
+        if trainer.should_terminate or self.learn.outcome.get('fit')=='cancelled': self._fire('TERMINATE')
+        if trainer.should_terminate!='skip_completed': self._complete('COMPLETED')
+    def _note_place(self): self._known = self.trainer.state.epoch,self.trainer.state.iteration
 
 # %% ../../nbs/interop/10_ignite.ipynb #a9100061
 def _loss(x, y, y_pred, loss): return loss.item()
@@ -172,33 +237,10 @@ def _fire(self:Ignite, name, *args, **kwargs):
     if self._modes and not self.learn.model.training and len(self.by_name)==1:
         for m,v in self._modes: m.training = v  # an evaluator of ignite's own has left it in the mode of evaluations
 
-# %% ../../nbs/interop/10_ignite.ipynb #a9100062
-@patch
-def after_create(self:Ignite): "Nothing: it has its engines"
-
 # %% ../../nbs/interop/10_ignite.ipynb #a9100029
-@patch
-def _begin(self:Ignite, engine, dl, length, **limits):
-    "Begin a run of `engine`"
-    engine.should_terminate = engine.should_terminate_single_epoch = engine.should_interrupt = False
-    s = engine.state
-    s.iteration,s.epoch,s.epoch_length,s.dataloader = 0,0,length,dl
-    s.max_epochs,s.max_iters = limits.get('max_epochs'),limits.get('max_iters')
-    s.times.update(EPOCH_COMPLETED=0., COMPLETED=0.)
-    self.by_name.append(engine)
-    self._since[engine] = [time.time()]*2  # when the run, and the epoch, began
-
 def _took(self, engine, what):
     "Note how long the run, or the epoch, took: handlers read it, and it is noted again with them"
     engine.state.times[what] = time.time() - self._since[engine][what=='EPOCH_COMPLETED']
-
-# %% ../../nbs/interop/10_ignite.ipynb #a9100063
-@patch
-def _complete(self:Ignite, name):
-    engine = self.engine
-    _took(self, engine, name)
-    self._fire(name)
-    _took(self, engine, name)
 
 # %% ../../nbs/interop/10_ignite.ipynb #a9100030
 @patch
@@ -221,72 +263,11 @@ def _heed(self:Ignite, together=False):
     if stop: raise CancelFitException
     if epoch: raise CancelTrainException
 
-# %% ../../nbs/interop/10_ignite.ipynb #a9100032
-@patch
-def before_fit(self:Ignite):
-    learn = self.learn
-    self._check_trained()
-    self._check_step()
-    limit,dl,length = find_cb(learn, 'StepLimit'),learn.dls.train,None
-    if limit is None: length = batch_len(learn.team.share(dl, True) if learn.team.world>1 else dl)
-    if learn.n_epoch<math.inf: limits = dict(max_epochs=learn.n_epoch)
-    else:
-        each = batches_per_step(learn, batch_size(dl))
-        limits = dict(max_iters=each and each*limit.max_steps)
-    self.by_name,self._modes,self._ran,self._grads,self._is_worn = [],(),False,{},False
-    self._check_place(length)
-    self._begin(self.trainer, dl, length, **limits)
-    self.trainer.state.epoch,self.trainer.state.iteration = learn.epoch,learn.epoch*(length or 0)
-    self._fire('STARTED')
-    self._heed(True)
-
-# %% ../../nbs/interop/10_ignite.ipynb #a9100065
-@patch
-def before_epoch(self:Ignite):
-    self._ran = False
-    self._heed(True)  # a fit that goes on may have been told to stop when it was saved
-
-# %% ../../nbs/interop/10_ignite.ipynb #a9100033
-@patch
-def before_train(self:Ignite):
-    learn,s = self.learn,self.trainer.state
-    if learn.n_iter is not None: s.epoch_length = learn.n_iter
-    s.epoch,self._first,self._since[self.trainer][1] = learn.epoch+1,s.iteration,time.time()
-    self._fire('EPOCH_STARTED')
-    self._heed(True)
-    model = learn.model
-    self._modes = [(m, m.training) for m in model.modules()] if model.training else ()
-
-# %% ../../nbs/interop/10_ignite.ipynb #a9100064
-@patch
-def after_train(self:Ignite):
-    trainer,self._modes = self.trainer,()
-    self._is_worn = not trainer.should_terminate_single_epoch
-    if trainer.state.epoch_length is None: trainer.state.epoch_length = self.learn.n_done
-    ended = trainer.should_terminate_single_epoch
-    if ended: self._fire('TERMINATE_SINGLE_EPOCH', iter_counter=trainer.state.iteration-self._first)
-    if ended!='skip_epoch_completed': self._complete('EPOCH_COMPLETED')
-    trainer.should_terminate_single_epoch,self._grads = False,{}
-
-# %% ../../nbs/interop/10_ignite.ipynb #a9100034
-@patch
-def then_cleanup_epoch(self:Ignite):
-    if self.learn.outcome.get('epoch')=='done': self._heed(True)
-
-@patch
-def after_fit(self:Ignite):
-    trainer = self.trainer
-    if trainer.should_terminate or self.learn.outcome.get('fit')=='cancelled': self._fire('TERMINATE')
-    if trainer.should_terminate!='skip_completed': self._complete('COMPLETED')
-
 # %% ../../nbs/interop/10_ignite.ipynb #a9100066
 @patch
 def cleanup_fit(self:Ignite):
     self.by_name,self._modes,self._grads,self._taken = [],(),{},{}
     self._note_place()
-
-@patch
-def _note_place(self:Ignite): self._known = self.trainer.state.epoch,self.trainer.state.iteration
 
 # %% ../../nbs/interop/10_ignite.ipynb #a9100067
 @patch

@@ -18,7 +18,7 @@ from ..loop.flow import CancelFitException, CancelTrainException
 from ..loop.steps import StepLimit
 from ..loop.optimizer import get_hypers, hyper_groups, opts
 from ..measure.hook import ModelSummary, uncompiled
-from .core import Adapter, Facade, Hook, attr, hooks_base, names_others, not_failed, replacements, system_of
+from .core import Adapter, Facade, Hook, hooks_base, names_others, not_failed, replacements, system_of
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, n_open, plain
 
 # %% ../../nbs/interop/08_keras.ipynb #62a4d74b
@@ -50,13 +50,12 @@ def _always(v): return property(lambda self: v)
 
 class _Live(Facade):
     "A number, read anew each time, that has what Keras' variables have"
-    system,refused = 'Keras',()
+    system = 'Keras'
     shape,ndim,aggregation,synchronization = map(_always, ((), 0, 'none', 'auto'))
     trainable,overwrite_with_gradient,constraint,regularizer = map(_always, (False, False, None, None))
     dtype = property(lambda self: self.numpy().dtype.name)
     name = path = property(lambda self: camel2snake(type(self).__name__))
     value = property(lambda self: torch.from_numpy(self.numpy()))
-    def takes(self, k): return False
     def numpy(self): return torch.tensor(float(self), dtype=torch.float64).numpy()
     def __array__(self, dtype=None, copy=None): return self.numpy().astype(dtype or self.dtype)
     def __format__(self, spec): return format(self.numpy().item(), spec)
@@ -134,21 +133,17 @@ def _class_named(name): return type(name, (Optimizer,), dict(__module__=__name__
 
 # %% ../../nbs/interop/08_keras.ipynb #5a10c0d7
 class _Settings(Facade):
-    system,_called,refused,built = 'Keras','Optimizer',replacements('Keras', 'no Optimizer'),_always(True)
+    system,_called,built = 'Keras','Optimizer',_always(True)
+    mirrors = '''EMA: ema_momentum=decay  MixedPrecision: _scaler=scaler
+        GradientClip: _max_norm=max_norm _algorithm=algorithm'''
     clipnorm = ema_overwrite_frequency = _always(None)  # no callback of ours does what they say
-    def takes(self, k): return False
-    def _of(self, name, attribute): return getattr(find_cb(self.learn, name), attribute, None)
-    def _clip(self, algorithm):
-        return self._of('GradientClip', 'max_norm') if self._of('GradientClip', 'algorithm')==algorithm else None
     weight_decay    = property(lambda self: _last_group(self.learn.opt).get('weight_decay') or None)
-    global_clipnorm = property(lambda self: self._clip('norm'))
-    clipvalue       = property(lambda self: self._clip('value'))
+    global_clipnorm = property(lambda self: self._max_norm if self._algorithm=='norm' else None)
+    clipvalue       = property(lambda self: self._max_norm if self._algorithm=='value' else None)
     use_ema         = property(lambda self: find_cb(self.learn, 'EMA') is not None)
-    ema_momentum    = property(lambda self: self._of('EMA', 'decay'))
     @property
     def loss_scale_factor(self):
-        scaler = self._of('MixedPrecision', 'scaler')
-        return scaler.get_scale() if scaler is not None and scaler.is_enabled() else None
+        return self._scaler.get_scale() if self._scaler is not None and self._scaler.is_enabled() else None
     @property
     def gradient_accumulation_steps(self):
         n = batches_per_step(self.learn, batch_size(self.learn.dls.train))
@@ -264,7 +259,8 @@ class _Network(Facade):
 # %% ../../nbs/interop/08_keras.ipynb #3268576a
 class Model(_Network):
     "What Keras' callbacks find as `model`"
-    stop_training,refused = False,_of_networks | replacements('Keras', 'no Model')
+    stop_training,shares,refused = False,True,_of_networks | replacements('Keras', 'no Model')
+    mirrors = 'learn: loss=loss_func  learn.model: named_parameters'
     compiled,steps_per_execution = map(_always, (True, 1))
     def __init__(self,
         learn # The learner that it stands for
@@ -281,9 +277,6 @@ class Model(_Network):
         return _history_of(self) if self._history is None else self._history
     @history.setter
     def history(self, v): self.__dict__['_history'] = v
-
-    loss = attr('learn.loss_func')
-    named_parameters = attr('learn.model.named_parameters')
 
 # %% ../../nbs/interop/08_keras.ipynb #69148cb1
 class _Run:
@@ -531,8 +524,7 @@ _alias = dict(on_train_batch_begin='on_batch_begin', on_train_batch_end='on_batc
 class Keras(Adapter):
     "Runs a callback of Keras 3"
     system,bases,Trainer,order,hooks = 'Keras',('Callback','_Hooks'),Model,52,_rows
-    unfit = replacements('Keras', 'unfit')
-    by_flags,_taken,for_first = True,None,('CSVLogger','ModelCheckpoint','ProgbarLogger','RemoteMonitor')
+    by_flags,_was_over,for_first = True,False,('CSVLogger','ModelCheckpoint','ProgbarLogger','RemoteMonitor')
     @property
     def remove_on_fetch(self):
         "Does it stay away from predictions?"
@@ -547,8 +539,7 @@ class Keras(Adapter):
         self.trainer._run.reset()
         self._introduce(self.group)
     def before_epoch(self):
-        stopped = any((o._taken or {}).get('stop_training')=='fit' for o in self.group)  # before this fit was resumed
-        if stopped: raise CancelFitException
+        if any(o._was_over for o in self.group): raise CancelFitException  # the fit that this one resumes was stopped
         self.trainer._run.enter('epoch')
     def after_epoch(self): self.trainer._run.over = True
     def before_train(self): self.trainer._run.enter('train')
@@ -570,62 +561,73 @@ class Keras(Adapter):
     def then_cleanup_validate(self): self.trainer._run.leave()
     def cleanup_epoch(self): self.trainer._run.leave()
 
-# %% ../../nbs/interop/08_keras.ipynb #9ef6e976
-@patch
-def _is_shipped(self:Keras, name):
-    "Is it one that comes with Keras, or derived from it?"
-    return any(c.__name__==name and system_of(c)=='keras' for c in type(self.foreign).__mro__)
+    def _is_shipped(self, name):
+        "Is it one that comes with Keras, or derived from it?"
+        return any(c.__name__==name and system_of(c)=='keras' for c in type(self.foreign).__mro__)
+    def _share(self): self.trainer.stop_training, = self.agreed(self.trainer.stop_training)
 
-@patch
-def _share(self:Keras): self.trainer.stop_training, = self.agreed(self.trainer.stop_training)
+    def before_fetch(self):
+        model = self.trainer
+        if model._run.stage!='train' or not model._run.begun: return
+        self._share()
+        if model.stop_training: raise CancelTrainException
 
-# %% ../../nbs/interop/08_keras.ipynb #9ef6e978
-@patch
-def before_fetch(self:Keras):
-    model = self.trainer
-    if model._run.stage!='train' or not model._run.begun: return
-    self._share()
-    if model.stop_training: raise CancelTrainException
+    def then_cleanup_epoch(self):
+        if self.learn.outcome.get('epoch')=='done': self._share()
+        if self.trainer.stop_training and not_failed('epoch')(self): raise CancelFitException
 
-@patch
-def then_cleanup_epoch(self:Keras):
-    if self.learn.outcome.get('epoch')=='done': self._share()
-    if self.trainer.stop_training and not_failed('epoch')(self): raise CancelFitException
+    def _end_batch(self, phase):
+        run = self.trainer._run
+        if run.within and run.stage and not_failed(phase)(self):
+            self.call_all(f'on_{run.stage}_batch_end', run.iter, logs=self._ended('batch'))
+        run.within = False
 
-@patch
-def _end_batch(self:Keras, phase):
-    run = self.trainer._run
-    if run.within and run.stage and not_failed(phase)(self):
-        self.call_all(f'on_{run.stage}_batch_end', run.iter, logs=self._ended('batch'))
-    run.within = False
+    def _introduce(self, group):
+        for o in group: o._check_recorder()
+        for name,v in dict(set_model=self.trainer, set_params=_params(self.learn)).items():
+            for o in group:
+                f = getattr(o.foreign, name, None)
+                if f: o._call(name, f, (v,), {})
+
+    def _check_recorder(self):
+        def _has_logs(k): return k.endswith('_end') and 'predict' not in k and self.hears(k)
+        learn,heard = self.learn,[h.name for h in self.hooks if _has_logs(h.name)]
+        if not heard or self.trainer._run.stage=='predict': return
+        why = f'{self.label}: the logs of {heard[0]} are what the recorder records'
+        if not (hasattr(learn, 'recorder') and learn.recorder.run):
+            raise ValueError(f'{why}, and there is none at work: learn.add_cb(Recorder())')
+        if self.order<=learn.recorder.order:
+            raise ValueError(f'{why}, in order {learn.recorder.order}: give it a higher order than {self.order}')
+
+    def _ended(self, what):
+        run = self.trainer._run
+        if run.end_logs is None or run.end_logs[0]!=what:
+            logs = getattr(self, f'_{what}_logs')()
+            run.end_logs = what,{k:_as_float(v) for k,v in sorted(logs.items()) if v is not None}
+        return run.end_logs[1]
+
+    def _batch_logs(self):
+        learn,run = self.learn,self.trainer._run
+        if run.stage=='predict':
+            return dict(outputs=_array(learn.pred) if isinstance(learn.pred, Tensor) else to_detach(learn.pred))
+        if learn.loss_grad is not None:
+            run.total += float(learn.loss if learn.loss.numel()==1 else learn.loss.mean())*learn.bs
+            run.n += learn.bs
+        mets = learn.recorder.train_mets if run.stage=='train' else learn.recorder.valid_mets[1:]
+        return {m.name:m.value for m in mets} | (dict(loss=run.total/run.n) if run.n else {})
+
+    def _test_logs(self):
+        loss,*mets = self.learn.recorder.valid_mets
+        return {m.name:m.value for m in mets} | dict(loss=loss.value)
+    def _predict_logs(self): return {}
 
 # %% ../../nbs/interop/08_keras.ipynb #3f470e9c
-@patch
-def _introduce(self:Keras, group):
-    for o in group: o._check_recorder()
-    for name,v in dict(set_model=self.trainer, set_params=_params(self.learn)).items():
-        for o in group:
-            f = getattr(o.foreign, name, None)
-            if f: o._call(name, f, (v,), {})
-
-@patch
-def _check_recorder(self:Keras):
-    def _has_logs(k): return k.endswith('_end') and 'predict' not in k and self.hears(k)
-    learn,heard = self.learn,[h.name for h in self.hooks if _has_logs(h.name)]
-    if not heard or self.trainer._run.stage=='predict': return
-    why = f'{self.label}: the logs of {heard[0]} are what the recorder records'
-    if not (hasattr(learn, 'recorder') and learn.recorder.run):
-        raise ValueError(f'{why}, and there is none at work: learn.add_cb(Recorder())')
-    if self.order<=learn.recorder.order:
-        raise ValueError(f'{why}, in order {learn.recorder.order}: give it a higher order than {self.order}')
-
 @patch
 def after_create(self:Keras):
     Adapter.after_create(self)
     if self._is_shipped('ModelCheckpoint') and not self.trainer._network:
         raise TypeError(f"{self.label} can't run here: the model is a {type(self.learn.model).__name__}, and it saves "
             'models of Keras alone; use SaveModelCallback')
-    if self._taken: self._restore()
     if self.learn.inside('fit'): self._introduce([self])
 
 # %% ../../nbs/interop/08_keras.ipynb #2b7fb57f
@@ -633,39 +635,12 @@ def _as_float(v):
     try: return float(v)
     except (TypeError,ValueError): return v
 
-@patch
-def _ended(self:Keras, what):
-    run = self.trainer._run
-    if run.end_logs is None or run.end_logs[0]!=what:
-        logs = getattr(self, f'_{what}_logs')()
-        run.end_logs = what,{k:_as_float(v) for k,v in sorted(logs.items()) if v is not None}
-    return run.end_logs[1]
-
-@patch
-def _batch_logs(self:Keras):
-    learn,run = self.learn,self.trainer._run
-    if run.stage=='predict':
-        return dict(outputs=_array(learn.pred) if isinstance(learn.pred, Tensor) else to_detach(learn.pred))
-    if learn.loss_grad is not None:
-        run.total += float(learn.loss if learn.loss.numel()==1 else learn.loss.mean())*learn.bs
-        run.n += learn.bs
-    mets = learn.recorder.train_mets if run.stage=='train' else learn.recorder.valid_mets[1:]
-    return {m.name:m.value for m in mets} | (dict(loss=run.total/run.n) if run.n else {})
-
 # %% ../../nbs/interop/08_keras.ipynb #7d1445a1
-@patch
-def _test_logs(self:Keras):
-    loss,*mets = self.learn.recorder.valid_mets
-    return {m.name:m.value for m in mets} | dict(loss=loss.value)
-
 @patch
 def _epoch_logs(self:Keras):
     r = self.learn.recorder
     return _row_logs(r, r.values[-1]) if r.values else {}
 Keras._train_logs = Keras._epoch_logs
-
-@patch
-def _predict_logs(self:Keras): return {}
 
 # %% ../../nbs/interop/08_keras.ipynb #8c17b232
 _kept = dict(EarlyStopping=('wait', 'stopped_epoch', 'best', 'best_epoch', 'best_weights'),
@@ -690,7 +665,7 @@ def saved_state(self:Keras):
 def _whereabouts(self:Keras):
     "What all share: whether, and when, the fit is to be stopped; the batches of an epoch that is going on"
     model = self.trainer
-    if model is None: return {k:v for k,v in (self._taken or {}).items() if k in _shared}
+    if model is None: return {k:v for k,v in (self._loaded or {}).items() if k in _shared}
     run = model._run
     res = dict(batches=[run.total, run.n]) if run.stage=='train' and run.begun else {}
     if model.stop_training: res['stop_training'] = 'fit' if run.stage is None or run.over else 'epoch'
@@ -699,12 +674,8 @@ def _whereabouts(self:Keras):
 # %% ../../nbs/interop/08_keras.ipynb #7d00b1ed
 @patch
 def load_saved_state(self:Keras, sd):
-    self._taken = sd
-    self._restore()
-
-@patch
-def _restore(self:Keras):
-    sd,model = self._taken,self.trainer
+    self._keep_loaded(sd)
+    self._was_over,model = sd.get('stop_training')=='fit',self.trainer
     for k,v in sd.items():
         if k=='own': self.foreign.load_state_dict(v)
         elif k not in _shared: setattr(self.foreign, k, [o.numpy().copy() for o in v] if type(v) is list else v)
@@ -715,10 +686,5 @@ def _restore(self:Keras):
 
 # %% ../../nbs/interop/08_keras.ipynb #04fa2c65
 @patch
-def then_before_fit(self:Keras):
-    for o in self.group:
-        if o._taken: o._restore()
-
-@patch
 def then_cleanup_fit(self:Keras):
-    for o in self.group: o._taken = None
+    for o in self.group: o._was_over = False

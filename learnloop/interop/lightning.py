@@ -8,24 +8,22 @@ Docs: https://learnloop.github.io/learnloop/interop/lightning.html.md"""
 __all__ = ['Callback', 'MetricLog', 'Module', 'Trainer', 'Lightning']
 
 # %% ../../nbs/interop/06_lightning.ipynb #82c9936d
-import inspect, math, os, re, sys
-from contextlib import suppress
+import inspect, os, re, sys
 from copy import deepcopy
-from enum import Enum
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from operator import attrgetter, is_
 from types import SimpleNamespace
 import torch
 from fastcore.basics import camel2snake, listify, patch
 from torch import nn
-from ..data.loaders import batch_len
 from ..data.checks import NoAttribute, did_you_mean
 from ..loop.flow import CancelEpochException, CancelFitException, CancelTrainException
-from .core import Adapter, Facade, Hook, attr, done, hooks_base, names_others, replacements, sharing
-from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, has_base, is_valid_dl
-from .facts import local_rank, n_open, plain, schedulers, validated, whole_batch
+from .core import Adapter, Facade, Hook, attr, done, hooks_base, names_others
+from .facts import evaluation_kind, find_cb, has_base, is_valid_dl
+from .facts import n_open, plain, schedulers, validated, whole_batch
 from ..loop.optimizer import opts
+from .lightning_parts import OfModule, TrainerView, plain_value, theirs
 
 # %% ../../nbs/interop/06_lightning.ipynb #c265a3b8
 class Callback(hooks_base('Lightning', __name__)):
@@ -66,213 +64,8 @@ class MetricLog:
         status:str # 'success' or 'failed'
     ): "Do nothing"
 
-# %% ../../nbs/interop/06_lightning.ipynb #71a0c002
-def _theirs(mod, name):
-    "What `name` is in Lightning's module `mod`; None if Lightning isn't imported"
-    found = [sys.modules[o] for o in (f'lightning.pytorch{mod}', f'pytorch_lightning{mod}') if o in sys.modules]
-    return getattr(found[0], name, None) if found else None
-
-def _enum(name, value):
-    cls = None if value is None else _theirs('.trainer.states', name)
-    return cls(value) if cls else value
-
-# %% ../../nbs/interop/06_lightning.ipynb #71a0c004
-class _Part(Facade):
-    system,refused = 'Lightning',{}
-    def __init__(self, trainer): self.__dict__.update(learn=trainer.learn, _trainer=trainer)
-    def takes(self, k): return False
-    trainer = attr('_trainer')
-
-class _Machine(_Part):
-    "What strategy and `_accelerator_connector` have in common"
-    @property
-    def accelerator(self):
-        cls = _theirs('.accelerators', self.learn.device.type.upper() + 'Accelerator')
-        if cls is None: raise self._no_attribute('accelerator', ': it is a class of Lightning, which must be imported')
-        return cls()
-    @property
-    def precision_plugin(self):
-        def _make(name, *args): return _theirs('.plugins.precision', name)(*args)
-        if not _theirs('', 'Trainer'):
-            raise self._no_attribute('precision_plugin', ': it is a class of Lightning, which must be imported')
-        p,kind = self._trainer.precision,self.learn.device.type
-        if p.endswith('mixed'): return _make('MixedPrecision', p, kind, self._trainer.scaler)
-        if p=='64-true': return _make('DoublePrecision')
-        return _make('Precision') if p=='32-true' else _make('HalfPrecision', p)
-
-# %% ../../nbs/interop/06_lightning.ipynb #71a0c005
-class _Strategy(_Machine):
-    refused,root_device = replacements('Lightning', 'no Strategy'),attr('learn.device')
-    world_size,global_rank,local_rank,is_global_zero,model,lightning_module,optimizers,lr_scheduler_configs = (
-        attr(f'_trainer.{o}') for o in ('world_size','global_rank','local_rank','is_global_zero','model',
-            'lightning_module','optimizers','lr_scheduler_configs'))
-    def broadcast(self, obj, src=0): return self.learn.team.gather(_value(obj))[src]
-    def all_gather(self, tensor, group=None, sync_grads=False):
-        if self.world_size==1: return tensor
-        return torch.stack(self.learn.team.gather(tensor.detach()))
-    def reduce(self, tensor, group=None, reduce_op='mean'):
-        op = str(reduce_op).lower()
-        if op not in ('mean', 'avg', 'sum'): raise ValueError(f"reduce: reduce_op is {reduce_op!r}: 'mean' or 'sum'")
-        if not isinstance(tensor, torch.Tensor): return tensor
-        res = self.learn.team.mean(tensor)
-        return res*self.learn.team.world if op=='sum' else res
-    def reduce_boolean_decision(self, decision, all=True):
-        every = self.learn.team.gather(bool(decision))
-        return False not in every if all else True in every
-    def barrier(self, name=None):
-        self.learn.team.meet('barrier')
-    def remove_checkpoint(self, filepath):
-        if not self.learn.team.is_first: return
-        with suppress(FileNotFoundError): os.remove(filepath)
-
-class _AcceleratorConnector(_Machine):
-    refused = replacements('Lightning', 'no AcceleratorConnector')
-    strategy = attr('_trainer.strategy')
-    is_distributed = property(lambda self: self.learn.team.world>1)
-
-# %% ../../nbs/interop/06_lightning.ipynb #da6c3d88
-class _State(_Part):
-    @property
-    def _fn(self):
-        t = self._trainer
-        return 'fit' if self.learn.inside('fit') else t._outer or t._last
-    @property
-    def _stage(self):
-        t,learn = self._trainer,self.learn
-        if learn.inside('sanity'): return 'sanity_check'
-        return t._stage or ('train' if learn.inside('fit') else t._outer or None)
-    @property
-    def _status(self):
-        t,learn = self._trainer,self.learn
-        if learn.exception not in (None, t._past): return 'interrupted'
-        if learn.inside('fit') or t._outer: return 'running'
-        return 'finished' if t._last else 'initializing'
-    fn     = property(lambda self: _enum('TrainerFn', self._fn))
-    stage  = property(lambda self: _enum('RunningStage', self._stage))
-    status = property(lambda self: _enum('TrainerStatus', self._status))
-    finished = property(lambda self: self._status=='finished')
-    stopped  = property(lambda self: self._status in ('finished','interrupted'))
-
-# %% ../../nbs/interop/06_lightning.ipynb #71a0c007
-class _Tracker(_Part):
-    refused = replacements('Lightning', 'no Tracker')
-    def __init__(self, trainer, ready, running): self.__dict__.update(ready=ready, completed=ready-running)
-
-class _Progress(_Part):
-    refused = replacements('Lightning', 'no Progress')
-    def __init__(self, trainer, kind='train'):
-        super().__init__(trainer)
-        self.__dict__['_kind'] = kind
-    is_last_batch = property(lambda self: self.learn.n_iter is not None and self.learn.iter+1==self.learn.n_iter)
-    def _ready(self, n):
-        "Batches begun before this pass, and in this or the last one; is one going on?"
-        learn,t = self.learn,self._trainer
-        before,last = t._passes.get(self._kind, (0, 0))
-        is_on = learn.inside('train') and learn.training if self._kind=='train' else t._stage==self._kind
-        is_in = is_on and learn.inside('batch')
-        now = t._n_begun() if is_on else None
-        if n=='total': return before + (now or 0),is_in
-        return last if now is None else now,is_in
-    total   = property(lambda self: _Tracker(self._trainer, *self._ready('total')))
-    current = property(lambda self: _Tracker(self._trainer, *self._ready('current')))
-
-# %% ../../nbs/interop/06_lightning.ipynb #71a0c008
-class _Loop(_Part): refused = replacements('Lightning', 'no Loop')
-
-class _EvalLoop(_Loop):
-    num_dataloaders = 1
-    def __init__(self, trainer, kind='validate'):
-        super().__init__(trainer)
-        self.__dict__['_kind'] = kind
-    _has_run = attr('_trainer._validated')
-    batch_progress = property(lambda self: _Progress(self._trainer, self._kind))
-    @property
-    def max_batches(self):
-        of = dict(validate='num_val_batches', test='num_test_batches', predict='num_predict_batches')
-        return getattr(self._trainer, of[self._kind])
-
-# %% ../../nbs/interop/06_lightning.ipynb #0335d5b4
-class _EpochLoop(_Loop):
-    batch_progress = property(lambda self: _Progress(self._trainer))
-    val_loop = property(lambda self: _EvalLoop(self._trainer))
-    batch_idx = property(lambda self: self.batch_progress.current.ready-1)
-    global_step,max_steps,min_steps = (attr(f'_trainer.{o}') for o in ('global_step','max_steps','min_steps'))
-    total_batch_idx = property(lambda self: self.batch_progress.total.ready-1)
-    @property
-    def _batches_that_stepped(self):
-        learn,t = self.learn,self._trainer
-        late = learn.inside('batch') and learn.training and learn.outcome.get('step')=='done'
-        return t.global_step - (late or (t._stage=='validate' and learn.inside('fit')))
-    def _should_check_val_epoch(self):
-        t = self._trainer
-        return t.enable_validation and (t.current_epoch+1)%t.check_val_every_n_epoch==0
-
-class _FitLoop(_Loop):
-    epoch_loop = property(lambda self: _EpochLoop(self._trainer))
-    max_epochs,min_epochs = attr('_trainer.max_epochs'),attr('_trainer.min_epochs')
-    max_steps,min_steps = attr('_trainer.max_steps'),attr('_trainer.min_steps')
-    batch_idx,max_batches,total_batch_idx = map(attr,
-        ('epoch_loop.batch_idx', '_trainer.num_training_batches', 'epoch_loop.total_batch_idx'))
-    @property
-    def epoch_progress(self):
-        t,learn = self._trainer,self.learn
-        n = _Tracker(t, t._epoch + learn.inside('epoch'), learn.inside('epoch'))
-        return SimpleNamespace(current=n, total=n)
-    def _should_accumulate(self): return self.learn.outcome.get('step')!='done'
-
-# %% ../../nbs/interop/06_lightning.ipynb #f6fa8ca6
-class _LoggerConnector(_Part):
-    refused = replacements('Lightning', 'no LoggerConnector')
-    callback_metrics,logged_metrics,progress_bar_metrics = (
-        attr(f'_trainer.{o}') for o in ('callback_metrics','logged_metrics','progress_bar_metrics'))
-    @property
-    def should_update_logs(self):
-        t = self._trainer
-        n = self.learn.iter+1 if t._stage else t.fit_loop.epoch_loop._batches_that_stepped+1
-        return bool(t.log_every_n_steps) and (n%t.log_every_n_steps==0 or t.should_stop)
-    def log_metrics(self, metrics, step=None):
-        if not metrics: return
-        t,metrics = self._trainer,{k:v.item() if isinstance(v, torch.Tensor) else v for k,v in metrics.items()}
-        if step is None: step = metrics.pop('step', None)
-        if step is None:
-            step = t.fit_loop.epoch_loop._batches_that_stepped
-            metrics.setdefault('epoch', t.current_epoch)
-        for o in t.loggers:
-            o.log_metrics(metrics=dict(metrics), step=step)
-            o.save()
-    def update_train_step_metrics(self):
-        t = self._trainer
-        if not (t._logging and self.should_update_logs): return
-        loss = {k:v for k,v in t.callback_metrics.items() if k=='train_loss_step'}
-        t._log(loss | t._rows['step'])
-    def update_train_epoch_metrics(self):
-        t = self._trainer
-        row,t._means = t._means | t._take_row('epoch'),{}
-        if t._logging: t._log(row)
-    def log_eval_end_metrics(self, metrics):
-        row = metrics | self._trainer._take_row('eval')
-        if self._trainer._logging: self._trainer._log(row)
-
-# %% ../../nbs/interop/06_lightning.ipynb #8bf334e9
-def _from_trainer(names): return (attr(f'_trainer.{o}') for o in names.split())
-
-class _OfModule(_Part):
-    "What a module of Lightning's tells and does besides"
-    refused,automatic_optimization = replacements('Lightning', 'no Module'),True
-    device,on_gpu = attr('learn.device'),property(lambda self: self.device.type=='cuda')
-    current_epoch,global_step,global_rank,local_rank = _from_trainer('current_epoch global_step global_rank local_rank')
-    logger,loggers,print = _from_trainer('logger loggers print')
-    example_input_array = property(lambda self: getattr(self.learn.model, 'example_input_array', None))
-    hparams         = property(lambda self: getattr(self.learn.model, 'hparams', {}))
-    hparams_initial = property(lambda self: deepcopy(getattr(self.learn.model, 'hparams_initial', self.hparams)))
-    @property
-    def dtype(self): return next((p.dtype for p in self.learn.model.parameters()), torch.get_default_dtype())
-    def all_gather(self, data, group=None, sync_grads=False): return self._trainer.strategy.all_gather(data)
-    def freeze(self): self.learn.model.requires_grad_(False).eval()
-    def unfreeze(self): self.learn.model.requires_grad_(True).train()
-
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c01f
-class Module(_OfModule):
+class Module(OfModule):
     "What callbacks find where their `LightningModule` would be: the model, with what Lightning adds to one"
     def __getattr__(self, k):
         of_model = k[:2]!='__' and k not in self.refused and hasattr(self.learn.model, k)
@@ -300,7 +93,7 @@ class Module(_OfModule):
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c00b
 def _module_class():
     "`Module`, as a subclass of Lightning's own if that is imported"
-    base = _theirs('', 'LightningModule')
+    base = theirs('', 'LightningModule')
     if base is None: return Module
     if base not in _module_classes:
         def _refuse(k):
@@ -358,148 +151,10 @@ def log_dict(self:Module,
     "Log several values"
     for k,v in dictionary.items(): self.log(k, v, **kwargs)
 
-# %% ../../nbs/interop/06_lightning.ipynb #d41d3da4
-def _length(dl):
-    n = batch_len(dl)
-    return math.inf if n is None else n
-
-def _limited(learn, dl, kind):
-    "How many batches of `dl` there will be, with a `LimitBatches`"
-    limit,n = getattr(find_cb(learn, 'LimitBatches'), kind, None),_length(dl)
-    if limit is None: return n
-    return min(limit, n) if isinstance(limit, Integral) else math.ceil(limit*n - 1e-9)
-
-def _limit(kind):
-    def _get(self):
-        limit = getattr(find_cb(self.learn, 'LimitBatches'), kind, None)
-        return 1. if limit is None else limit
-    return property(_get)
-
-# %% ../../nbs/interop/06_lightning.ipynb #71a0c00f
-class _Settings(Facade):
-    "What the trainer says of how it trains"
-    limit_train_batches = _limit('train')
-    limit_val_batches,limit_test_batches,limit_predict_batches = (_limit('valid') for _ in range(3))
-    barebones,enable_autolog_hparams,datamodule = False,True,None
-    device_ids = property(lambda self: [self.learn.device.index or 0])
-    distributed_sampler_kwargs = property(
-        lambda self: dict(num_replicas=self.world_size, rank=self.global_rank) if self.learn.team.world>1 else None)
-    gradient_clip_val       = property(lambda self: getattr(find_cb(self.learn, 'GradientClip'), 'max_norm', None))
-    gradient_clip_algorithm = property(lambda self: getattr(find_cb(self.learn, 'GradientClip'), 'algorithm', None))
-    @property
-    def scaler(self):
-        scalers = getattr(find_cb(self.learn, 'MixedPrecision'), 'scalers', {})
-        return next(iter(scalers.values()), None)
-    accelerator,precision_plugin = attr('strategy.accelerator'),attr('strategy.precision_plugin')
-    @property
-    def precision(self):
-        amp,of = find_cb(self.learn, 'MixedPrecision'),dict(float16='16', bfloat16='bf16', float64='64')
-        if amp: return dict(fp16='16', bf16='bf16')[amp.amp_mode] + '-mixed'
-        return of.get(str(self.lightning_module.dtype).removeprefix('torch.'), '32') + '-true'
-    @property
-    def accumulate_grad_batches(self):
-        n = batches_per_step(self.learn, batch_size(self.learn.dls.train))
-        if n is None: raise self._no_attribute('accumulate_grad_batches', ': GradientAccumulation decides as it goes')
-        return n
-    fast_dev_run = property(lambda self: bool(find_cb(self.learn, 'FastDevRun')))
-    @property
-    def max_steps(self):
-        limit = find_cb(self.learn, 'StepLimit')
-        if limit is None or not limit.max_steps: return -1
-        return limit.max_steps + (self.global_step if limit.first is None else limit.first)
-    @property
-    def estimated_stepping_batches(self):
-        n,n_epoch = self.num_training_batches,self.learn.n_epoch
-        limit = getattr(find_cb(self.learn, 'StepLimit'), 'max_steps', None) or math.inf
-        if math.inf in (n, n_epoch): return limit
-        return min(limit, math.ceil(n/self.accumulate_grad_batches)*n_epoch)
-
-# %% ../../nbs/interop/06_lightning.ipynb #71a0c010
-class _About(_Settings):
-    "What the trainer says of data, callbacks and folders"
-    max_epochs = property(lambda self: -1 if self.learn.n_epoch==math.inf else self.learn.n_epoch)
-    enable_validation = property(lambda self: self.learn.dls.valid is not None)
-    @property
-    def num_training_batches(self):
-        learn = self.learn
-        return learn.n_iter or math.inf if learn.training else _limited(learn, learn.dls.train, 'train')
-    num_val_batches = property(lambda self: self._n_batches('validate', self.learn.dls.valid))
-    num_test_batches    = property(lambda self: self._n_batches('test'))
-    num_predict_batches = property(lambda self: self._n_batches('predict'))
-    def _n_batches(self, stage, dl=None):
-        if self._stage==stage: return [self.learn.n_iter or math.inf]
-        return [] if dl is None else [_limited(self.learn, dl, 'valid')]
-    @property
-    def num_sanity_val_steps(self):
-        n = getattr(find_cb(self.learn, 'SanityCheck'), 'n', 0)
-        return math.inf if n==-1 else n
-    @property
-    def num_sanity_val_batches(self): return [min(self.num_sanity_val_steps, n) for n in self.num_val_batches]
-    # How `ValidateCallback` and `ValidateEvery`, if they are there, have it
-    @property
-    def val_check_interval(self): return getattr(getattr(self.learn, 'validate_valid', None), 'every_steps', None) or 1.
-    @property
-    def val_check_batch(self):
-        every = self.val_check_interval
-        return self.num_training_batches if isinstance(every, float) else every
-    @property
-    def check_val_every_n_epoch(self): return getattr(getattr(self.learn, 'validate_every', None), 'every_epochs', 1)
-    train_dataloader,val_dataloaders = attr('learn.dls.train'),attr('learn.dls.valid')
-    test_dataloaders    = property(lambda self: self.learn.dl if self._stage=='test' else None)
-    predict_dataloaders = property(lambda self: self.learn.dl if self._stage=='predict' else None)
-
-# %% ../../nbs/interop/06_lightning.ipynb #e2afbf6b
-class _Surroundings(_About):
-    "What the trainer says of folders, callbacks and processes"
-    default_root_dir = property(lambda self: self._root or os.path.abspath(self.learn.path))
-    log_dir   = property(lambda self: getattr(self.logger, 'log_dir', None) or self.default_root_dir)
-    callbacks = property(lambda self: [o.foreign for o in sharing(self)])
-    early_stopping_callbacks = property(lambda self: [o for o in self.callbacks if has_base(o, 'EarlyStopping')])
-    checkpoint_callbacks     = property(lambda self: [o for o in self.callbacks if has_base(o, 'Checkpoint')])
-    early_stopping_callback  = property(lambda self: next(iter(self.early_stopping_callbacks), None))
-    checkpoint_callback      = property(lambda self: next(iter(self.checkpoint_callbacks), None))
-    @property
-    def progress_bar_callback(self): return next((o for o in self.callbacks if has_base(o, 'ProgressBar')), None)
-    is_global_zero,global_rank,world_size = map(attr, ('learn.team.is_first','learn.team.rank','learn.team.world'))
-    local_rank  = property(lambda self: local_rank() if self.learn.team.world>1 else 0)
-    num_devices = property(
-        lambda self: _launched('LOCAL_WORLD_SIZE', self.world_size) if self.learn.team.world>1 else 1)
-    num_nodes   = property(lambda self: _launched('GROUP_WORLD_SIZE', 1) if self.learn.team.world>1 else 1)
-    node_rank   = property(lambda self: _launched('GROUP_RANK', 0) if self.learn.team.world>1 else 0)
-    logger = property(lambda self: self.loggers[0] if self.loggers else None)
-    def _print(self, *args, **kwargs):
-        bar = self.progress_bar_callback
-        if self.is_global_zero: (bar.print if bar else print)(*args, **kwargs)
-
-def _launched(k, default): return int(os.environ.get(k) or default)
-
-# %% ../../nbs/interop/06_lightning.ipynb #71a0c011
-def _in_stage(stage): return property(lambda self: self.state._stage==stage)
-
-class _Place(_Surroundings):
-    "What the trainer says of where it is, itself and by its parts"
-    strategy,state,fit_loop,_logger_connector = map(property, (_Strategy, _State, _FitLoop, _LoggerConnector))
-    _accelerator_connector = property(_AcceleratorConnector)
-    validate_loop,test_loop,predict_loop = (
-        property(lambda self, kind=o: _EvalLoop(self, kind)) for o in ('validate','test','predict'))
-    _evaluation_loop = property(lambda self: _EvalLoop(self, 'test' if self._stage=='test' else 'validate'))
-    model,current_epoch,global_step = attr('learn.model'),attr('_epoch'),attr('learn.count.opt_steps')
-    is_last_batch = attr('fit_loop.epoch_loop.batch_progress.is_last_batch')
-    interrupted   = property(lambda self: self.state._status=='interrupted')
-    @property
-    def received_sigterm(self):
-        due = getattr(getattr(self.learn.keeper, 'signals', None), 'due', None)
-        return isinstance(due or self.learn.exception, SystemExit)
-    @property
-    def evaluating(self): return self.state._stage in ('validate','test','sanity_check')
-    training,validating,testing,predicting = map(_in_stage, ('train', 'validate', 'test', 'predict'))
-    sanity_checking = property(lambda self: self.learn.inside('sanity'))
-    optimizers      = property(lambda self: opts(self.learn._opt))
-
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c019
-class Trainer(_Place):
+class Trainer(TrainerView):
     "What callbacks find where Lightning's `Trainer` would be"
-    system,refused = 'Lightning',replacements('Lightning', 'no Trainer')
+    system,shares = 'Lightning',True
     print = attr('_print')
     should_stop,log_every_n_steps,ckpt_path = False,50,None
     def __init__(self,
@@ -521,37 +176,75 @@ class Trainer(_Place):
         cls = _module_class()
         if type(self.__dict__.get('lightning_module')) is not cls: self.__dict__['lightning_module'] = cls(self)
 
+    def _note(self, name, value, unit, logger, bar):
+        if not isinstance(value, torch.Tensor) or value.numel()!=1: value = torch.as_tensor(value, dtype=torch.float32)
+        self.callback_metrics[name] = value
+        if bar: self._bar[name] = value
+        if logger and not (unit=='step' and self._stage): self._rows[unit][name] = value
+
+    def _mean(self, name, value, n):
+        s = self._sums.setdefault((name, bool(self._stage)), [0., 0])
+        s[0],s[1] = s[0]+value*n,s[1]+n
+        return s[0]/s[1]
+
+    def _compute(self, unit):
+        "Compute the metrics of a pass that ends"
+        for name,(metric,ending,note) in [*self._of_passes.items()]:
+            if ending!=unit: continue
+            note(name, metric.compute(), unit)
+            metric.reset()
+            del self._of_passes[name]
+
+    def _refresh(self):
+        learn = self.learn
+        if learn.training and learn.loss is not None and learn.loss is not self._seen:
+            self._seen = learn.loss
+            self._metrics['train_loss'] = self._metrics['train_loss_step'] = learn.loss
+        return self._metrics
+
+    def _keep(self, values):
+        "Have the numbers among `values` monitored"
+        def _is_number(v): return isinstance(v, Real) or (isinstance(v, torch.Tensor) and v.numel()==1)
+        values = {k:_tensor(v) for k,v in values.items() if _is_number(v)}
+        self._metrics.update(values)
+        return values
+
+    def _log(self, metrics):
+        "Give `metrics` to the loggers"
+        if not metrics: return
+        metrics = {k:v.item() for k,v in metrics.items()} | dict(epoch=self.current_epoch)
+        for o in self.loggers:
+            o.log_metrics(metrics=dict(metrics), step=self.global_step-1)
+            o.save()
+
+    def _take_row(self, unit):
+        "What callbacks have logged for a row of this `unit`, which is over"
+        row,self._rows[unit] = self._rows[unit],{}
+        return row
+
+    def _n_begun(self):
+        "Batches begun in the pass that goes on"
+        learn = self.learn
+        return learn.iter+1 if learn.inside('batch') or learn.outcome.get('batch') else 0
+
+    def _log_hparams(self):
+        "Give the loggers what a `LightningModule` that is the model saved by `save_hyperparameters`"
+        hparams = self.lightning_module.hparams_initial
+        if not (hparams and self._logging and getattr(self.learn.model, '_log_hyperparams', True)): return
+        for o in self.loggers: o.log_hyperparams(hparams)
+
+    def _stops(self):
+        "Does a request to stop count already?"
+        return self.should_stop and self._epoch>=(self.min_epochs or 0) and self.global_step>=(self.min_steps or 0)
+
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c013
 @patch(as_prop=True)
 def lr_scheduler_configs(self:Trainer):
     "Of each scheduler of torch, when it steps, as Lightning says it"
     unit = getattr(find_cb(self.learn, 'TorchScheduler'), 'unit', None)
-    cls = _theirs('.utilities.types', 'LRSchedulerConfig') or SimpleNamespace
+    cls = theirs('.utilities.types', 'LRSchedulerConfig') or SimpleNamespace
     how = dict(name=None, interval='step' if unit=='step' else 'epoch', frequency=1, reduce_on_plateau=unit=='validate')
     return [cls(scheduler=o, **how) for o in schedulers(self.learn).values()]
-
-# %% ../../nbs/interop/06_lightning.ipynb #71a0c015
-@patch
-def _note(self:Trainer, name, value, unit, logger, bar):
-    if not isinstance(value, torch.Tensor) or value.numel()!=1: value = torch.as_tensor(value, dtype=torch.float32)
-    self.callback_metrics[name] = value
-    if bar: self._bar[name] = value
-    if logger and not (unit=='step' and self._stage): self._rows[unit][name] = value
-
-@patch
-def _mean(self:Trainer, name, value, n):
-    s = self._sums.setdefault((name, bool(self._stage)), [0., 0])
-    s[0],s[1] = s[0]+value*n,s[1]+n
-    return s[0]/s[1]
-
-@patch
-def _compute(self:Trainer, unit):
-    "Compute the metrics of a pass that ends"
-    for name,(metric,ending,note) in [*self._of_passes.items()]:
-        if ending!=unit: continue
-        note(name, metric.compute(), unit)
-        metric.reset()
-        del self._of_passes[name]
 
 # %% ../../nbs/interop/06_lightning.ipynb #a3936ef7
 def _tensor(v): return v.detach().float().squeeze() if isinstance(v, torch.Tensor) else torch.tensor(float(v))
@@ -560,14 +253,6 @@ def _tensor(v): return v.detach().float().squeeze() if isinstance(v, torch.Tenso
 def callback_metrics(self:Trainer):
     "Tensors, by the names under which they can be monitored"
     return self._refresh()
-
-@patch
-def _refresh(self:Trainer):
-    learn = self.learn
-    if learn.training and learn.loss is not None and learn.loss is not self._seen:
-        self._seen = learn.loss
-        self._metrics['train_loss'] = self._metrics['train_loss_step'] = learn.loss
-    return self._metrics
 
 # %% ../../nbs/interop/06_lightning.ipynb #f247c860
 @patch(as_prop=True)
@@ -580,44 +265,6 @@ def logged_metrics(self:Trainer):
 def progress_bar_metrics(self:Trainer):
     "Numbers that were logged with `prog_bar=True`"
     return {k:v.item() for k,v in self._bar.items()}
-
-@patch
-def _keep(self:Trainer, values):
-    "Have the numbers among `values` monitored"
-    def _is_number(v): return isinstance(v, Real) or (isinstance(v, torch.Tensor) and v.numel()==1)
-    values = {k:_tensor(v) for k,v in values.items() if _is_number(v)}
-    self._metrics.update(values)
-    return values
-
-# %% ../../nbs/interop/06_lightning.ipynb #f5244b95
-@patch
-def _log(self:Trainer, metrics):
-    "Give `metrics` to the loggers"
-    if not metrics: return
-    metrics = {k:v.item() for k,v in metrics.items()} | dict(epoch=self.current_epoch)
-    for o in self.loggers:
-        o.log_metrics(metrics=dict(metrics), step=self.global_step-1)
-        o.save()
-
-@patch
-def _take_row(self:Trainer, unit):
-    "What callbacks have logged for a row of this `unit`, which is over"
-    row,self._rows[unit] = self._rows[unit],{}
-    return row
-
-@patch
-def _n_begun(self:Trainer):
-    "Batches begun in the pass that goes on"
-    learn = self.learn
-    return learn.iter+1 if learn.inside('batch') or learn.outcome.get('batch') else 0
-
-# %% ../../nbs/interop/06_lightning.ipynb #71a0c024
-@patch
-def _log_hparams(self:Trainer):
-    "Give the loggers what a `LightningModule` that is the model saved by `save_hyperparameters`"
-    hparams = self.lightning_module.hparams_initial
-    if not (hparams and self._logging and getattr(self.learn.model, '_log_hyperparams', True)): return
-    for o in self.loggers: o.log_hyperparams(hparams)
 
 # %% ../../nbs/interop/06_lightning.ipynb #4cc5aaa0
 @patch
@@ -633,11 +280,6 @@ def save_checkpoint(self:Trainer,
     new = path if os.path.splitext(path)[1][1:].isalpha() else f'{path}.part'  # learn.save would name it .pth
     self.learn.save(new, with_opt=not weights_only)
     if new!=path and self.is_global_zero: os.replace(new, path)
-
-@patch
-def _stops(self:Trainer):
-    "Does a request to stop count already?"
-    return self.should_stop and self._epoch>=(self.min_epochs or 0) and self.global_step>=(self.min_steps or 0)
 
 # %% ../../nbs/interop/06_lightning.ipynb #9b44103e
 def _two(o): return o.trainer,o.trainer.lightning_module
@@ -721,7 +363,6 @@ _eval_hooks = (  # chkstyle: ignore-node
 class Lightning(Adapter):
     "Runs callbacks of Lightning"
     system,bases,Trainer = 'Lightning',('Callback','_Hooks'),Trainer
-    missing,unfit = replacements('Lightning', 'no hooks'),replacements('Lightning', 'unfit')
     by_flags = True
     hooks,order = _fit_hooks + _eval_hooks,61.5  # after schedules, whose learning rates callbacks look at
     def __init__(self,
@@ -752,18 +393,72 @@ class Lightning(Adapter):
     # predictions in a fit are none of its business
     remove_on_fetch = property(lambda self: self.learn is not None and _in_fit(self))
 
-# %% ../../nbs/interop/06_lightning.ipynb #e64cf959
-@patch
-def after_create(self:Lightning):
-    Adapter.after_create(self)
-    same = [o for o in self.group if o is not self and o.own_name==self.own_name and o.hears('state_dict')]
-    if same and self.hears('state_dict'):
-        raise ValueError(f'{self.label}: there is another whose state is {self.own_name!r} in checkpoints: '
-            'give each a state_key of its own')
-    vals = {dict(logger='loggers', default_root_dir='_root').get(k, k):v for k,v in self.settings.items()}
-    if 'loggers' in vals: vals['loggers'] = listify(vals['loggers'] or None)
-    self.trainer.__dict__.update(vals)
-    self.trainer._wrap()
+    def after_create(self):
+        Adapter.after_create(self)
+        same = [o for o in self.group if o is not self and o.own_name==self.own_name and o.hears('state_dict')]
+        if same and self.hears('state_dict'):
+            raise ValueError(f'{self.label}: there is another whose state is {self.own_name!r} in checkpoints: '
+                'give each a state_key of its own')
+        vals = {dict(logger='loggers', default_root_dir='_root').get(k, k):v for k,v in self.settings.items()}
+        if 'loggers' in vals: vals['loggers'] = listify(vals['loggers'] or None)
+        self.trainer.__dict__.update(vals)
+        self.trainer._wrap()
+
+    def _find_turn(self, event):
+        group,fs = self.group or [self],[]
+        if event in ('after_create','before_evaluate') or self is group[0]: fs += super(Adapter, self).handlers(event)
+        mates = [o for o in group if o.order==self.order] if self in group else [self]
+        for h in self.hooks:
+            if h.event!=event or self is not mates[0]: continue
+            fs += [o._handler(h) for o in sorted(mates, key=partial(_late, h)) if o.hears(h.name)]
+        if self is group[-1] and hasattr(type(self), f'then_{event}'): fs.append(getattr(self, f'then_{event}'))
+        return fs
+
+    def before_fit(self):
+        t,ranks = self.trainer,sys.modules.get('lightning_utilities.core.rank_zero')
+        if ranks: ranks.rank_zero_only.rank = self.learn.team.rank  # heeded by Lightning's own loggers
+        t.should_stop = t._begun = t._epoch_begun = t._checked = t._validated = False
+        t._epoch,t._past,t._stage,t._outer,t._last = self.learn.epoch,None,'','','fit'
+        t._logging = any(type(o) is not MetricLog for o in t.loggers)
+        t._log_hparams()
+        for o in (t._metrics, t._sums, t._means, t._stages, t._bar, t._of_passes, *t._rows.values()): o.clear()
+        n = len(opts(self.learn._opt))
+        for o in self.group if n>1 else ():
+            for k in 'on_before_zero_grad','on_before_optimizer_step':
+                if o.hears(k): raise TypeError(f'{o.label}: {k} is given the optimizer, and this learner has {n}: '
+                    'write it as a callback of learnloop')
+
+    def before_epoch(self):
+        t = self.trainer
+        t._epoch,t._epoch_begun = self.learn.epoch,False
+        t._sums.clear()
+        t._take_row('step')
+        self._share()
+        if t._stops() and not t._begun: raise CancelFitException
+
+    def _epoch_starts(self):
+        t = self.trainer
+        t._epoch_begun = t._epoch_begun or not t._stops()
+        return t._epoch_begun
+    def _share(self): self.trainer.should_stop, = self.agreed(self.trainer.should_stop)
+
+    def then_before_epoch(self):
+        t = self.trainer
+        self._share()
+        t._begun = True
+        if not t._stops(): t._epoch_begun = True
+        else: raise CancelEpochException if t._epoch_begun else CancelFitException
+
+    def before_train(self):
+        t = self.trainer
+        t._seen,t._checked = self.learn.loss,False
+        t._passes['validate'] = 0,t._passes.get('validate', (0, 0))[1]  # Lightning counts those of an epoch
+
+    def cleanup_epoch(self):
+        self._survived('epoch')
+        t,means = self.trainer,self.trainer._means
+        if 'train_loss' in means: means = means | dict(train_loss_epoch=means['train_loss'])
+        t._means = {k:v for k,v in t._keep(means).items() if k!='train_loss'}
 
 # %% ../../nbs/interop/06_lightning.ipynb #9337a0c4
 @patch(as_prop=True)
@@ -778,67 +473,7 @@ def _late(h, o):
     saves = has_base(o.foreign, 'Checkpoint')
     return h.name=='on_train_epoch_end' and (saves or has_base(o.foreign, 'EarlyStopping')),saves
 
-@patch
-def _find_turn(self:Lightning, event):
-    group,fs = self.group or [self],[]
-    if event in ('after_create','before_evaluate') or self is group[0]: fs += super(Adapter, self).handlers(event)
-    mates = [o for o in group if o.order==self.order] if self in group else [self]
-    for h in self.hooks:
-        if h.event!=event or self is not mates[0]: continue
-        fs += [o._handler(h) for o in sorted(mates, key=partial(_late, h)) if o.hears(h.name)]
-    if self is group[-1] and hasattr(type(self), f'then_{event}'): fs.append(getattr(self, f'then_{event}'))
-    return fs
-
-# %% ../../nbs/interop/06_lightning.ipynb #039375dd
-@patch
-def before_fit(self:Lightning):
-    t,ranks = self.trainer,sys.modules.get('lightning_utilities.core.rank_zero')
-    if ranks: ranks.rank_zero_only.rank = self.learn.team.rank  # heeded by Lightning's own loggers
-    t.should_stop = t._begun = t._epoch_begun = t._checked = t._validated = False
-    t._epoch,t._past,t._stage,t._outer,t._last = self.learn.epoch,None,'','','fit'
-    t._logging = any(type(o) is not MetricLog for o in t.loggers)
-    t._log_hparams()
-    for o in (t._metrics, t._sums, t._means, t._stages, t._bar, t._of_passes, *t._rows.values()): o.clear()
-    n = len(opts(self.learn._opt))
-    for o in self.group if n>1 else ():
-        for k in 'on_before_zero_grad','on_before_optimizer_step':
-            if o.hears(k): raise TypeError(f'{o.label}: {k} is given the optimizer, and this learner has {n}: '
-                'write it as a callback of learnloop')
-
-@patch
-def before_epoch(self:Lightning):
-    t = self.trainer
-    t._epoch,t._epoch_begun = self.learn.epoch,False
-    t._sums.clear()
-    t._take_row('step')
-    self._share()
-    if t._stops() and not t._begun: raise CancelFitException
-
-# %% ../../nbs/interop/06_lightning.ipynb #8165671c
-@patch
-def _epoch_starts(self:Lightning):
-    t = self.trainer
-    t._epoch_begun = t._epoch_begun or not t._stops()
-    return t._epoch_begun
-
-@patch
-def _share(self:Lightning): self.trainer.should_stop, = self.agreed(self.trainer.should_stop)
-
-@patch
-def then_before_epoch(self:Lightning):
-    t = self.trainer
-    self._share()
-    t._begun = True
-    if not t._stops(): t._epoch_begun = True
-    else: raise CancelEpochException if t._epoch_begun else CancelFitException
-
 # %% ../../nbs/interop/06_lightning.ipynb #8fc83a05
-@patch
-def before_train(self:Lightning):
-    t = self.trainer
-    t._seen,t._checked = self.learn.loss,False
-    t._passes['validate'] = 0,t._passes.get('validate', (0, 0))[1]  # Lightning counts those of an epoch
-
 @patch
 def then_cleanup_batch(self:Lightning):
     t = self.trainer
@@ -859,13 +494,6 @@ def cleanup_train(self:Lightning):
     t._passes['train'] = t._passes.get('train', (0,))[0]+n,n
 
 # %% ../../nbs/interop/06_lightning.ipynb #f59298d9
-@patch
-def cleanup_epoch(self:Lightning):
-    self._survived('epoch')
-    t,means = self.trainer,self.trainer._means
-    if 'train_loss' in means: means = means | dict(train_loss_epoch=means['train_loss'])
-    t._means = {k:v for k,v in t._keep(means).items() if k!='train_loss'}
-
 @patch
 def then_cleanup_epoch(self:Lightning):
     t = self.trainer
@@ -933,13 +561,8 @@ def then_cleanup_evaluate(self:Lightning):
     if self._outermost(): self.trainer._outer = ''
 
 # %% ../../nbs/interop/06_lightning.ipynb #748e09a8
-def _value(o):
-    "What only code could read, made plain"
-    if isinstance(o, Enum): return plain(o.value, _value)
-    return os.fspath(o) if isinstance(o, os.PathLike) else o
-
 @patch
-def saved_state(self:Lightning): return plain(Adapter.saved_state(self), _value)
+def saved_state(self:Lightning): return plain(Adapter.saved_state(self), plain_value)
 
 # %% ../../nbs/interop/06_lightning.ipynb #c91b92e8
 @patch

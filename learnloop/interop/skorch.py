@@ -322,18 +322,20 @@ _writers = '''TrainEndCheckpoint TensorBoard WandbLogger MlflowLogger NeptuneLog
 # %% ../../nbs/interop/11_skorch.ipynb #20b1e054
 class Skorch(Adapter):
     "Runs a callback of skorch"
-    system,bases,hooks,unfit,for_first,order,_taken = 'skorch',('Callback',),_rows,_unfit,_writers,66,None
+    system,bases,hooks,unfit,for_first,order = 'skorch',('Callback',),_rows,_unfit,_writers,66
     Trainer,by_flags = staticmethod(_mk_net),True
 
     def before_fit(self):
         net,learn = self.trainer,self.learn
-        taken = [o._taken for o in self.group if o._taken]
+        taken = [(o, o._loaded) for o in self.group if o._loaded is not None]
         for o in self.group: o._check_use()
         _Run.begin(net, self.group)
         net.run_.wrapped = [o for o in opts(learn.opt) if 'step' in vars(o)]
         net.run_.groups = [dict(g) for o in opts(learn.opt) for g in o.param_groups] if taken else None
         for g in () if taken else (g for o in opts(learn.opt) for g in o.param_groups): g.pop('initial_lr', None)
-        for o in self.group: o._restore()
+        for o,sd in taken:
+            o.load_saved_state(sd)
+            o._loaded = sd  # and once more after the hooks
     def before_epoch(self):
         run,history = self.trainer.run_,self.trainer.history_
         if run.stopping: raise CancelFitException  # before this fit was resumed
@@ -343,105 +345,76 @@ class Skorch(Adapter):
         history.new_epoch()
         history.record('epoch', len(history))
         run.open = True
+    def before_train(self): self._enter('train')
 
-# %% ../../nbs/interop/11_skorch.ipynb #671b0fe2
-@patch
-def before_train(self:Skorch): self._enter('train')
+    def before_validate(self):
+        learn = self.learn
+        own = learn.inside('fit') and evaluation_kind(learn)=='epoch' and n_open(learn, 'validate')==1
+        self._enter('valid' if own else None)
 
-@patch
-def before_validate(self:Skorch):
-    learn = self.learn
-    own = learn.inside('fit') and evaluation_kind(learn)=='epoch' and n_open(learn, 'validate')==1
-    self._enter('valid' if own else None)
+    def _enter(self, name):
+        run = self.trainer.run_
+        run.stage = _Stage(name, run.stage)
 
-@patch
-def _enter(self:Skorch, name):
-    run = self.trainer.run_
-    run.stage = _Stage(name, run.stage)
+    def before_batch(self):
+        stage = self.trainer.run_.stage
+        if stage.name is None: return
+        stage.batch = {}
+        list.__getitem__(self.trainer.history_, -1)['batches'].append(stage.batch)
 
-# %% ../../nbs/interop/11_skorch.ipynb #45fb741d
-@patch
-def before_batch(self:Skorch):
-    stage = self.trainer.run_.stage
-    if stage.name is None: return
-    stage.batch = {}
-    list.__getitem__(self.trainer.history_, -1)['batches'].append(stage.batch)
+    def after_batch(self):
+        run,learn = self.trainer.run_,self.learn
+        stage,loss = run.stage,learn.loss
+        if stage.batch is None: return
+        if learn.outcome.get('batch')!='done' or learn.loss_grad is None:
+            stage.batch = None
+            self.trainer.history_[-1]['batches'].pop()
+            return
+        if isinstance(learn.pred, Tensor) and learn.pred.dim()>1: run.n_classes = learn.pred.shape[1]
+        stage.batch[f'{stage.name}_loss'] = (loss.mean() if loss.dim() else loss).item()
+        stage.batch[f'{stage.name}_batch_size'] = learn.bs
+    def then_after_batch(self): self.trainer.run_.stage.batch = None
+    def cleanup_train(self): self._leave('train')
+    def then_cleanup_validate(self): self._leave('validate')
 
-@patch
-def after_batch(self:Skorch):
-    run,learn = self.trainer.run_,self.learn
-    stage,loss = run.stage,learn.loss
-    if stage.batch is None: return
-    if learn.outcome.get('batch')!='done' or learn.loss_grad is None:
-        stage.batch = None
-        self.trainer.history_[-1]['batches'].pop()
-        return
-    if isinstance(learn.pred, Tensor) and learn.pred.dim()>1: run.n_classes = learn.pred.shape[1]
-    stage.batch[f'{stage.name}_loss'] = (loss.mean() if loss.dim() else loss).item()
-    stage.batch[f'{stage.name}_batch_size'] = learn.bs
+    def _leave(self, phase):
+        run,history = self.trainer.run_,self.trainer.history_
+        stage,run.stage = run.stage.name,run.stage.outer or _Stage()
+        if stage is None or self.learn.outcome.get(phase)=='failed': return
+        n = sum(f'{stage}_batch_size' in b for b in history[-1]['batches'])
+        history.record(f'{stage}_batch_count', n)
 
-@patch
-def then_after_batch(self:Skorch): self.trainer.run_.stage.batch = None
+    def after_epoch(self):
+        if self.learn.outcome.get('epoch')!='done': return
+        net,rec = self.trainer,getattr(self.learn, 'recorder', None)
+        if rec and len(rec.values)>net.run_.rows:
+            row = dict(zip(rec.columns, rec.values[-1], strict=True))
+            names = [k for k in (*rec.train_names, *rec.valid_names) if k not in ('train_loss','valid_loss')]
+            for k in names:
+                if row.get(k) is not None: net.history_.record(k, row[k])
+        _Run.tell(net, 'on_epoch_end', **_datasets(self))
+    def then_after_epoch(self): self.trainer.run_.open = False
+    def _share(self): self.trainer.run_.stopping, = self.agreed(self.trainer.run_.stopping)
 
-# %% ../../nbs/interop/11_skorch.ipynb #a1042622
-@patch
-def cleanup_train(self:Skorch): self._leave('train')
+    def before_fetch(self):
+        if self.learn.team.world==1 or _stage(self)!='train': return
+        self._share()
+        if self.trainer.run_.stopping: raise CancelFitException
 
-@patch
-def then_cleanup_validate(self:Skorch): self._leave('validate')
+    def then_cleanup_epoch(self):
+        how = self.learn.outcome.get('epoch')
+        if how=='done': self._share()
+        self.trainer.run_.open = False
+        if self.trainer.run_.stopping and how!='failed': raise CancelFitException
 
-# %% ../../nbs/interop/11_skorch.ipynb #ee610886
-@patch
-def _leave(self:Skorch, phase):
-    run,history = self.trainer.run_,self.trainer.history_
-    stage,run.stage = run.stage.name,run.stage.outer or _Stage()
-    if stage is None or self.learn.outcome.get(phase)=='failed': return
-    n = sum(f'{stage}_batch_size' in b for b in history[-1]['batches'])
-    history.record(f'{stage}_batch_count', n)
-
-# %% ../../nbs/interop/11_skorch.ipynb #aa29f370
-@patch
-def after_epoch(self:Skorch):
-    if self.learn.outcome.get('epoch')!='done': return
-    net,rec = self.trainer,getattr(self.learn, 'recorder', None)
-    if rec and len(rec.values)>net.run_.rows:
-        row = dict(zip(rec.columns, rec.values[-1], strict=True))
-        names = [k for k in (*rec.train_names, *rec.valid_names) if k not in ('train_loss','valid_loss')]
-        for k in names:
-            if row.get(k) is not None: net.history_.record(k, row[k])
-    _Run.tell(net, 'on_epoch_end', **_datasets(self))
-
-# %% ../../nbs/interop/11_skorch.ipynb #68415681
-@patch
-def then_after_epoch(self:Skorch): self.trainer.run_.open = False
-
-# %% ../../nbs/interop/11_skorch.ipynb #ac2b77ac
-@patch
-def _share(self:Skorch): self.trainer.run_.stopping, = self.agreed(self.trainer.run_.stopping)
-
-@patch
-def before_fetch(self:Skorch):
-    if self.learn.team.world==1 or _stage(self)!='train': return
-    self._share()
-    if self.trainer.run_.stopping: raise CancelFitException
-
-# %% ../../nbs/interop/11_skorch.ipynb #1bad44a7
-@patch
-def then_cleanup_epoch(self:Skorch):
-    how = self.learn.outcome.get('epoch')
-    if how=='done': self._share()
-    self.trainer.run_.open = False
-    if self.trainer.run_.stopping and how!='failed': raise CancelFitException
-
-@patch
-def _call(self:Skorch, name, f, args, kwargs):
-    run = self.trainer.run_
-    if run.stopping and name!='on_train_end': return  # as there: who comes later hears no more
-    try: return Adapter._call(self, name, f, args, kwargs)
-    except KeyboardInterrupt:
-        if not self.learn.inside('epoch'): raise  # as there
-        run.stopping = True
-        if name!='on_epoch_end' and self.learn.team.world==1: raise CancelFitException from None
+    def _call(self, name, f, args, kwargs):
+        run = self.trainer.run_
+        if run.stopping and name!='on_train_end': return  # as there: who comes later hears no more
+        try: return Adapter._call(self, name, f, args, kwargs)
+        except KeyboardInterrupt:
+            if not self.learn.inside('epoch'): raise  # as there
+            run.stopping = True
+            if name!='on_epoch_end' and self.learn.team.world==1: raise CancelFitException from None
 
 # %% ../../nbs/interop/11_skorch.ipynb #95fa24e9
 @patch
@@ -474,7 +447,6 @@ def then_cleanup_fit(self:Skorch):
     for o in opts(self.learn.opt):
         # a scheduler of torch put it there
         if not any(o is p for p in self.trainer.run_.wrapped): vars(o).pop('step', None)
-    for o in self.group: o._taken = None
 
 # %% ../../nbs/interop/11_skorch.ipynb #65b7cd58
 _cached = 'y_trues_','y_preds_'  # of an epoch
@@ -487,7 +459,7 @@ def _state_of(v):
 
 @patch
 def saved_state(self:Skorch):
-    if self._taken is not None: return storable_items(self._taken)
+    if self._loaded is not None: return storable_items(self._loaded)
     own = Adapter.saved_state(self)
     attrs = self._fitted() if own is None else {}
     sd = {k:v for k,v in dict(own=own, attrs=attrs).items() if v}
@@ -511,12 +483,8 @@ def _net_state(net):
 # %% ../../nbs/interop/11_skorch.ipynb #bd4de374
 @patch
 def load_saved_state(self:Skorch, sd):
-    self._taken = sd
-    self._restore()
-
-@patch
-def _restore(self:Skorch):
-    sd,net = self._taken or {},self.trainer
+    self._keep_loaded(sd)
+    net = self.trainer
     if 'own' in sd: self.foreign.load_state_dict(sd['own'])
     for k,v in sd.get('attrs', {}).items():
         now = getattr(self.foreign, k, None)
@@ -534,9 +502,9 @@ def _restore(self:Skorch):
 def then_before_fit(self:Skorch):
     "Have what was loaded once more, after the hooks that forget it"
     groups = self.trainer.run_.groups
-    if not groups: return
-    for g,was in zip((g for o in opts(self.learn.opt) for g in o.param_groups), groups, strict=True): g.update(was)
-    for o in self.group: o._restore()
+    if groups:
+        for g,was in zip((g for o in opts(self.learn.opt) for g in o.param_groups), groups, strict=True): g.update(was)
+    Adapter.then_before_fit(self)
 
 # %% ../../nbs/interop/11_skorch.ipynb #8df7a558
 __getattr__ = names_others(__name__)

@@ -43,6 +43,59 @@ class Comparison:
     )->PageFile: # Notebooks show a link to it
         "Write the page to a file"
         return write_page(path, self.page)
+    def _names(self): return [Cell(o.name, mark=line_sample(i)) for i,o in enumerate(self.runs)]
+
+    def _overview(self):
+        now,num,rows = time.time(),self._numbers(),[]
+        for nm,o in zip(self._names(), self.runs, strict=True):
+            cells = o.cells(self.by, now) | dict(run=nm, best=num.cell(self.by, o._best(self.by)[1]))
+            rows.append([cells[k] for k in _COLUMNS])
+        return [Grid('Runs', [v or f'best {self.by}' for v in _COLUMNS.values()], rows, 1000, True)]
+
+    def _numbers(self):
+        res = {}
+        for o in self.runs:
+            for k,r in o.results.items(): res.setdefault(k, []).extend([r['best'], r['last']])
+        return Numbers(res)
+
+    def _metrics(self):
+        of,names,num = [o.results for o in self.runs],self._metric_names(),self._numbers()
+        if not names: return []
+        vals = [[v for k in names for v in _of_metric(num, k, o.get(k, {}))] for o in of]
+        rows = [[nm, *o] for nm,o in zip(self._names(), vals, strict=True)]
+        head = [f'{k}{what}' for k in names for what in (', best', ', at', ', last')]
+        return [Grid('Metrics, best and last', ['run', *head], rows, 1000, True)]
+
+    def _groups(self):
+        names,num,rows = self._metric_names(),self._numbers(),[]
+        for o in self.runs.groups:
+            res,row = o.results,[o.name, len(o.runs), len(o.done)]
+            for k in names:
+                def _show(v, k=k): return num.cell(k, v).text
+                for what in ('best','last'):
+                    known = k in res and res[k][what]
+                    row.append(Cell(o.cell(k, what, _show), known[0]) if known else None)
+            rows.append(row)
+        head = ['group', 'runs', 'done', *(f'{k}, {what}' for k in names for what in ('best','last'))]
+        return [Grid('Mean ± standard deviation of the runs that are done', head, rows, 1000, True)] if rows else []
+
+    def _direction(self):
+        noted = {o.directions.get(self.by) for o in self.runs if self.by in o.results}
+        return noted.pop() if len(noted)==1 else None
+
+    def _best(self):
+        found = [(o, o.results[self.by]['best']) for o in self.runs if self.by in o.results]
+        pick = dict(less=min, more=max).get(self._direction())
+        if pick is None: return None,None
+        return pick((o for o in found if math.isfinite(o[1])), key=lambda o: o[1], default=(None, None))
+
+    def _costs(self):
+        of = [o.costs for o in self.runs]
+        names = sorted({k for o in of for k in o}, key=lambda k: -max(o.get(k, 0) for o in of))
+        if not names: return ['What callbacks cost is known of fits with a Tracer().']
+        rows = [[nm, _share(o, run.seconds), *(duration(o.get(k)) for k in names)]
+            for nm,run,o in zip(self._names(), self.runs, of, strict=True) if o]
+        return [Grid('Time that callbacks took', ['run', '% of all', *names], rows, 1000, True)]
 
 # %% ../../nbs/see/12_compare.ipynb #8f5a000f
 _PLACES = 'folder','fname','path','log_dir','logdir','filename'  # where a run writes to isn't what it is
@@ -117,28 +170,10 @@ def _curves(self:Comparison):
     return [legend, el('div', *(el('figure', o) for o in charts), class_='charts')]
 
 # %% ../../nbs/see/12_compare.ipynb #8f5a0016
-@patch
-def _names(self:Comparison): return [Cell(o.name, mark=line_sample(i)) for i,o in enumerate(self.runs)]
-
-@patch
-def _overview(self:Comparison):
-    now,num,rows = time.time(),self._numbers(),[]
-    for nm,o in zip(self._names(), self.runs, strict=True):
-        cells = o.cells(self.by, now) | dict(run=nm, best=num.cell(self.by, o._best(self.by)[1]))
-        rows.append([cells[k] for k in _COLUMNS])
-    return [Grid('Runs', [v or f'best {self.by}' for v in _COLUMNS.values()], rows, 1000, True)]
-
 _COLUMNS = dict(run='run', state='state', epochs='epochs', best='', at='at', took='took', epoch_took='an epoch',
     samples_per_sec='samples/s', age='age', resumes='resumes', error='error')
 
 # %% ../../nbs/see/12_compare.ipynb #1a3f0151
-@patch
-def _numbers(self:Comparison):
-    res = {}
-    for o in self.runs:
-        for k,r in o.results.items(): res.setdefault(k, []).extend([r['best'], r['last']])
-    return Numbers(res)
-
 @patch
 def _metric_names(self:Comparison):
     return sorted(dict.fromkeys(k for o in self.runs for k in o.results), key=lambda k: (k!=self.by, k!='valid_loss'))
@@ -149,33 +184,9 @@ def by(self:Comparison):
     "The metric that tells which run is best: `valid_loss`, unless another one was named, or there is none"
     return self.runs.metric or 'metric'
 
-@patch
-def _metrics(self:Comparison):
-    of,names,num = [o.results for o in self.runs],self._metric_names(),self._numbers()
-    if not names: return []
-    vals = [[v for k in names for v in _of_metric(num, k, o.get(k, {}))] for o in of]
-    rows = [[nm, *o] for nm,o in zip(self._names(), vals, strict=True)]
-    head = [f'{k}{what}' for k in names for what in (', best', ', at', ', last')]
-    return [Grid('Metrics, best and last', ['run', *head], rows, 1000, True)]
-
 def _of_metric(num, k, o):
     at,unit = (o.get('epoch'), 'epoch') if o.get('epoch') is not None else (o.get('step'), 'step')
     return num.cell(k, o.get('best')),None if at is None else Cell(f'{unit} {at:,}', at),num.cell(k, o.get('last'))
-
-# %% ../../nbs/see/12_compare.ipynb #8f5a0101
-@patch
-def _groups(self:Comparison):
-    names,num,rows = self._metric_names(),self._numbers(),[]
-    for o in self.runs.groups:
-        res,row = o.results,[o.name, len(o.runs), len(o.done)]
-        for k in names:
-            def _show(v, k=k): return num.cell(k, v).text
-            for what in ('best','last'):
-                known = k in res and res[k][what]
-                row.append(Cell(o.cell(k, what, _show), known[0]) if known else None)
-        rows.append(row)
-    head = ['group', 'runs', 'done', *(f'{k}, {what}' for k in names for what in ('best','last'))]
-    return [Grid('Mean ± standard deviation of the runs that are done', head, rows, 1000, True)] if rows else []
 
 # %% ../../nbs/see/12_compare.ipynb #8f5a0018
 @patch
@@ -184,28 +195,7 @@ def best(self:Comparison)->tuple: # The run and its value; None twice if no run 
     if any(self.by in o.results for o in self.runs): need_better(self._direction(), self.by, 'compare')
     return self._best()
 
-@patch
-def _direction(self:Comparison):
-    noted = {o.directions.get(self.by) for o in self.runs if self.by in o.results}
-    return noted.pop() if len(noted)==1 else None
-
-@patch
-def _best(self:Comparison):
-    found = [(o, o.results[self.by]['best']) for o in self.runs if self.by in o.results]
-    pick = dict(less=min, more=max).get(self._direction())
-    if pick is None: return None,None
-    return pick((o for o in found if math.isfinite(o[1])), key=lambda o: o[1], default=(None, None))
-
 # %% ../../nbs/see/12_compare.ipynb #8f5a001b
-@patch
-def _costs(self:Comparison):
-    of = [o.costs for o in self.runs]
-    names = sorted({k for o in of for k in o}, key=lambda k: -max(o.get(k, 0) for o in of))
-    if not names: return ['What callbacks cost is known of fits with a Tracer().']
-    rows = [[nm, _share(o, run.seconds), *(duration(o.get(k)) for k in names)]
-        for nm,run,o in zip(self._names(), self.runs, of, strict=True) if o]
-    return [Grid('Time that callbacks took', ['run', '% of all', *names], rows, 1000, True)]
-
 def _share(costs, secs): return round(100*sum(costs.values())/secs, 1) if secs else None
 
 # %% ../../nbs/see/12_compare.ipynb #8f5a001d

@@ -15,7 +15,8 @@ from fastcore.basics import patch
 from ..measure.about import flat_facts
 from ..measure.table import Table
 from .chart import line_chart
-from .fingerprint import CANCELLED, FAILED, FUSED, NO_STEP, STREAMS, read_fingerprint
+from .fingerprint import CANCELLED, FAILED, FUSED, NO_STEP, read_fingerprint
+from .hashes import STREAMS
 from .runfile import plain
 
 # %% ../../nbs/see/10_diff.ipynb #fb10000a
@@ -151,46 +152,82 @@ class RunDiff:
         if not self._other_models(): self._find()
     equal = property(lambda self: self.step is None, doc='Is there no difference in the steps that both have?')
 
-# %% ../../nbs/see/10_diff.ipynb #fb100012
-@patch
-def _other_models(self:RunDiff):
-    "Are the first tensors that the runs have details of others?"
-    a,b = ({(k,nm):(dtype, shape) for k,nm,dtype,shape in o.tables[0] if k in ('weights','buffers')}
-        if o.tables else None for o in self.files)
-    if a is None or b is None or a==b: return False
-    name = next(k for k in {**a, **b} if a.get(k)!=b.get(k))
-    self.kind,self.tensor,self.step = 'model',name[1],self.files[0].row(0).step if len(self.files[0]) else 1
-    self.found = a.get(name),b.get(name)
-    return True
+    def _other_models(self):
+        "Are the first tensors that the runs have details of others?"
+        a,b = ({(k,nm):(dtype, shape) for k,nm,dtype,shape in o.tables[0] if k in ('weights','buffers')}
+            if o.tables else None for o in self.files)
+        if a is None or b is None or a==b: return False
+        name = next(k for k in {**a, **b} if a.get(k)!=b.get(k))
+        self.kind,self.tensor,self.step = 'model',name[1],self.files[0].row(0).step if len(self.files[0]) else 1
+        self.found = a.get(name),b.get(name)
+        return True
 
-# %% ../../nbs/see/10_diff.ipynb #fb100025
-@patch
-def _find(self:RunDiff):
-    "Find the first step that differs"
-    streams,pairs = _Streams(),_pairs(*self.files)
-    for pair in pairs:
-        fresh = streams(pair)
-        kind = next(self._kinds(pair, fresh), None)
-        if kind is None:
-            self.n_equal += 1
-            continue
-        self.parted = sorted(fresh | streams.drawn(pair, next(pairs, None)))
-        self.pair,self.step = pair,pair.step
-        self.kind,self.early = next(self._kinds(pair, self.parted))
-        return self._find_tensor()
-    if not self.n_equal: self._refuse()
+    def _find(self):
+        "Find the first step that differs"
+        streams,pairs = _Streams(),_pairs(*self.files)
+        for pair in pairs:
+            fresh = streams(pair)
+            kind = next(self._kinds(pair, fresh), None)
+            if kind is None:
+                self.n_equal += 1
+                continue
+            self.parted = sorted(fresh | streams.drawn(pair, next(pairs, None)))
+            self.pair,self.step = pair,pair.step
+            self.kind,self.early = next(self._kinds(pair, self.parted))
+            return self._find_tensor()
+        if not self.n_equal: self._refuse()
+
+    def _kinds(self, pair, parted):
+        "As `_causes`; what may be as far apart as it is doesn't count"
+        limit = self._limit
+        for kind,early in _causes(pair, parted, not self._shares):
+            if limit is None or kind in ('batch','random numbers'): yield kind,early
+            elif kind in _NUMBERS and not early:
+                nm = _NUMBERS[kind]
+                if _apart(getattr(pair.a, nm), getattr(pair.b, nm))>limit[kind][pair.step]: yield kind,early
+
+    def _find_tensor(self):
+        "Find the tensor that was changed, or the first that differs in the next detail that both have"
+        a,b = self.files
+        mine,other = ({nm for n,kind,nm in o.edits if n==self.step-self.early and kind==self.kind} for o in (a, b))
+        if self.kind in _STATE and (changed := mine ^ other):
+            order = [nm for n,kind,nm in (*a.edits, *b.edits) if n==self.step-self.early and nm in changed]
+            self.tensor,self.edited = order[0],'one run' if bool(mine)!=bool(other) else 'both runs'
+            return
+        there = a.when()
+        for i,at in enumerate(there):
+            is_next = at>=((self.step-1, True) if self.early else (self.step, True))
+            if not is_next or at not in b.when(): continue
+            step,is_after,x = a.detail(i)
+            y = b.detail(b.when().index(at))[2]
+            bad = [k for k in x if k in y and x[k]!=y[k]]
+            if not bad: continue
+            own = [k for k in bad if k[0]==self.kind] or [k for k in bad if k[0]=='weights'] or bad
+            self.found = step,is_after,own[0],sum(k[0]==own[0][0] for k in bad),sum(k[0]==own[0][0] for k in x)
+            is_exact = at==(self.step, not self.early) or self.early and at==(self.step-1, True)
+            if is_exact or len(bad)==1: self.tensor = own[0][1]
+            return
+
+    def _ended(self):
+        "How the batch ended early in one of the runs, if what it didn't come to is what differs"
+        p,k = self.pair,self.kind
+        if k in ('loss','gradients') and all(getattr(o, k).strip(b'\0') for o in (p.a, p.b)): return
+        how = (FAILED, 'failed'),(CANCELLED, 'was cancelled'),(NO_STEP, 'made no optimizer step')
+        return next((what for flag,what in how if len({*p.has(flag)})>1), None)
+
+    def _table(self, most=20):
+        rows = [(k, _short(x), _short(y)) for k,(x,y) in [*self.settings.items()][:most]]
+        return Table([('what the runs are', 'A', 'B'), *rows], '<<<')
+
+    def __str__(self):
+        text = '\n'.join(self.lines())
+        return f'{text}\n\n{self._table()}' if self.settings else text
+
+    def _repr_markdown_(self):
+        text = '  \n'.join(o.replace('<', '&lt;') for o in self.lines())
+        return f'{text}\n\n{self._table()._repr_markdown_()}' if self.settings else text
 
 # %% ../../nbs/see/10_diff.ipynb #fb100024
-@patch
-def _kinds(self:RunDiff, pair, parted):
-    "As `_causes`; what may be as far apart as it is doesn't count"
-    limit = self._limit
-    for kind,early in _causes(pair, parted, not self._shares):
-        if limit is None or kind in ('batch','random numbers'): yield kind,early
-        elif kind in _NUMBERS and not early:
-            nm = _NUMBERS[kind]
-            if _apart(getattr(pair.a, nm), getattr(pair.b, nm))>limit[kind][pair.step]: yield kind,early
-
 @patch
 def _refuse(self:RunDiff):
     a,b = self.files
@@ -200,30 +237,6 @@ def _refuse(self:RunDiff):
     raise ValueError(f'{a.path} has the steps {a.row(0).step} to {a.row(-1).step}, and {b.path} {b.row(0).step} to '
         f'{b.row(-1).step}: none is in both')
 
-# %% ../../nbs/see/10_diff.ipynb #fb100014
-@patch
-def _find_tensor(self:RunDiff):
-    "Find the tensor that was changed, or the first that differs in the next detail that both have"
-    a,b = self.files
-    mine,other = ({nm for n,kind,nm in o.edits if n==self.step-self.early and kind==self.kind} for o in (a, b))
-    if self.kind in _STATE and (changed := mine ^ other):
-        order = [nm for n,kind,nm in (*a.edits, *b.edits) if n==self.step-self.early and nm in changed]
-        self.tensor,self.edited = order[0],'one run' if bool(mine)!=bool(other) else 'both runs'
-        return
-    there = a.when()
-    for i,at in enumerate(there):
-        is_next = at>=((self.step-1, True) if self.early else (self.step, True))
-        if not is_next or at not in b.when(): continue
-        step,is_after,x = a.detail(i)
-        y = b.detail(b.when().index(at))[2]
-        bad = [k for k in x if k in y and x[k]!=y[k]]
-        if not bad: continue
-        own = [k for k in bad if k[0]==self.kind] or [k for k in bad if k[0]=='weights'] or bad
-        self.found = step,is_after,own[0],sum(k[0]==own[0][0] for k in bad),sum(k[0]==own[0][0] for k in x)
-        is_exact = at==(self.step, not self.early) or self.early and at==(self.step-1, True)
-        if is_exact or len(bad)==1: self.tensor = own[0][1]
-        return
-
 # %% ../../nbs/see/10_diff.ipynb #fb100016
 @patch(as_prop=True)
 def reordered(self:RunDiff)->bool:
@@ -231,15 +244,6 @@ def reordered(self:RunDiff)->bool:
     if self.kind!='batch': return False
     epochs = [Counter(r.batch for r in o if r.epoch==self.pair.a.epoch) for o in self.files]
     return epochs[0]==epochs[1]
-
-# %% ../../nbs/see/10_diff.ipynb #fb10002e
-@patch
-def _ended(self:RunDiff):
-    "How the batch ended early in one of the runs, if what it didn't come to is what differs"
-    p,k = self.pair,self.kind
-    if k in ('loss','gradients') and all(getattr(o, k).strip(b'\0') for o in (p.a, p.b)): return
-    how = (FAILED, 'failed'),(CANCELLED, 'was cancelled'),(NO_STEP, 'made no optimizer step')
-    return next((what for flag,what in how if len({*p.has(flag)})>1), None)
 
 # %% ../../nbs/see/10_diff.ipynb #fb100017
 def _steps(n): return f'{n:,} step' if n==1 else f'{n:,} steps'
@@ -334,22 +338,7 @@ def _short(v):
     text = 'nothing' if v is None else str(v)
     return text if len(text)<60 else text[:57]+'…'
 
-@patch
-def _table(self:RunDiff, most=20):
-    rows = [(k, _short(x), _short(y)) for k,(x,y) in [*self.settings.items()][:most]]
-    return Table([('what the runs are', 'A', 'B'), *rows], '<<<')
-
 # %% ../../nbs/see/10_diff.ipynb #fb100028
-@patch
-def __str__(self:RunDiff):
-    text = '\n'.join(self.lines())
-    return f'{text}\n\n{self._table()}' if self.settings else text
-
-@patch
-def _repr_markdown_(self:RunDiff):
-    text = '  \n'.join(o.replace('<', '&lt;') for o in self.lines())
-    return f'{text}\n\n{self._table()._repr_markdown_()}' if self.settings else text
-
 RunDiff.__repr__ = lambda self: str(self)
 
 # %% ../../nbs/see/10_diff.ipynb #fb10001b

@@ -69,59 +69,61 @@ class Logger(Callback):
         "Does the log stay as it is when a state is loaded? In a fit, and when the fit goes back, it does"
         return self._begun or self.learn is not None and getattr(self.learn.keeper, 'goal', None) is not None
 
-# %% ../../nbs/see/04_log.ipynb #f6fce7fa
-@patch
-def before_fit(self:Logger):
-    self._begun,self._warned,self._points = False,False,[]
-    run_labels(self.learn)  # raises if loggers contradict each other
-    if self.every_steps or hasattr(self.learn, 'recorder'): return
-    raise ValueError(f'{self.label} logs what the recorder records, and there is none: '
-        'learn.add_cb(Recorder()), or give every_steps for loss and lr')
+    def before_fit(self):
+        self._begun,self._warned,self._points = False,False,[]
+        run_labels(self.learn)  # raises if loggers contradict each other
+        if self.every_steps or hasattr(self.learn, 'recorder'): return
+        raise ValueError(f'{self.label} logs what the recorder records, and there is none: '
+            'learn.add_cb(Recorder()), or give every_steps for loss and lr')
 
-# %% ../../nbs/see/04_log.ipynb #b598bc9f
-@patch
-def before_epoch(self:Logger):
-    self._seen = self.learn.count.opt_steps
-    if self._begun is not False or self._warned or not is_main_process(): return
-    with self._guarded():
-        self.start()
-        self._begun = True
-    if self._begun and self.run_folder is not None: self._run_file = open_run(self.learn, self.run_folder)
+    def before_epoch(self):
+        self._seen = self.learn.count.opt_steps
+        if self._begun is not False or self._warned or not is_main_process(): return
+        with self._guarded():
+            self.start()
+            self._begun = True
+        if self._begun and self.run_folder is not None: self._run_file = open_run(self.learn, self.run_folder)
 
-@patch
-def after_rewind(self:Logger):
-    if self._begun is None: self.before_fit()  # the fit began by going back
-    self.before_epoch()
-    if not self._begun: return
-    self._write()  # points of the attempt that is over
-    self.attempt += 1
-    with self._guarded(): self.new_attempt()
+    def after_rewind(self):
+        if self._begun is None: self.before_fit()  # the fit began by going back
+        self.before_epoch()
+        if not self._begun: return
+        self._write()  # points of the attempt that is over
+        self.attempt += 1
+        with self._guarded(): self.new_attempt()
 
-@patch
-@contextmanager
-def _guarded(self:Logger, *more):
-    "Warn of `failures`, and of `more`, once in a fit"
-    try: yield
-    except (*self.failures, *more) as e:
-        if self._warned: return
-        self._warned = True
-        warnings.warn(f'{self.label} has a gap, and the training goes on: {type(e).__name__}: {e}', stacklevel=4)
+    @contextmanager
+    def _guarded(self, *more):
+        "Warn of `failures`, and of `more`, once in a fit"
+        try: yield
+        except (*self.failures, *more) as e:
+            if self._warned: return
+            self._warned = True
+            warnings.warn(f'{self.label} has a gap, and the training goes on: {type(e).__name__}: {e}', stacklevel=4)
+
+    def after_batch(self):
+        learn,n = self.learn,self.learn.count.opt_steps
+        if not self.every_steps or not self._begun or n==self._seen: return
+        self._seen = n
+        if not n%self.every_steps: self._note(dict(loss=learn.loss)|_hypers(learn, self.hypers))
+
+    def _note(self, metrics):
+        "Keep a point, tensors on their device, until its block is full"
+        now = time.time()
+        self._points.append((self._step, now, self.learn.epoch, metrics))
+        if len(self._points)>=self.block or now-self._points[0][1]>=self.patience: self._write()
+
+    def _log(self, metrics):
+        "Hand on a row"
+        self._write()
+        metrics = _numbers(metrics)
+        if not metrics: return
+        self.now,self.in_epoch,self.is_point = time.time(),self.learn.epoch,False
+        with self._guarded():
+            self.log_metrics(metrics, self._step)
+            self.flush()
 
 # %% ../../nbs/see/04_log.ipynb #9a59b3ce
-@patch
-def after_batch(self:Logger):
-    learn,n = self.learn,self.learn.count.opt_steps
-    if not self.every_steps or not self._begun or n==self._seen: return
-    self._seen = n
-    if not n%self.every_steps: self._note(dict(loss=learn.loss)|_hypers(learn, self.hypers))
-
-@patch
-def _note(self:Logger, metrics):
-    "Keep a point, tensors on their device, until its block is full"
-    now = time.time()
-    self._points.append((self._step, now, self.learn.epoch, metrics))
-    if len(self._points)>=self.block or now-self._points[0][1]>=self.patience: self._write()
-
 def _hypers(learn, names):
     "Hyper-parameters of the optimizer, by name and, if there are several, group"
     hps = get_hypers(learn.opt)
@@ -146,17 +148,6 @@ def _numbers(metrics):
     "What is a number in `metrics`, as plain numbers"
     vals = {k:v.item() if isinstance(v, torch.Tensor) and v.numel()==1 else v for k,v in metrics.items()}
     return {k:int(v) if isinstance(v, Integral) else float(v) for k,v in vals.items() if isinstance(v, Real)}
-
-@patch
-def _log(self:Logger, metrics):
-    "Hand on a row"
-    self._write()
-    metrics = _numbers(metrics)
-    if not metrics: return
-    self.now,self.in_epoch,self.is_point = time.time(),self.learn.epoch,False
-    with self._guarded():
-        self.log_metrics(metrics, self._step)
-        self.flush()
 
 # %% ../../nbs/see/04_log.ipynb #a9da6685
 @patch
@@ -223,21 +214,22 @@ class _FileLogger(Logger):
         super().load_state_dict(sd)
         self._resumed = self._size is not None
 
-# %% ../../nbs/see/04_log.ipynb #34c4f8e0
-@patch
-def _kept(self:_FileLogger, data):
-    "How many bytes of `data` are rows up to where the learner is"
-    n,steps,ends = 0,self.learn.count.opt_steps,[]
-    for i,line in enumerate(data.splitlines(keepends=True)):
-        try: step = self._step_of(line, i)
-        except (ValueError,LookupError,TypeError) as e:
-            if line[-1:]!=b'\n' and (i or line.startswith(self._starts[:len(line)])): break  # the power was cut
-            raise ValueError(f'line {i+1} of {self._path} is no row of a {self.label}, '
-                'which writes to files of its own: give it another fname') from e
-        if line[-1:]!=b'\n' or not self.append and (not steps or step>steps): break
-        n += len(line)
-        ends.append(n)
-    return ends[-1] if len(ends)>self._head else 0
+    def _kept(self, data):
+        "How many bytes of `data` are rows up to where the learner is"
+        n,steps,ends = 0,self.learn.count.opt_steps,[]
+        for i,line in enumerate(data.splitlines(keepends=True)):
+            try: step = self._step_of(line, i)
+            except (ValueError,LookupError,TypeError) as e:
+                if line[-1:]!=b'\n' and (i or line.startswith(self._starts[:len(line)])): break  # the power was cut
+                raise ValueError(f'line {i+1} of {self._path} is no row of a {self.label}, '
+                    'which writes to files of its own: give it another fname') from e
+            if line[-1:]!=b'\n' or not self.append and (not steps or step>steps): break
+            n += len(line)
+            ends.append(n)
+        return ends[-1] if len(ends)>self._head else 0
+
+    def _to_disk(self):
+        if self._rest: self._size,self._rest = put_at(self._path, self._size, self._rest),b''
 
 # %% ../../nbs/see/04_log.ipynb #08b89085
 def _columns(learn, every_steps):
@@ -247,10 +239,6 @@ def _columns(learn, every_steps):
     if every_steps: res += ['loss', *_hypers(learn, ['lr'])]
     if rec is not None: res += [*rec.columns, *(o for c in learn.cbs for o in c.provides)]
     return list(dict.fromkeys(res))
-
-@patch
-def _to_disk(self:_FileLogger):
-    if self._rest: self._size,self._rest = put_at(self._path, self._size, self._rest),b''
 
 # %% ../../nbs/see/04_log.ipynb #451aa435
 def put_at(
@@ -310,29 +298,40 @@ class CSVLogger(_FileLogger):
         "Read the file, by pandas"
         return _package('pandas', f'{self.label}.read_log').read_csv(self.learn.path/Path(self.fname).expanduser())
 
-# %% ../../nbs/see/04_log.ipynb #d33eec18
-@patch
-def _name_columns(self:CSVLogger):
-    self._names = _columns(self.learn, self.every_steps) + ['attempt']*(self.attempt>1)
-    for o in self._names:
-        if len(o.splitlines())<2: continue
-        raise ValueError(f'{self.label}: there is a column {o!r}, and a line break would break the file: '
-            'give the metric a name in one line')
+    def _name_columns(self):
+        self._names = _columns(self.learn, self.every_steps) + ['attempt']*(self.attempt>1)
+        for o in self._names:
+            if len(o.splitlines())<2: continue
+            raise ValueError(f'{self.label}: there is a column {o!r}, and a line break would break the file: '
+                'give the metric a name in one line')
 
-@patch
-def _check_columns(self:CSVLogger):
-    "Refuse a file that has other columns"
-    self._name_columns()
-    if not self._size: return
-    with open(self._path, newline='') as f: there,*rows = csv.reader(f)
-    if there[-1:]==['attempt'] and self.attempt==1:
-        self.attempt = int(rows[-1][-1])
+    def _check_columns(self):
+        "Refuse a file that has other columns"
         self._name_columns()
-    if there==self._names: return
-    rec,lost = getattr(self.learn, 'recorder', None),[o for o in there if o not in self._names]
-    if rec and lost and rec.when_known(lost[0], self._check_columns): return
-    raise ValueError(f'{self._path} has the columns {", ".join(there)}, '
-        f'and this fit has {", ".join(self._names)}: give it another fname')
+        if not self._size: return
+        with open(self._path, newline='') as f: there,*rows = csv.reader(f)
+        if there[-1:]==['attempt'] and self.attempt==1:
+            self.attempt = int(rows[-1][-1])
+            self._name_columns()
+        if there==self._names: return
+        rec,lost = getattr(self.learn, 'recorder', None),[o for o in there if o not in self._names]
+        if rec and lost and rec.when_known(lost[0], self._check_columns): return
+        raise ValueError(f'{self._path} has the columns {", ".join(there)}, '
+            f'and this fit has {", ".join(self._names)}: give it another fname')
+
+    def _read(self):
+        # a fit that resumes from before a rewind knows the size that the file had without this column
+        is_before = self._resumed and self.attempt==1
+        if is_before and _FileLogger._read(self).split(b'\n', 1)[0].endswith(_ATTEMPT):
+            self._replace(lambda i, o: o.rpartition(b',')[0])
+        return _FileLogger._read(self)
+
+    def _replace(self, f):
+        "Replace each line by `f(number, line)`, all or none; return the new size"
+        lines = _FileLogger._read(self)[:self._size if self.attempt>1 else None].splitlines()
+        data = b''.join(f(i, o)+b'\n' for i,o in enumerate(lines))
+        with atomic_write(self._path) as out: out.write(data)
+        return len(data)
 
 # %% ../../nbs/see/04_log.ipynb #a77e0001
 @patch
@@ -342,22 +341,6 @@ def new_attempt(self:CSVLogger):
     is_new = self._size and 'attempt' not in self._names
     if is_new: self._size = self._replace(lambda i, o: o+(b',1' if i else _ATTEMPT))
     self._name_columns()
-
-@patch
-def _read(self:CSVLogger):
-    # a fit that resumes from before a rewind knows the size that the file had without this column
-    is_before = self._resumed and self.attempt==1
-    if is_before and _FileLogger._read(self).split(b'\n', 1)[0].endswith(_ATTEMPT):
-        self._replace(lambda i, o: o.rpartition(b',')[0])
-    return _FileLogger._read(self)
-
-@patch
-def _replace(self:CSVLogger, f):
-    "Replace each line by `f(number, line)`, all or none; return the new size"
-    lines = _FileLogger._read(self)[:self._size if self.attempt>1 else None].splitlines()
-    data = b''.join(f(i, o)+b'\n' for i,o in enumerate(lines))
-    with atomic_write(self._path) as out: out.write(data)
-    return len(data)
 
 _ATTEMPT = b',attempt'
 

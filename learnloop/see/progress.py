@@ -56,72 +56,67 @@ class ProgressCallback(Callback):
         if self._alone(): self._end()
     def _alone(self): return sum(o.name in ('fit','evaluate') for o in self.learn.open)==1
 
-# %% ../../nbs/see/02_progress.ipynb #38cd4629
-@patch
-def _begin(self:ProgressCallback):
-    if self.learn.logger is noop: return
-    self._display = d = _mk_display(self.plain)
-    _open.append(d)
-    if d.has_bar: self._due = self._next = monotonic()+self.delay
+    def _begin(self):
+        if self.learn.logger is noop: return
+        self._display = d = _mk_display(self.plain)
+        _open.append(d)
+        if d.has_bar: self._due = self._next = monotonic()+self.delay
 
-@patch
-def _end(self:ProgressCallback):
-    d,self._display,self._fit,self._due,self._next = self._display,None,None,inf,inf
-    if self.learn.logger==self._row: self.learn.logger = print_row
-    if d is None: return
-    try: d.close()
-    except Exception as e: _warn(e)
-    finally: _open.remove(d)
+    def _end(self):
+        d,self._display,self._fit,self._due,self._next = self._display,None,None,inf,inf
+        if self.learn.logger==self._row: self.learn.logger = print_row
+        if d is None: return
+        try: d.close()
+        except Exception as e: _warn(e)
+        finally: _open.remove(d)
 
-# %% ../../nbs/see/02_progress.ipynb #6dd50ef2
-@patch
-def after_batch(self:ProgressCallback):
-    if monotonic()>=self._due: self._look()
+    def after_batch(self):
+        if monotonic()>=self._due: self._look()
 
-@patch
-def _look(self:ProgressCallback):
-    if self._bars and self._bars[-1].first is None: self._bars[-1].first = self.learn.iter
-    self._due = self._next
-    if monotonic()>=self._due: self._draw(self.learn.iter+1)
+    def _look(self):
+        if self._bars and self._bars[-1].first is None: self._bars[-1].first = self.learn.iter
+        self._due = self._next
+        if monotonic()>=self._due: self._draw(self.learn.iter+1)
 
-@patch
-def _push(self:ProgressCallback, name):
-    now = monotonic()
-    # as wide as 'validate', or the bar would jump
-    self._bars.append(SimpleNamespace(label=name.ljust(8), start=now, first=None))
-    if self._fit is None and self.learn.inside('fit'):
-        pct = self.learn.pct_train
-        self._fit = SimpleNamespace(start=now, first=pct, pct=pct, at=now)
-    if now>=self._next: self._draw(0)
-    if self._next<inf: self._due = -inf
+    def _push(self, name):
+        now = monotonic()
+        # as wide as 'validate', or the bar would jump
+        self._bars.append(SimpleNamespace(label=name.ljust(8), start=now, first=None))
+        if self._fit is None and self.learn.inside('fit'):
+            pct = self.learn.pct_train
+            self._fit = SimpleNamespace(start=now, first=pct, pct=pct, at=now)
+        if now>=self._next: self._draw(0)
+        if self._next<inf: self._due = -inf
 
-# %% ../../nbs/see/02_progress.ipynb #cc79ffb1
-@patch
-def _draw(self:ProgressCallback, i):
-    if not self._bars: return
-    learn,bar,now = self.learn,self._bars[-1],monotonic()
-    n = learn.n_iter if learn.n_iter and i<=learn.n_iter else None
-    loss = learn.smooth_loss if learn.training and i else None
-    bars = [(bar.label, i, n, _status(i, n, now-bar.start, loss, bar.first or 0))]
-    if self._fit and learn.inside('fit'): bars.insert(0, self._whole(now))
-    self._try('bar', bars)
-    if self._next<inf: self._due = self._next = monotonic() + max(self.every_seconds, self._display.pause)
+    def _draw(self, i):
+        if not self._bars: return
+        learn,bar,now = self.learn,self._bars[-1],monotonic()
+        n = learn.n_iter if learn.n_iter and i<=learn.n_iter else None
+        loss = learn.smooth_loss if learn.training and i else None
+        bars = [(bar.label, i, n, _status(i, n, now-bar.start, loss, bar.first or 0))]
+        if self._fit and learn.inside('fit'): bars.insert(0, self._whole(now))
+        self._try('bar', bars)
+        if self._next<inf: self._due = self._next = monotonic() + max(self.every_seconds, self._display.pause)
 
-@patch
-def _whole(self:ProgressCallback, now):
-    "The bar of the fit"
-    learn,fit = self.learn,self._fit
-    n,pct = learn.n_epoch,min(learn.pct_train, 1.)
-    if pct!=fit.pct: fit.pct,fit.at = pct,now
-    done = learn.epoch+1  # counted from 1, as people count; the table has the index
-    label = f'epoch {done:>{len(str(n))}} of {n}' if n<inf else f'epoch {done}'
-    if hasattr(learn, 'lr_finder'): label = 'lr_find'  # the callback, which is there while it searches
-    if learn.inside('sanity'): label = 'sanity'
-    status = format_time(now-fit.start)
-    if pct>fit.first:
-        left = (fit.at-fit.start)*(1-pct)/(pct-fit.first) - (now-fit.at)
-        status += '<'+format_time(max(left, 0))
-    return label.ljust(8),pct,1 if pct else None,status
+    def _whole(self, now):
+        "The bar of the fit"
+        learn,fit = self.learn,self._fit
+        n,pct = learn.n_epoch,min(learn.pct_train, 1.)
+        if pct!=fit.pct: fit.pct,fit.at = pct,now
+        done = learn.epoch+1  # counted from 1, as people count; the table has the index
+        label = f'epoch {done:>{len(str(n))}} of {n}' if n<inf else f'epoch {done}'
+        if hasattr(learn, 'lr_finder'): label = 'lr_find'  # the callback, which is there while it searches
+        if learn.inside('sanity'): label = 'sanity'
+        status = format_time(now-fit.start)
+        if pct>fit.first:
+            left = (fit.at-fit.start)*(1-pct)/(pct-fit.first) - (now-fit.at)
+            status += '<'+format_time(max(left, 0))
+        return label.ljust(8),pct,1 if pct else None,status
+
+    def _row(self, vals):
+        is_drawn = self._try('row', vals)
+        if is_drawn and self._next<inf:  # two drawings, that of a row and of bars, have twice the time
+            self._next = max(self._next, monotonic() + 2*max(self.every_seconds, self._display.pause))
 
 # %% ../../nbs/see/02_progress.ipynb #8c3c6166
 def _warn(e):
@@ -141,12 +136,6 @@ def _try(self:ProgressCallback, name, arg):
     if not d.is_spare: _warn(error)
     new.is_spare = True
     return self._try('row', arg) if name=='row' else None
-
-@patch
-def _row(self:ProgressCallback, vals):
-    is_drawn = self._try('row', vals)
-    if is_drawn and self._next<inf:  # two drawings, that of a row and of bars, have twice the time
-        self._next = max(self._next, monotonic() + 2*max(self.every_seconds, self._display.pause))
 
 # %% ../../nbs/see/02_progress.ipynb #014f70fc
 default_cb(ProgressCallback)
@@ -336,38 +325,34 @@ class _Notebook(_Lines):
         self.bars,self.room = (),False
         if self.outer not in _open and (self.rows or self.handle or self.inner): self._draw(is_last=True)
 
+    def _draw(self, is_last=False):
+        root,start = self.outer or self,perf_counter()
+        if not (root.has_bar or is_last): return
+        data = {'text/html':root._html(), 'text/plain':'\n'.join(root._text())}
+        if root.handle: root.handle.update(data, raw=True)
+        else: root.handle = _display(data)
+        root.pause = max(_waits*(perf_counter()-start), len(data['text/html'])/100_000)
+
+    def _html(self):
+        start = perf_counter()
+        if self.graph and start>=self._svg_due:
+            self.svg = _html_graph(self.graph)
+            self._svg_due = start + _waits*(perf_counter()-start)
+        label = max((len(o[0]) for o in self.bars), default=0)
+        bars = ''.join(_html_bar(o[0].ljust(label), *o[1:]) for o in self.bars)
+        if not bars and self.room: bars = 2*f'<div style="{_line}"></div>'
+        inner = f'<div style="margin-left:2em">{self.inner._html()}</div>' if self.inner else ''
+        return bars + self.svg + _html_table(self.rows) + inner
+
+    def _text(self):
+        inner = ['  '+o for o in self.inner._text()] if self.inner else []
+        return [*self.lines, *(f'{o[0]}  {o[3]}' for o in self.bars), *inner]
+
 def _html_graph(graph): return f'<div style="width:640px;max-width:100%">{graph.chart()}</div>'
 
 def _display(data):
     from IPython.display import display
     return display(data, raw=True, display_id=True)
-
-# %% ../../nbs/see/02_progress.ipynb #92114db8
-@patch
-def _draw(self:_Notebook, is_last=False):
-    root,start = self.outer or self,perf_counter()
-    if not (root.has_bar or is_last): return
-    data = {'text/html':root._html(), 'text/plain':'\n'.join(root._text())}
-    if root.handle: root.handle.update(data, raw=True)
-    else: root.handle = _display(data)
-    root.pause = max(_waits*(perf_counter()-start), len(data['text/html'])/100_000)
-
-@patch
-def _html(self:_Notebook):
-    start = perf_counter()
-    if self.graph and start>=self._svg_due:
-        self.svg = _html_graph(self.graph)
-        self._svg_due = start + _waits*(perf_counter()-start)
-    label = max((len(o[0]) for o in self.bars), default=0)
-    bars = ''.join(_html_bar(o[0].ljust(label), *o[1:]) for o in self.bars)
-    if not bars and self.room: bars = 2*f'<div style="{_line}"></div>'
-    inner = f'<div style="margin-left:2em">{self.inner._html()}</div>' if self.inner else ''
-    return bars + self.svg + _html_table(self.rows) + inner
-
-@patch
-def _text(self:_Notebook):
-    inner = ['  '+o for o in self.inner._text()] if self.inner else []
-    return [*self.lines, *(f'{o[0]}  {o[3]}' for o in self.bars), *inner]
 
 # %% ../../nbs/see/02_progress.ipynb #bc65a0e9
 class _Inside:

@@ -22,7 +22,7 @@ from ..loop.flow import CancelFitException
 from ..loop.learner import Learner
 from ..measure.table import Table
 from .diff import diff_runs
-from .fingerprint import tensor_hash
+from .hashes import tensor_hash
 
 # %% ../../nbs/see/11_replay.ipynb #fb110108
 def _tensors(o):
@@ -53,27 +53,20 @@ class _Watch(Callback):
         for i,o in enumerate(outs):
             if o.requires_grad: o.register_hook(lambda g, i=i: call['grads'].__setitem__(i, _copy(g)))
 
-# %% ../../nbs/see/11_replay.ipynb #fb110109
-@patch
-def after_step(self:_Watch):
-    if not self._hooks: return
-    self.grads = {nm:_copy(p.grad) for nm,p in self.learn.model.named_parameters() if p.grad is not None}
+    def after_step(self):
+        if not self._hooks: return
+        self.grads = {nm:_copy(p.grad) for nm,p in self.learn.model.named_parameters() if p.grad is not None}
 
-@patch
-def after_batch(self:_Watch):
-    if not self._hooks: return
-    self._off()
-    self.record |= dict(calls=self.modules, loss=_copy(self.learn.loss), grads=vars(self).get('grads', {}))
-    raise CancelFitException
+    def after_batch(self):
+        if not self._hooks: return
+        self._off()
+        self.record |= dict(calls=self.modules, loss=_copy(self.learn.loss), grads=vars(self).get('grads', {}))
+        raise CancelFitException
+    def cleanup_fit(self): self._off()
 
-# %% ../../nbs/see/11_replay.ipynb #fb110120
-@patch
-def cleanup_fit(self:_Watch): self._off()
-
-@patch
-def _off(self:_Watch):
-    for o in self._hooks: o.remove()
-    self._hooks = []
+    def _off(self):
+        for o in self._hooks: o.remove()
+        self._hooks = []
 
 # %% ../../nbs/see/11_replay.ipynb #fb11010b
 def _origin(folder, step):
@@ -152,6 +145,24 @@ class StepDiff:
         return Table([('module', 'kind', 'inputs', 'outputs'), *self.rows[:20]], '<<<<')
     def _repr_markdown_(self): return f'{self.text}\n\n{self._table()._repr_markdown_()}' if self.rows else self.text
 
+    def _of_backward(self, a, b):
+        "What differs in the backward pass"
+        own = {k:_apart(v, b['grads'][k]) if k in b['grads'] else 'not there in B' for k,v in a['grads'].items()}
+        own = {k:v for k,v in own.items() if v}
+        if not own: return ''
+        calls,said = a['calls'],'The forward pass is the same. '
+        for i in reversed(range(len(calls))):
+            how = _all_apart(calls[i]['grads'], b['calls'][i]['grads'])
+            j,nm = _taker(calls, i) if how else i,calls[i]['module']
+            mine = [k for k in own if k.rpartition('.')[0]==nm] if not how else []
+            if not (how or mine) or j is None: continue
+            self.module,self.kind,self.distance = calls[j]['module'],'backward',how or own[mine[0]]
+            what = f'what it gives back to {nm}' if how else mine[0]
+            who = f'{self.module or "the model itself"} ({calls[j]["kind"]})'
+            return f'{said}Going backward, the first module that makes a difference is {who}: {what}, {self.distance}.'
+        self.kind = 'backward'
+        return f'{said}Gradients differ, first that of {next(iter(own))}.'
+
 @patch
 def _of_begin(self:StepDiff, a, b):
     "What differs before the first module is called"
@@ -193,25 +204,6 @@ def _taker(calls, i):
     later = range(i+1, len(calls))
     beside = [j for j in later if calls[j]['module'].rpartition('.')[0]==around and calls[j]['module']]
     return next(iter(beside), None) if beside else next((j for j in later if calls[j]['module']==around), None)
-
-@patch
-def _of_backward(self:StepDiff, a, b):
-    "What differs in the backward pass"
-    own = {k:_apart(v, b['grads'][k]) if k in b['grads'] else 'not there in B' for k,v in a['grads'].items()}
-    own = {k:v for k,v in own.items() if v}
-    if not own: return ''
-    calls,said = a['calls'],'The forward pass is the same. '
-    for i in reversed(range(len(calls))):
-        how = _all_apart(calls[i]['grads'], b['calls'][i]['grads'])
-        j,nm = _taker(calls, i) if how else i,calls[i]['module']
-        mine = [k for k in own if k.rpartition('.')[0]==nm] if not how else []
-        if not (how or mine) or j is None: continue
-        self.module,self.kind,self.distance = calls[j]['module'],'backward',how or own[mine[0]]
-        what = f'what it gives back to {nm}' if how else mine[0]
-        who = f'{self.module or "the model itself"} ({calls[j]["kind"]})'
-        return f'{said}Going backward, the first module that makes a difference is {who}: {what}, {self.distance}.'
-    self.kind = 'backward'
-    return f'{said}Gradients differ, first that of {next(iter(own))}.'
 
 # %% ../../nbs/see/11_replay.ipynb #fb110115
 def diff_steps(

@@ -124,6 +124,28 @@ class Run:
         "Those that a fit can go on from, by what their manifests say and by the sizes of their files"
         return [o for o in self.checkpoints if o.consistent and not o.damage and _has_all(o)]
 
+    def _is_stopped(self):
+        "Did `EarlyStoppingCallback` end the run? It refuses to resume it"
+        if (self.epochs or 0)>=(self.n_epoch or 0): return False
+        saved = self._state.get('callbacks')
+        return isinstance(saved, dict) and any(isinstance(o, dict) and o.get('stop_reason') for o in saved.values())
+
+    def _of_recorder(self):
+        rec = self.recorder
+        if rec is None: return []
+        return [dict(zip(rec.metric_names[1:], r, strict=False)) | dict(epoch=i, step=n)
+            for i,(r,n) in enumerate(zip(rec.values, rec.iters, strict=False))]
+    def _epoch_rows(self): return [r for r in self.rows if any(is_metric(k) for k in r)]
+
+    def _best(self, by):
+        "As `best`, and without a value where nothing declares which one is better"
+        there = sorted(self.results, key=lambda k: (k!='valid_loss', k not in self.directions))
+        name = by or next(iter(there), None)
+        o = self.results.get(name)
+        if o is None or o['best'] is None: return name,None,None
+        if o['epoch'] is not None: return name,o['best'],f'epoch {o["epoch"]}'
+        return name,o['best'],'' if o['step'] is None else f'step {o["step"]:,}'
+
 # %% ../../nbs/see/11_runs.ipynb #8f3a000e
 def _has_all(c):
     "Has each file of the checkpoint `c` the size that was written?"
@@ -205,13 +227,6 @@ def goes_on(self:Run):
     if bad.damage or bad.consistent: return f'no: {bad.path.name} is damaged'
     return f'no: {bad.path.name} was saved in the middle of a batch'
 
-@patch
-def _is_stopped(self:Run):
-    "Did `EarlyStoppingCallback` end the run? It refuses to resume it"
-    if (self.epochs or 0)>=(self.n_epoch or 0): return False
-    saved = self._state.get('callbacks')
-    return isinstance(saved, dict) and any(isinstance(o, dict) and o.get('stop_reason') for o in saved.values())
-
 # %% ../../nbs/see/11_runs.ipynb #8f3a0015
 def walk_run(
     folder, # Of a run
@@ -280,14 +295,6 @@ def _recorder_of(saved):
     res.load_state_dict(saved)
     return res
 
-# %% ../../nbs/see/11_runs.ipynb #de5c0028
-@patch
-def _of_recorder(self:Run):
-    rec = self.recorder
-    if rec is None: return []
-    return [dict(zip(rec.metric_names[1:], r, strict=False)) | dict(epoch=i, step=n)
-        for i,(r,n) in enumerate(zip(rec.values, rec.iters, strict=False))]
-
 # %% ../../nbs/see/11_runs.ipynb #8f3a0050
 @patch
 def event_logs(self:Run): # Pairs of a folder and its rows
@@ -332,9 +339,6 @@ def last_attempt(
     return res
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a001b
-@patch
-def _epoch_rows(self:Run): return [r for r in self.rows if any(is_metric(k) for k in r)]
-
 def is_metric(
     name:str # Of a column
 )->bool:
@@ -529,16 +533,6 @@ def best(self:Run,
     name,value,when = self._best(by)
     if name in self.results: need_better(self.directions.get(name), name, f'best of {self.name}')
     return name,value,when
-
-@patch
-def _best(self:Run, by):
-    "As `best`, and without a value where nothing declares which one is better"
-    there = sorted(self.results, key=lambda k: (k!='valid_loss', k not in self.directions))
-    name = by or next(iter(there), None)
-    o = self.results.get(name)
-    if o is None or o['best'] is None: return name,None,None
-    if o['epoch'] is not None: return name,o['best'],f'epoch {o["epoch"]}'
-    return name,o['best'],'' if o['step'] is None else f'step {o["step"]:,}'
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0029
 def age_of(

@@ -76,6 +76,40 @@ class _RunLog(Logger):
         self._loaders,self._graphed = list(sd.get('loaders', self._loaders)),sd.get('graphed', False)
         if self._is_new and 'log_dir' in sd: self._dir = Path(sd['log_dir'])
 
+    def _rows_places(self):
+        "`_places` of all that rows may have, by name"
+        own = {k:[('', f'{o.name}/{k}')] for o in self.learn.cbs for k in o.epoch_columns if k not in o.provides}
+        r,valid = getattr(self.learn, 'recorder', None),{}
+        if r is not None: valid = dict(zip(r.valid_names[1:], (m.name for m in r.valid_mets[1:]), strict=True))
+        return lambda name: own[name] if name in own else _places(name, self._loaders, valid)
+    def _point_places(self, name): return [('', f'optimizer/{name}' if name.split('/')[0] in self.hypers else name)]
+
+    def after_record(self, record):
+        if record['name'] not in self._loaders: self._loaders.append(record['name'])
+        Logger.after_record(self, record)
+
+    def _open(self, run=''):
+        "The writer of a folder"
+        if self._writers and not self.log_dir.is_dir(): raise FileNotFoundError(f'{self.log_dir} was removed')
+        if run not in self._writers:
+            folder = self.log_dir/run
+            is_of_now = run.startswith(self._run_of(''))  # earlier attempts stay as they are
+            self._writers[run] = _mk_writer(folder, self._purge if is_of_now and _has_log(folder) else None)
+        return self._writers[run]
+
+    def _add(self, pts, step):
+        for run,tag,v in pts: self._open(self._run_of(run)).add_scalar(tag, v, step, self.now)
+
+    def _take_up(self):
+        "Find out from which step on earlier points don't count; is it the log of a new run?"
+        goes_on = self._is_ours and self._last[0]<=self._step
+        is_new  = not goes_on and not (self._resumed and self._last[0])
+        if is_new: self._last,self._graphed,self.attempt = (self._step,[]),False,1
+        step,pts = self._last
+        is_over = is_new and step or any(o[:2]==['','loss/epoch'] for o in pts)
+        self._purge = None if goes_on else step+1 if is_over else step
+        return is_new
+
 # %% ../../nbs/see/05_tensorboard.ipynb #70f82b98
 class TensorBoardCallback(_RunLog):
     "Log a run to TensorBoard: losses, metrics, hyper-parameters, the model's graph, examples, and more if asked"
@@ -110,6 +144,72 @@ class TensorBoardCallback(_RunLog):
         self.log_dir = self._dir = log_dir
         self._is_new = log_dir is None
         self._writers,self._loaders,self._spent,self._at_start = {},['valid'],{},{}
+
+    def _began(self, is_new):
+        if is_new: self._begin_hparams()
+        if self.norms_every_steps or self.histograms_every_steps: self.learn.add_cb(_Norms(self))
+        if self.graph and not self._graphed: self.learn.add_cb(_Graph(self))
+        self._spent = self._timings()
+
+    def _ended(self, writer):
+        if self._embedded:
+            with self._guarded(Exception): self._write_embeddings(writer)
+        if self.learn.exception is None: self._end_hparams(writer)
+
+    def cleanup_fit(self):
+        with ExitStack() as todo:
+            todo.callback(self._writers.clear)
+            todo.callback(Logger.cleanup_fit, self)
+            if not self._begun: self._embedded = None
+            self._remove_helpers()
+
+    def before_fit(self):
+        Logger.before_fit(self)
+        self._check_spread()
+        hps,self._at_start = get_hypers(self.learn.opt),{}
+        for k in self.hypers:
+            vals = [o.get(k) for o in hps]
+            if all(o is None for o in vals): continue
+            self._at_start[k] = vals[0] if len(set(vals))==1 else ', '.join(map(str, vals))
+
+    def _check_spread(self):
+        "Refuse to look at parameters of which this process has but a part"
+        asked = [k for k in ('norms_every_steps','histograms_every_steps') if getattr(self, k) is not None]
+        if not asked or not self.learn.team.spreads: return
+        raise ValueError(f'{self.label}: {" and ".join(asked)} cannot be had in a fit whose model is spread over '
+            'processes, as the first one alone looks at it: leave that out, or use to_ddp')
+
+    def _begin_hparams(self):
+        from tensorboard.plugins.hparams.plugin_data_pb2 import SessionStartInfo
+        learn,data = self.learn,SessionStartInfo(start_time_secs=time.time(), group_name=self.run_label['group'] or '')
+        own = dict(model=type(learn.model).__name__, optimizer=', '.join(type(o).__name__ for o in opts(learn.opt)),
+            n_epoch=learn.n_epoch, bs=getattr(learn.dls.train, 'batch_size', None))
+        if learn.loss_func is not None: own['loss_func'] = label_of(learn.loss_func)
+        for k,v in (own | self._at_start | self.run_label['hparams']).items():
+            if v is None or v==math.inf: continue
+            if isinstance(v, bool): data.hparams[k].bool_value = v
+            elif isinstance(v, Real): data.hparams[k].number_value = float(v)
+            else: data.hparams[k].string_value = str(v)
+        _write_hparams(self.writer, 'SESSION_START_INFO_TAG', session_start_info=data)
+
+    def _end_hparams(self, writer):
+        from tensorboard.plugins.hparams import api_pb2
+        from tensorboard.plugins.hparams.plugin_data_pb2 import SessionEndInfo
+        end = SessionEndInfo(status=api_pb2.STATUS_SUCCESS, end_time_secs=time.time())
+        _write_hparams(writer, 'SESSION_END_INFO_TAG', session_end_info=end)
+
+    def before_validate(self):
+        learn = self.learn
+        if not self._begun or learn.inside('evaluate'): return
+        if self.examples and not (learn.epoch+1)%self.examples_every_epochs: learn.add_cb(_Examples(self))
+        if self.embed is not None: learn.add_cb(_Embeddings(self))
+
+    def cleanup_validate(self):
+        if not self.learn.inside('evaluate'): self._remove_helpers(_OfValidation)
+
+    def _write_embeddings(self, writer):
+        (points,words,step),self._embedded = self._embedded,None
+        writer.add_embedding(points, metadata=words, global_step=step, tag='embeddings')
 
 # %% ../../nbs/see/05_tensorboard.ipynb #c0de0002
 def _check_kind(name, v, rule, is_right):
@@ -186,23 +286,6 @@ def _places(name, loaders, valid):
     if what!='loss' or run is None: return [('' if run=='train' else run or 'valid', f'metrics/{what}')]
     return [('', 'loss/epoch')] if run=='train' else [(run, 'loss'), (run, 'loss/epoch')]
 
-@patch
-def _rows_places(self:_RunLog):
-    "`_places` of all that rows may have, by name"
-    own = {k:[('', f'{o.name}/{k}')] for o in self.learn.cbs for k in o.epoch_columns if k not in o.provides}
-    r,valid = getattr(self.learn, 'recorder', None),{}
-    if r is not None: valid = dict(zip(r.valid_names[1:], (m.name for m in r.valid_mets[1:]), strict=True))
-    return lambda name: own[name] if name in own else _places(name, self._loaders, valid)
-
-@patch
-def _point_places(self:_RunLog, name): return [('', f'optimizer/{name}' if name.split('/')[0] in self.hypers else name)]
-
-# %% ../../nbs/see/05_tensorboard.ipynb #c0de0007
-@patch
-def after_record(self:_RunLog, record):
-    if record['name'] not in self._loaders: self._loaders.append(record['name'])
-    Logger.after_record(self, record)
-
 # %% ../../nbs/see/05_tensorboard.ipynb #309917d1
 class _EventFile:
     "An event file that grows at `flush`"
@@ -248,33 +331,6 @@ def _mk_writer(folder, purge):
         for _ in range(2): res.file_writer.add_event(Event(session_log=start), purge)  # a folder's first is no restart
     return res
 
-# %% ../../nbs/see/05_tensorboard.ipynb #c0de0009
-@patch
-def _open(self:_RunLog, run=''):
-    "The writer of a folder"
-    if self._writers and not self.log_dir.is_dir(): raise FileNotFoundError(f'{self.log_dir} was removed')
-    if run not in self._writers:
-        folder = self.log_dir/run
-        is_of_now = run.startswith(self._run_of(''))  # earlier attempts stay as they are
-        self._writers[run] = _mk_writer(folder, self._purge if is_of_now and _has_log(folder) else None)
-    return self._writers[run]
-
-@patch
-def _add(self:_RunLog, pts, step):
-    for run,tag,v in pts: self._open(self._run_of(run)).add_scalar(tag, v, step, self.now)
-
-# %% ../../nbs/see/05_tensorboard.ipynb #2e1442e2
-@patch
-def _take_up(self:_RunLog):
-    "Find out from which step on earlier points don't count; is it the log of a new run?"
-    goes_on = self._is_ours and self._last[0]<=self._step
-    is_new  = not goes_on and not (self._resumed and self._last[0])
-    if is_new: self._last,self._graphed,self.attempt = (self._step,[]),False,1
-    step,pts = self._last
-    is_over = is_new and step or any(o[:2]==['','loss/epoch'] for o in pts)
-    self._purge = None if goes_on else step+1 if is_over else step
-    return is_new
-
 # %% ../../nbs/see/05_tensorboard.ipynb #af7b8d72
 def _has_log(folder): return any(folder.glob('events.out.tfevents.*'))
 def _runs(folder): return sorted(o.name for o in folder.glob('*/') if _has_log(o))
@@ -296,28 +352,6 @@ class _OfValidation(_Helper): order,run_train = 1000,False
 @patch
 def _remove_helpers(self:TensorBoardCallback, cls=_Helper):
     self.learn.remove_cbs([o for o in self.learn.cbs if isinstance(o, cls) and o.log is self])
-
-# %% ../../nbs/see/05_tensorboard.ipynb #4acf23b9
-@patch
-def _began(self:TensorBoardCallback, is_new):
-    if is_new: self._begin_hparams()
-    if self.norms_every_steps or self.histograms_every_steps: self.learn.add_cb(_Norms(self))
-    if self.graph and not self._graphed: self.learn.add_cb(_Graph(self))
-    self._spent = self._timings()
-
-@patch
-def _ended(self:TensorBoardCallback, writer):
-    if self._embedded:
-        with self._guarded(Exception): self._write_embeddings(writer)
-    if self.learn.exception is None: self._end_hparams(writer)
-
-@patch
-def cleanup_fit(self:TensorBoardCallback):
-    with ExitStack() as todo:
-        todo.callback(self._writers.clear)
-        todo.callback(Logger.cleanup_fit, self)
-        if not self._begun: self._embedded = None
-        self._remove_helpers()
 
 # %% ../../nbs/see/05_tensorboard.ipynb #9848183d
 class _Norms(_Helper):
@@ -416,19 +450,18 @@ class _Graph(_Helper):
         for o in self.hooks: o.remove()
         self.nodes,self.made,self.stack,self.hooks,self.names = {},{},[],[],{}
 
-# %% ../../nbs/see/05_tensorboard.ipynb #852b4cea
-@patch
-def _sources(self:_Graph, args):
-    "Names of the nodes whose outputs the tensors in `args` were made of; of the last one, where nobody knows"
-    res,inputs,last = {},{id(o) for o in tensors_in(self.learn.xb)},next(reversed(self.nodes), 'input')
-    for t in tensors_in(args):
-        found = [self.made[o][1] for o in _back(t.grad_fn, self.made)]
-        ref,name = self.made.get(id(t), (None, None))
-        if ref and ref() is t: found.append(name)
-        elif id(t) in inputs:  found.append('input')
-        if found or not isinstance(t, nn.Parameter): res |= dict.fromkeys(found or [last])
-    return res
+    def _sources(self, args):
+        "Names of the nodes whose outputs the tensors in `args` were made of; of the last one, where nobody knows"
+        res,inputs,last = {},{id(o) for o in tensors_in(self.learn.xb)},next(reversed(self.nodes), 'input')
+        for t in tensors_in(args):
+            found = [self.made[o][1] for o in _back(t.grad_fn, self.made)]
+            ref,name = self.made.get(id(t), (None, None))
+            if ref and ref() is t: found.append(name)
+            elif id(t) in inputs:  found.append('input')
+            if found or not isinstance(t, nn.Parameter): res |= dict.fromkeys(found or [last])
+        return res
 
+# %% ../../nbs/see/05_tensorboard.ipynb #852b4cea
 def _back(node, known):
     "Those of autograd's nodes in `known` that are met first, going back from `node`"
     todo,seen = [node],{None}
@@ -466,47 +499,7 @@ def _graph_def(nodes):
     defs = [node_proto(name, op, list(inputs), outputsize=shape) for name,op,inputs,shape in nodes]
     return GraphDef(node=defs, versions=VersionDef(producer=22))
 
-# %% ../../nbs/see/05_tensorboard.ipynb #241e5ee0
-@patch
-def before_fit(self:TensorBoardCallback):
-    Logger.before_fit(self)
-    self._check_spread()
-    hps,self._at_start = get_hypers(self.learn.opt),{}
-    for k in self.hypers:
-        vals = [o.get(k) for o in hps]
-        if all(o is None for o in vals): continue
-        self._at_start[k] = vals[0] if len(set(vals))==1 else ', '.join(map(str, vals))
-
-@patch
-def _check_spread(self:TensorBoardCallback):
-    "Refuse to look at parameters of which this process has but a part"
-    asked = [k for k in ('norms_every_steps','histograms_every_steps') if getattr(self, k) is not None]
-    if not asked or not self.learn.team.spreads: return
-    raise ValueError(f'{self.label}: {" and ".join(asked)} cannot be had in a fit whose model is spread over '
-        'processes, as the first one alone looks at it: leave that out, or use to_ddp')
-
-@patch
-def _begin_hparams(self:TensorBoardCallback):
-    from tensorboard.plugins.hparams.plugin_data_pb2 import SessionStartInfo
-    learn,data = self.learn,SessionStartInfo(start_time_secs=time.time(), group_name=self.run_label['group'] or '')
-    own = dict(model=type(learn.model).__name__, optimizer=', '.join(type(o).__name__ for o in opts(learn.opt)),
-        n_epoch=learn.n_epoch, bs=getattr(learn.dls.train, 'batch_size', None))
-    if learn.loss_func is not None: own['loss_func'] = label_of(learn.loss_func)
-    for k,v in (own | self._at_start | self.run_label['hparams']).items():
-        if v is None or v==math.inf: continue
-        if isinstance(v, bool): data.hparams[k].bool_value = v
-        elif isinstance(v, Real): data.hparams[k].number_value = float(v)
-        else: data.hparams[k].string_value = str(v)
-    _write_hparams(self.writer, 'SESSION_START_INFO_TAG', session_start_info=data)
-
 # %% ../../nbs/see/05_tensorboard.ipynb #c0de0011
-@patch
-def _end_hparams(self:TensorBoardCallback, writer):
-    from tensorboard.plugins.hparams import api_pb2
-    from tensorboard.plugins.hparams.plugin_data_pb2 import SessionEndInfo
-    end = SessionEndInfo(status=api_pb2.STATUS_SUCCESS, end_time_secs=time.time())
-    _write_hparams(writer, 'SESSION_END_INFO_TAG', session_end_info=end)
-
 def _write_hparams(writer, tag, **content):
     from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
     from tensorboard.plugins.hparams import metadata, plugin_data_pb2
@@ -514,18 +507,6 @@ def _write_hparams(writer, tag, **content):
     meta = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name=metadata.PLUGIN_NAME, content=data))
     value = Summary.Value(tag=getattr(metadata, tag), metadata=meta, tensor=metadata.NULL_TENSOR)
     writer.file_writer.add_summary(Summary(value=[value]))
-
-# %% ../../nbs/see/05_tensorboard.ipynb #b9812b6b
-@patch
-def before_validate(self:TensorBoardCallback):
-    learn = self.learn
-    if not self._begun or learn.inside('evaluate'): return
-    if self.examples and not (learn.epoch+1)%self.examples_every_epochs: learn.add_cb(_Examples(self))
-    if self.embed is not None: learn.add_cb(_Embeddings(self))
-
-@patch
-def cleanup_validate(self:TensorBoardCallback):
-    if not self.learn.inside('evaluate'): self._remove_helpers(_OfValidation)
 
 # %% ../../nbs/see/05_tensorboard.ipynb #30332081
 class _Examples(_OfValidation):
@@ -620,11 +601,6 @@ class _Embeddings(_OfValidation):
             ys = [item_at(y, i) for y,o in zip(self._ys, self._outs, strict=True) for i in range(len(o))]
             words = [item_text(o, vocab) for o in ys]
             log._embedded = torch.cat(self._outs)[:n].cpu(),words[:n],log._step
-
-@patch
-def _write_embeddings(self:TensorBoardCallback, writer):
-    (points,words,step),self._embedded = self._embedded,None
-    writer.add_embedding(points, metadata=words, global_step=step, tag='embeddings')
 
 # %% ../../nbs/see/05_tensorboard.ipynb #1342aa3a
 @patch

@@ -118,7 +118,7 @@ def test_stand_ins_have_the_signatures_of_the_real_ones():
     assert list(signature(ours.TrainerControl).parameters)==list(signature(TrainerControl).parameters)
     known = set(signature(transformers.TrainerState).parameters)
     assert {k for k in vars(ours.TrainerState()) if k!='learn'}<=known
-    assert set(ours._options)<=set(signature(TrainingArguments).parameters)
+    assert set(ours.ARGUMENTS)<=set(signature(TrainingArguments).parameters)
     assert {o.name:o.value for o in ours.SaveStrategy}=={o.name:o.value for o in transformers.trainer_utils.SaveStrategy}
     assert ours.IntervalStrategy.EPOCH==transformers.trainer_utils.IntervalStrategy.EPOCH
 

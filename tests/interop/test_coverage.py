@@ -7,7 +7,7 @@ from learnloop.interop.core import Coverage, Facade, compare_names
 from learnloop.interop.transformers import TrainerCallback
 
 class StandIn(Facade):
-    system,_called = 'Example','Trainer'
+    system,_called,shares = 'Example','Trainer',True
     refused = dict(fit='call learn.fit(n) yourself', xyz='', epoks='there are learn.epoch and learn.n_epoch')
     @property
     def epoch(self): return self.learn.epoch

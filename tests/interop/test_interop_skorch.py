@@ -338,3 +338,14 @@ def test_state_may_be_loaded_by_hand_before_a_fit():
 def test_importing_imports_no_skorch():
     code = "import sys, learnloop.interop.skorch; assert not {'skorch', 'sklearn'} & {*sys.modules}"
     subprocess.run([sys.executable, '-W', 'ignore', '-c', code], check=True, timeout=60)
+
+def test_a_fit_that_crashes_twice_is_the_same(tmp_path):
+    want = fit(mk_learner(.4), 5, RESUMED['stop']())
+    for epoch in (1, 3):
+        def fail(cb, _, epoch=epoch):
+            if cb.learn.epoch==epoch and cb.learn.iter==3 and cb.learn.inside('epoch'): raise RuntimeError('crash')
+        learn = mk_learner(.4, cbs=listener('crash', ['after_loss'], fail, order=200))
+        with pytest.raises(RuntimeError, match='crash'):
+            fit(learn, 5, RESUMED['stop'](), resume=tmp_path, keep_failed=True, accept=True)
+    net = fit(mk_learner(.4), 5, RESUMED['stop'](), resume=tmp_path, accept=True)
+    assert clean(net.history)==clean(want.history)

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 import optuna, pytest, test_interop_skorch as ts, torch
 from test_interop_skorch import TRAIN, both, fit, mk_learner, mk_net
 from skorch.callbacks import (BatchScoring, Callback, EarlyStopping, EpochScoring, EpochTimer, Freezer, GradientNormClipping, Initializer,
-    InputShapeSetter, LRScheduler, MlflowLogger, NeptuneLogger, ParamMapper, PassthroughScoring, SacredLogger, TensorBoard,
+    InputShapeSetter, LRScheduler, MlflowLogger, NeptuneLogger, ParamMapper, PassthroughScoring, PrintLog, ProgressBar, SacredLogger, TensorBoard,
     Unfreezer, WandbLogger)
 from torch import nn
 from torch.optim.lr_scheduler import StepLR
@@ -13,6 +13,7 @@ from wild import tried
 
 pytestmark = pytest.mark.filterwarnings('ignore')
 quiet = dict(sink=lambda *_, **__: None)
+IGNORED = ['dur', 'valid_acc']
 
 OWN = dict(EpochTimer=lambda: [EpochTimer()], BatchScoring=lambda: [BatchScoring('accuracy', name='acc')],
     EpochScoring=lambda: [EpochScoring('f1_macro', lower_is_better=False)], PassthroughScoring=lambda: [PassthroughScoring('train_loss', on_train=True)],
@@ -33,10 +34,19 @@ def test_load_init_state(tmp_path):
     with tried('skorch', 'skorch', 'LoadInitState'): ts.test_what_a_real_net_saved_is_loaded_here(tmp_path)
 
 def test_print_log():
-    with tried('skorch', 'skorch', 'PrintLog'): ts.test_print_log_and_timer()
+    theirs,ours = [],[]
+    with tried('skorch', 'skorch', 'PrintLog'):
+        mk_net([PrintLog(keys_ignored=IGNORED, sink=theirs.append)], 2).fit(TRAIN, None)
+        fit(mk_learner(), 2, [PrintLog(keys_ignored=IGNORED, sink=ours.append)])
+        assert ours==theirs and len(ours)==4
 
 def test_progress_bar(capsys):
-    with tried('skorch', 'skorch', 'ProgressBar'): ts.test_progress_bar(capsys)
+    theirs,ours = ProgressBar(),ProgressBar()
+    with tried('skorch', 'skorch', 'ProgressBar'):
+        mk_net([theirs], 2).fit(TRAIN, None)
+        fit(mk_learner(), 2, [ours])
+        for k in ('n','total','postfix'): assert getattr(ours.pbar_, k)==getattr(theirs.pbar_, k)
+        assert ours.pbar_.total==10
 
 def test_input_shape_setter():
     with tried('skorch', 'skorch', 'InputShapeSetter') as t: t.refuses(lambda: mk_learner().fit(1, cbs=InputShapeSetter()), match='nn.LazyLinear')
@@ -45,8 +55,6 @@ def in_both(mk, n=3, **kwargs):
     "Fit with `mk('theirs')` in a real net, with `mk('ours')` in ours"
     mk_net([mk('theirs')], n, **kwargs).fit(TRAIN, None)
     fit(mk_learner(), n, [mk('ours')])
-
-IGNORED = ['dur', 'valid_acc']
 
 @pytest.mark.parametrize('package', ['tensorboard', 'tensorboardX'])
 def test_tensorboard(package, tmp_path):

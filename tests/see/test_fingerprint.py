@@ -6,7 +6,7 @@ import pytest, torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from learnloop import Callback, CheckpointCallback, Fingerprint, GradientAccumulation, Learner, TrainEvalCallback, diff_runs, event, on, set_seed
-from learnloop.see import fingerprint as fp
+from learnloop.see import fingerprint as fp, hashes
 from learnloop.see.fingerprint import about_run, hash_parts, read_fingerprint, tensor_hash
 
 @pytest.fixture(autouse=True)
@@ -25,7 +25,7 @@ def same(a, b): return all(map(torch.equal, a, b))
 
 # ---- hashes
 
-BIG = 3*fp._WIDTH+17, fp._LARGE+5
+BIG = 3*hashes._WIDTH+17, hashes._LARGE+5
 
 @pytest.mark.parametrize('dtype', [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64, torch.complex128, torch.int64,
     torch.int32, torch.uint8, torch.bool], ids=str)
@@ -95,38 +95,38 @@ def test_few_collide():
     "A hundred thousand vectors that differ in little: with 48 bits, one pair in 50,000 such tests would collide"
     x = torch.zeros(100_000, 4, dtype=torch.int32)
     x[:, 0],x[:, 3] = torch.arange(100_000) % 317,torch.arange(100_000)//317
-    sums = (x.long()*fp._odds(0, 4, x.device)).sum(1).tolist()
+    sums = (x.long()*hashes._odds(0, 4, x.device)).sum(1).tolist()
     assert sums[:50]==[hash_parts([o])[0][0].item() for o in x[:50]]
-    assert len({fp._fold([o])>>16 for o in sums})==100_000
+    assert len({hashes.fold_hashes([o])>>16 for o in sums})==100_000
 
 @pytest.mark.parametrize('n', [1, 5, *BIG])
 def test_the_sum_is_the_one_of_whole_numbers(n):
     "Computed in Python, so that each device and each way of adding up has to come to it"
     x = torch.randint(-2**31, 2**31, (n,)).int()
-    odds,many = fp._odds(0, fp._WIDTH, x.device).tolist(),n//fp._WIDTH
-    rows = [sum(a*b for a,b in zip(x[i*fp._WIDTH:(i+1)*fp._WIDTH].tolist(), odds, strict=False)) % 2**64 for i in range(many+1)]
-    own = fp._odds(1, 1 << max(many-1, 0).bit_length(), x.device).tolist()
+    odds,many = hashes._odds(0, hashes._WIDTH, x.device).tolist(),n//hashes._WIDTH
+    rows = [sum(a*b for a,b in zip(x[i*hashes._WIDTH:(i+1)*hashes._WIDTH].tolist(), odds, strict=False)) % 2**64 for i in range(many+1)]
+    own = hashes._odds(1, 1 << max(many-1, 0).bit_length(), x.device).tolist()
     def signed(v): return v-2**64 if v>=2**63 else v
     sums = sum(signed(r ^ r>>32)*k for r,k in zip(rows[:many], own, strict=False))
-    assert fp._sum_up(x).item() % 2**64==(sums+rows[many]) % 2**64
+    assert hashes._sum_up(x).item() % 2**64==(sums+rows[many]) % 2**64
     assert all(o%2 for o in odds) and len({*odds})==len(odds)
 
 @pytest.mark.parametrize('n', [1, 16, 17, 40_000])
 def test_sums_of_bytes_are_exact_however_they_are_multiplied(n, monkeypatch):
     "Extremes too: floats have each whole number up to 2**24, in any order and under autocast"
     dev = torch.device('cpu')
-    rows = torch.randint(-128, 128, (n, fp._LINE), dtype=torch.int8)
-    rows[0] = torch.where(fp._factors(dev)[:, 0]>0, 127, -128)
-    want = fp._products(rows)
+    rows = torch.randint(-128, 128, (n, hashes._LINE), dtype=torch.int8)
+    rows[0] = torch.where(hashes._factors(dev)[:, 0]>0, 127, -128)
+    want = hashes._products(rows)
     i = n//2
-    assert want[i].tolist()==[sum(a*b for a,b in zip(rows[i].tolist(), col, strict=True)) for col in fp._factors(dev).T.tolist()]
+    assert want[i].tolist()==[sum(a*b for a,b in zip(rows[i].tolist(), col, strict=True)) for col in hashes._factors(dev).T.tolist()]
     monkeypatch.setattr('torch.backends.mkldnn.is_available', lambda: False)
-    with torch.autocast('cpu', torch.bfloat16): assert torch.equal(fp._products(rows), want)
+    with torch.autocast('cpu', torch.bfloat16): assert torch.equal(hashes._products(rows), want)
     assert want.dtype is torch.int32 and want.abs().max()<2**24
 
 def test_factors_are_odd_and_many():
-    f = fp._factors(torch.device('cpu'))
-    assert (f%2!=0).all() and f.min()==-127 and f.max()==127 and len({*map(tuple, f.tolist())})==fp._LINE
+    f = hashes._factors(torch.device('cpu'))
+    assert (f%2!=0).all() and f.min()==-127 and f.max()==127 and len({*map(tuple, f.tolist())})==hashes._LINE
 
 def test_signs_of_one_column_are_seen():
     "The upper bits of every other element, an even number of them: where multipliers are odd and as wide as the numbers, they would be lost"
@@ -213,7 +213,7 @@ def test_details_are_hashes_of_the_tensors_themselves(tmp_path):
     learn = mk_learn(tmp_path, [Fingerprint()])
     learn.fit(1)
     last = read_fingerprint(tmp_path).detail(-1)[2]
-    for k,p in learn.model.named_parameters(): assert last['weights', k]==fp._fold([o.item() for o in hash_parts([p])[0]]) & (2**32-1)
+    for k,p in learn.model.named_parameters(): assert last['weights', k]==hashes.fold_hashes([o.item() for o in hash_parts([p])[0]]) & (2**32-1)
 
 def test_every_third_step(tmp_path):
     mk_learn(tmp_path, [Fingerprint(every_steps=3, detail=6)]).fit(1)
@@ -247,7 +247,7 @@ def test_an_edit_without_a_version_is_seen_before_the_forward_pass(data, dtype, 
 @pytest.mark.parametrize('offset', range(4))
 def test_words_are_added_up_wherever_they_lie(offset):
     x = torch.randn(40).to(torch.bfloat16)
-    def _sum(v): return fp._summed(v).item()
+    def _sum(v): return hashes.sum_hash(v).item()
     assert _sum(x[offset:offset+33])==_sum(x[offset:offset+33].clone()), 'words of 64 bits lie at multiples of eight bytes'
     assert len({_sum(x[:n]) for n in range(1, 41)})==40
 
