@@ -142,14 +142,14 @@ class Facade:
 
 # %% ../../nbs/interop/00_core.ipynb #60b8237d
 def attr(
-    path:str, # From the stand-in, with dots: `learn.model`; or of the first callback of a class, if any: `EMA.decay`
-    settable:bool=False # May callbacks set it, too?
+    path:str, # Dotted path from the stand-in, `learn.model`; or class of a callback and attribute, `EMA.decay`
+    settable:bool=False # May callbacks set it?
 )->property:
-    "Make a property of a stand-in: what is found at `path`"
+    "Make a property of a stand-in that reads the attribute at `path`"
     owner,_,name = path.rpartition('.')
     if owner[:1].isupper():
-        def _of_cb(self): return getattr(import_module('learnloop.interop.facts').find_cb(self.learn, owner), name, None)
-        return property(_of_cb)
+        find_cb = import_module('learnloop.interop.facts').find_cb
+        return property(lambda self: getattr(find_cb(self.learn, owner), name, None))
     def _set(self, v): setattr(attrgetter(owner)(self), name, v)
     return property(attrgetter(path), _set if settable else None)
 

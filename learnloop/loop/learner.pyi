@@ -97,16 +97,16 @@ if MYPY:
             def load_checkpoint(self, folder: Any, accept: Any=True) -> Learner:
                 """Restore the whole state of a checkpoint, checked before anything changes
 
-                - `folder`: Of a run, for its newest checkpoint, or of a checkpoint, or a `Checkpoint`
-                - `accept`: What may be different from the checkpoint: see `fit`
+                - `folder`: Folder of a run (for its newest checkpoint) or of a checkpoint, or a `Checkpoint`
+                - `accept`: Settings that may differ from the checkpoint: see `fit`
 
                 Returns: The learner itself"""
             def resume(self, accept: Any=()) -> None:
-                """Continue the fit that was interrupted, from the very batch
+                """Continue the interrupted fit, from the exact batch
 
-                - `accept`: `'batches'`: take batches of the loader as they come, even if they are not those of before"""
+                - `accept`: `'batches'`: accept other batches than before"""
             def replay_batch(self) -> SimpleNamespace:
-                """Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is"""
+                """Run the failed batch again, with its random numbers and callbacks, and change nothing"""
             def rewind(self, to: Any=None, batches: int | None=None, **changes: Any) -> Learner:
                 """Go back to an earlier place of the fit, with `changes`
 
@@ -118,12 +118,12 @@ if MYPY:
             def save(self, file: Any, with_opt: bool=True) -> Path | None:
                 """Save weights and optimizer
 
-                - `file`: Name, below `path/model_dir`; an absolute path; a binary file
-                - `with_opt`: The optimizer, too?
+                - `file`: Name below `path/model_dir`, an absolute path, or a binary file
+                - `with_opt`: Also save the optimizer?
 
-                Returns: Where it is; None if a callback cancelled it"""
+                Returns: Path of the file; None if a callback cancelled it"""
             def match_opt(self, sd: dict, where: Any, tip: Any='') -> list:
-                """Optimizers and the states to load, checked
+                """Check the state `sd`, and pair each optimizer with the state to load
 
                 - `sd`: State of the optimizer or the optimizers, as `opt_state` makes it
                 - `where`: Where it is from, for messages
@@ -131,13 +131,13 @@ if MYPY:
 
                 Returns: Pairs of an optimizer and the state that it can load"""
             def state_of_opt(self, together: bool=True) -> dict | None:
-                """Get the state of the optimizer
+                """Return the state of the optimizer
 
-                - `together`: Put together what is sharded? All processes take part in that
+                - `together`: Join sharded tensors? All processes take part in that
 
-                Returns: As `opt_state` has it; with how to make it, where that changed"""
+                Returns: From `opt_state`; if the optimizer was switched, with a recipe to make it"""
             def check_opt(self, sd: dict, where: Any, tip: Any='') -> list:
-                """Have an optimizer of the class and with the groups that `sd` is of, if those changed on the way
+                """Make the optimizer that `sd` belongs to, if it was switched or regrouped, and pair it with the state
 
                 - `sd`: State of the optimizer or the optimizers, as `state_of_opt` makes it
                 - `where`: Where it is from, for messages
@@ -145,28 +145,28 @@ if MYPY:
 
                 Returns: Pairs of an optimizer and the state that it can load"""
             def load(self, file: Any, device: Any=None, with_opt: bool=True, strict: bool=True, weights_only: bool=True, digest: str | None=None) -> Learner:
-                """Load weights and optimizer: all or, after an error, nothing
+                """Load weights and optimizer; after an error, nothing has changed
 
                 - `file`: As for `save`
-                - `device`: Where the file's tensors are put on the way; None for the CPU
-                - `with_opt`: The optimizer, too? An error if the file has none
-                - `strict`: Must the names of weights be the same? Shapes must be in any case
-                - `weights_only`: Taken as torch's: whatever it says, a file that only code could read is refused
-                - `digest`: Hash that the file must have; None, in a fit, for the hash of what the fit wrote
+                - `device`: Device to which the file is read first; None for the CPU
+                - `with_opt`: Also load the optimizer? An error if the file has none
+                - `strict`: Must the names of weights be equal? Shapes always must
+                - `weights_only`: Accepted as in torch.load, but without effect: reading never runs code
+                - `digest`: Expected hash of the file; None: in a fit, the hash of the file that the fit wrote
 
                 Returns: The learner itself"""
             def hold_file(self, file: Any, who: str) -> AbstractContextManager[Any]:
                 """Lock `file` inside a `with` block; raise an error if another fit has it
 
                 - `file`: As for `save`
-                - `who`: Who writes it, for the message"""
+                - `who`: The writer, for the message"""
             def export(self, file: Any='export', meta: dict | None=None) -> Path:
                 """Write weights and buffers for inference
 
-                - `file`: Name, below `path`, or an absolute path; its suffix is `.safetensors`, written or not
-                - `meta`: Anything that JSON can hold
+                - `file`: Name below `path`, or an absolute path; the suffix `.safetensors` is added
+                - `meta`: Any JSON data
 
-                Returns: Where it is"""
+                Returns: Path of the file"""
             def tell(self, command: str='', end: bool=False, **hypers: Any) -> None:
                 """Give the running fit a command, from another cell or thread: it acts between two batches, in all processes
 
@@ -449,20 +449,20 @@ if MYPY:
 
                 Returns: The file; notebooks show a link to it"""
             def find_batch_size(self, mk_dl: Any, start: int=2, max_bs: int=8192, n_steps: int=3) -> int:
-                """Find the batch size that memory has room for; the learner stays as it is
+                """Find the largest batch size that fits in memory, and leave the learner unchanged
 
                 - `mk_dl`: Function from a batch size to a training loader
                 - `start`: First size to try
                 - `max_bs`: Largest size to try
-                - `n_steps`: Batches to train on with each: an optimizer makes its state in the first
+                - `n_steps`: Training batches for each size: an optimizer creates its state in the first
 
-                Returns: The largest of `start`, `2*start`, … that fits in memory, and of which there is a batch"""
+                Returns: The largest of `start`, `2*start`, … that fits in memory and for which there is a batch"""
             def lr_find(self, start_lr: Any=1e-07, end_lr: Any=10, num_it: int=100, stop_div: bool=True, show_plot: bool=True, suggest_funcs: Any=...) -> tuple | None:
-                """Find a learning rate; the learner stays as it is
+                """Find a learning rate, and leave the learner unchanged
 
                 - `start_lr`: First learning rate, or a list with one for each group
-                - `end_lr`: Learning rate at which it would end, likewise
-                - `num_it`: Batches
+                - `end_lr`: Last learning rate, in the same form
+                - `num_it`: Number of batches
                 - `stop_div`: Stop when the loss explodes?
                 - `show_plot`: Plot the losses?
                 - `suggest_funcs`: One or a list of the functions in `SuggestionMethod`; None for no suggestion
@@ -475,76 +475,76 @@ if MYPY:
             def to_fp16(self, **kwargs: Any) -> Learner:
                 """Train in mixed precision with float16
 
-                - `kwargs`: To `torch.amp.GradScaler`
+                - `kwargs`: Arguments of `torch.amp.GradScaler`
 
                 Returns: The learner itself"""
             def to_fp32(self) -> Learner:
-                """Train in float32, as without any of these
+                """Train in float32 again
 
                 Returns: The learner itself"""
             def fit_one_cycle(self, n_epoch: int | None=None, lr_max: Any=None, div: Any=25.0, div_final: Any=100000.0, pct_start: Any=0.25, wd: Any=None, moms: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, **kwargs: Any) -> None:
                 """Train with a learning rate that rises and falls
 
-                - `n_epoch`: Epochs to train for; None if `max_steps` says when to stop
+                - `n_epoch`: Epochs to train for; None if `max_steps` is given
                 - `lr_max`: Highest learning rate; None for the learner's
                 - `div`: It starts at `lr_max/div`
-                - `div_final`: And ends at `lr_max/div_final`
-                - `pct_start`: Share of the training in which it rises
+                - `div_final`: It ends at `lr_max/div_final`
+                - `pct_start`: Share of the training in which the learning rate rises
                 - `wd`: Weight decay; None for the learner's
-                - `moms`: Momentum at the start, the peak and the end; None for the learner's, if the optimizer has any
+                - `moms`: Momentum at the start, the peak and the end; None for the learner's, if the optimizer has momentum
                 - `cbs`: Callbacks for this fit only
-                - `reset_opt`: Begin with a new optimizer?
-                - `start_epoch`: Number of the first epoch; the schedule begins there, too
-                - `kwargs`: To `fit`, such as `resume`, `max_steps` or `accept`; `total_steps` of `ParamScheduler`"""
+                - `reset_opt`: Create a new optimizer first?
+                - `start_epoch`: Number of the first epoch; the schedule also begins there
+                - `kwargs`: Arguments of `fit`, such as `resume`, `max_steps` or `accept`; `total_steps` of `ParamScheduler`"""
             def fit_flat_cos(self, n_epoch: int | None=None, lr: Any=None, div_final: Any=100000.0, pct_start: Any=0.75, wd: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, **kwargs: Any) -> None:
-                """Train with a learning rate that stays, then falls
+                """Train with a learning rate that is constant, then falls
 
-                - `n_epoch`: Epochs to train for; None if `max_steps` says when to stop
+                - `n_epoch`: Epochs to train for; None if `max_steps` is given
                 - `lr`: Learning rate; None for the learner's
                 - `div_final`: It ends at `lr/div_final`
-                - `pct_start`: Share of the training in which it stays
+                - `pct_start`: Share of the training in which the learning rate is constant
                 - `wd`: Weight decay; None for the learner's
                 - `cbs`: Callbacks for this fit only
-                - `reset_opt`: Begin with a new optimizer?
-                - `start_epoch`: Number of the first epoch; the schedule begins there, too
-                - `kwargs`: To `fit`, such as `resume`, `max_steps` or `accept`; `total_steps` of `ParamScheduler`"""
+                - `reset_opt`: Create a new optimizer first?
+                - `start_epoch`: Number of the first epoch; the schedule also begins there
+                - `kwargs`: Arguments of `fit`, such as `resume`, `max_steps` or `accept`; `total_steps` of `ParamScheduler`"""
             def fit_sgdr(self, n_cycles: int, cycle_len: int, lr_max: Any=None, cycle_mult: int=2, cbs: Any=None, reset_opt: bool=False, wd: Any=None, start_epoch: int=0, **kwargs: Any) -> None:
-                """Train with a learning rate that falls again and again
+                """Train with a learning rate that falls in repeated cycles
 
                 - `n_cycles`: Number of cycles
-                - `cycle_len`: Epochs of the first
-                - `lr_max`: Learning rate at the start of each; None for the learner's
-                - `cycle_mult`: How much longer each is than the one before; 1 for equal lengths
+                - `cycle_len`: Epochs of the first cycle
+                - `lr_max`: Learning rate at the start of each cycle; None for the learner's
+                - `cycle_mult`: Ratio of the lengths of consecutive cycles; 1 for equal lengths
                 - `cbs`: Callbacks for this fit only
-                - `reset_opt`: Begin with a new optimizer?
+                - `reset_opt`: Create a new optimizer first?
                 - `wd`: Weight decay; None for the learner's
-                - `start_epoch`: Number of the first epoch; the schedule begins there, too
-                - `kwargs`: To `fit`, such as `resume`, `max_steps` or `accept`; `total_steps` of `ParamScheduler`"""
+                - `start_epoch`: Number of the first epoch; the schedule also begins there
+                - `kwargs`: Arguments of `fit`, such as `resume`, `max_steps` or `accept`; `total_steps` of `ParamScheduler`"""
             def fit_wsd(self, n_epoch: int | None=None, lr: Any=None, pct_warmup: Any=0.05, pct_decay: Any=0.2, div: Any=25.0, div_final: Any=100000.0, decay: Any=..., wd: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, **kwargs: Any) -> None:
-                """Train with a learning rate that rises, stays and falls
+                """Train with a learning rate that rises, is constant, and falls
 
-                - `n_epoch`: Epochs to train for; None if `max_steps` says when to stop
+                - `n_epoch`: Epochs to train for; None if `max_steps` is given
                 - `lr`: Learning rate of the stable part; None for the learner's
-                - `pct_warmup`: Share of the training in which it rises, in a line
-                - `pct_decay`: Share of the training in which it falls, at the end
+                - `pct_warmup`: Share of the training in which the learning rate rises, linearly
+                - `pct_decay`: Share of the training, at the end, in which it falls
                 - `div`: It starts at `lr/div`
                 - `div_final`: And ends at `lr/div_final`
                 - `decay`: Shape of the decay: a function of `(start, end)`
                 - `wd`: Weight decay; None for the learner's
                 - `cbs`: Callbacks for this fit only
-                - `reset_opt`: Begin with a new optimizer?
-                - `start_epoch`: Number of the first epoch; the schedule begins there, too
-                - `kwargs`: To `fit`, such as `resume`, `max_steps` or `accept`; `total_steps` of `ParamScheduler`"""
+                - `reset_opt`: Create a new optimizer first?
+                - `start_epoch`: Number of the first epoch; the schedule also begins there
+                - `kwargs`: Arguments of `fit`, such as `resume`, `max_steps` or `accept`; `total_steps` of `ParamScheduler`"""
             def fine_tune(self, epochs: int, base_lr: float | None=None, freeze_epochs: int=1, lr_mult: Any=100, pct_start: Any=0.3, div: Any=5.0, **kwargs: Any) -> None:
                 """Train the last group, then all of them
 
                 - `epochs`: Epochs with all groups
                 - `base_lr`: Highest learning rate, halved for the second part; None for the learner's, or else 2e-3
-                - `freeze_epochs`: Epochs with the last group alone, before
-                - `lr_mult`: How much lower the first group's learning rate is than the last one's
+                - `freeze_epochs`: Earlier epochs in which only the last group trains
+                - `lr_mult`: Factor by which the first group's learning rate is lower than the last one's
                 - `pct_start`: Share of the second part in which learning rates rise
-                - `div`: They start so much lower
-                - `kwargs`: To `fit_one_cycle`; checkpoints of `resume=folder` are in `frozen` and `unfrozen` there"""
+                - `div`: They start at `base_lr/2/div`
+                - `kwargs`: Arguments of `fit_one_cycle`; checkpoints of `resume=folder` are in `frozen` and `unfrozen`"""
             def to_channelslast(self) -> Learner:
                 """Use channels-last memory format from here on
 
