@@ -93,8 +93,7 @@ def known_denominator(
     if _says(f): return partial(f.denominator, **given) if given else f.denominator
     has,name = None,getattr(f, '__name__', type(f).__name__)
     if isinstance(f, nn.Module):
-        is_own = type(f).forward.__module__.startswith('torch.nn.') and 'forward' not in vars(f)
-        if given or not is_own or f._forward_hooks or f._forward_pre_hooks: return None
+        if given or _is_changed(f) or not type(f).forward.__module__.startswith('torch.nn.'): return None
         reduction = getattr(f, 'reduction', None)
     else:
         if getattr(F, name, ITEMS) is not f: return None
@@ -115,12 +114,16 @@ def _params_of(f):
         except (TypeError,ValueError): _known[f] = {}  # a builtin has no signature
     return _known[f]
 
+def _is_changed(f):
+    "Has `f` a `forward` or hooks of its own? Its class doesn't vouch for these"
+    return any(getattr(f, '__dict__', {}).get(k) for k in ('forward','_forward_hooks','_forward_pre_hooks'))
+
 def _says(f):
     "Has `f` a `denominator` that is as new as its `forward`? A class doesn't vouch for the losses of its subclasses"
     names,classes = ('denominator','forward','__call__'),reversed([*enumerate(type(f).__mro__)])
     at = {k:i for i,c in classes for k in names if k in vars(c)}
     if 'denominator' in getattr(f, '__dict__', ()): return True
-    return 'denominator' in at and at['denominator']<=at.get('forward', at.get('__call__', 99))
+    return 'denominator' in at and not _is_changed(f) and at['denominator']<=at.get('forward', at.get('__call__', 99))
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000004
 def _sum(pred, *yb): return SUM
@@ -176,9 +179,9 @@ def _random(t, kind, g):
     return (r*.9+.05 if kind=='probabilities' else (2*r-1)*3).to(t.device, t.dtype)
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000f2
-def _some(yb, n, g):
-    "Draw items of a batch, among them those with extreme targets: they may be the only ones that don't count alike"
-    idx = torch.randint(n, (sum(_SPLITS[0]),), generator=g)
+def _some(yb, n, k, g):
+    "Draw `k` items of a batch, among them those with extreme targets: they may be the only ones that don't count alike"
+    idx = torch.randint(n, (k,), generator=g)
     ts = [t.reshape(n, -1) for t in _ordered(yb) if t.dim() and len(t)==n]
     ends = [i for t in ts for i in (t.amax(1).argmax(), t.amin(1).argmin())]
     idx[:len(ends)] = torch.tensor(ends, dtype=idx.dtype)
@@ -204,22 +207,23 @@ def _resampled(pred, y, g):
     return _mapped(y, _of)
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000012
-_SPLITS = [3, 5],[2, 1, 5]
+_SPLITS = [3, 5],[2, 1, 5],[5, 22, 38] # Of items that are tried; the last only if they are small
 
-def _compare(f, pred, yb, dim):
+def _compare(f, pred, yb, n, dim):
     "Parts of the loss, 'loss' for itself, that differ from the mean over parts of the items: both values, by name"
-    n,res = sum(_SPLITS[0]),{}
+    res = {}
     def _call(i):
         loss,parts = split_loss(f(take_items(pred, i, n, dim), *[take_items(o, i, n) for o in yb]))
         if loss is None: raise ValueError('there is no loss')
         return {k:torch.as_tensor(v).mean() for k,v in {**parts, 'loss':loss}.items()}
-    for split in _SPLITS:
-        whole,parts = _call(torch.arange(n)),[(len(i), _call(i)) for i in torch.arange(n).split(split)]
+    for split in [o for o in _SPLITS if sum(o)<=n]:
+        every = torch.arange(sum(split))
+        whole,parts = _call(every),[(len(i), _call(i)) for i in every.split(split)]
         if not all(v.isfinite() for v in whole.values()): raise ValueError('the loss is not finite')
         for k,v in whole.items():
-            mean = sum(m*o[k].double() for m,o in parts)/n
+            mean = sum(m*o[k].double() for m,o in parts)/len(every)
             slack = (1e-9 if v.dtype is torch.float64 else 3e-5)*(abs(v)+abs(mean)+1e-3)
-            if not abs(v-mean)<=slack: res.setdefault(k, (v, mean))
+            if not abs(v-mean)<=slack: res.setdefault(k, (len(every), v, mean))
     return res
 
 class _Constants(TorchDispatchMode):
@@ -267,19 +271,20 @@ def refute_mean(
     try: f = _copied(loss_func, {id(o):o for o in keep})  # it may count its calls
     except Exception: f = loss_func
     g = torch.Generator().manual_seed(0)
-    is_large = sum(t.numel() for t in tensors_in(pred))/n>2**20
+    size = sum(t.numel() for t in tensors_in(pred))/n
+    k = sum(_SPLITS[-1 if is_random and size<2**12 else 0])
     with preserve_rng(), warnings.catch_warnings():
         warnings.simplefilter('ignore')
         for dtype,dim in ((torch.float64, 0), (torch.float64, 1), (torch.float32, 0), (torch.float32, 1)):
-            if is_large and dtype is torch.float64 and is_random: continue
-            idx = _some(yb, n, g)
+            if size>2**20 and dtype is torch.float64 and is_random: continue
+            idx = _some(yb, n, k, g)
             p,y = take_items(pred, idx, n, dim),[take_items(o, idx, n) for o in yb]
             if is_random: p,y = _mapped(p, _as_float, dtype),[_mapped(o, _as_float, dtype) for o in y]
             for new,kinds in _DRAWS.items() if is_random else [(False, ('seen',))]:
                 for kind in kinds:
                     a,b = (p if kind=='seen' else _mapped(p, _random, kind, g)),(_resampled(p, y, g) if new else y)
                     try:
-                        with _Constants(): found = {k:_why(*o) for k,o in _compare(f, a, b, dim).items()} | found
+                        with _Constants(): found = {k:_why(*o) for k,o in _compare(f, a, b, k, dim).items()} | found
                     except Exception as e:
                         error = e
                         continue
@@ -291,8 +296,8 @@ def refute_mean(
 # %% ../../nbs/loop/07_denominator.ipynb #de0001f6
 _UNTRIED = 'could not be tried on parts of a batch'
 
-def _why(whole, parts):
-    return f'is no mean over items: of 8 random ones it is {whole:.6g}, and of their parts {parts:.6g}'
+def _why(n, whole, parts):
+    return f'is no mean over items: of {n} random ones it is {whole:.6g}, and of their parts {parts:.6g}'
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000021
 def _labels_and_logits(learn):
