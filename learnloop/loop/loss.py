@@ -106,9 +106,9 @@ def take_items(
     vals = batch_parts(o)
     if vals is None: return o
     if type(o) in (list,tuple) and len(o)==n:  # items, if these aren't their features
-        some = any if type(o) is tuple else all
-        are_items = isinstance(o[0], Mapping) or not some(t.shape[:1]==(n,) for t in tensors_in(o))
-        if are_items: return type(o)(o[i] for i in idx.tolist())
+        some,ts = any if type(o) is tuple else all,tensors_in(o)
+        if isinstance(o[0], Mapping) or not ts or not some(t.shape[:1]==(n,) for t in ts):
+            return type(o)(o[i] for i in idx.tolist())
     return batch_like(o, [take_items(v, idx, n, dim) for v in vals])
 
 # %% ../../nbs/loop/07_loss.ipynb #5e1d0c4a
