@@ -284,7 +284,10 @@ def refute_mean(
                 for kind in kinds:
                     a,b = (p if kind=='seen' else _mapped(p, _random, kind, g)),(_resampled(p, y, g) if new else y)
                     try:
-                        with _Constants(): found = {k:_why(*o) for k,o in _compare(f, a, b, k, dim).items()} | found
+                        bad = _compare(f, a, b, k, dim)
+                        if bad:  # it may draw random numbers
+                            with _Constants(): bad = _compare(f, a, b, k, dim)
+                        found = {k:_why(*o) for k,o in bad.items()} | found
                     except Exception as e:
                         error = e
                         continue

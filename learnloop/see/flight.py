@@ -59,8 +59,9 @@ class FlightRecorder(Callback):
         if turn is not None and not turn.counts: return
         groups = [g['params'] for o in opts(self.learn.turn_opt) for g in o.param_groups]
         grads = [g for ps in groups for p in ps if (g := p.grad) is not None]
-        if {*map(type, grads)}=={Tensor}: self._norms = torch._foreach_norm(grads)
-        else: self._norms = [grad_norm(self.learn, grads)] if grads else ()
+        if {*map(type, grads)}!={Tensor}: self._norms = [grad_norm(self.learn, grads)] if grads else ()
+        else: self._norms = torch._foreach_norm(grads)
+        if all(map(attrgetter('is_cpu'), self._norms)): self._norms = [o.item() for o in self._norms]
     def cleanup_batch(self):
         learn = self.learn
         if not learn.training: return
@@ -212,11 +213,12 @@ def _write(self:FlightRecorder):
     losses = [o if o.dim()==0 else o.mean() for _,_,o,*_ in steps if o is not None]
     targs = [s[4] for s in steps if isinstance(s[4], Tensor) and s[4].dim()]
     sizes = iter(counts_of(targs) if targs else ())
-    nums,losses,records = iter(_numbers([o for s in steps for o in s[3]])),iter(_numbers(losses)),[]
+    nums = iter(_numbers([o for s in steps for o in s[3] if isinstance(o, Tensor)]))
+    losses,records = iter(_numbers(losses)),[]
     for i,(n,lr,loss,norms,size,source,seen) in enumerate(steps):
         if isinstance(size, Tensor) and size.dim(): size = next(sizes)
         head = [n, float(lr), None if loss is None else next(losses), None, None if size is None else abs(float(size))]
-        if norms: head[3] = math.hypot(*[next(nums) for _ in norms])
+        if norms: head[3] = math.hypot(*[next(nums) if isinstance(o, Tensor) else o for o in norms])
         if type(seen) is list: records.append((*head, source, seen, rows.get(i)))
         else: records += [(*head, name, o, None) for name,o in _parts(seen)]
     try: self._put(pack_block(b'F', _pack(records)), steps[0][0])
