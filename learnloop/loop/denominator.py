@@ -132,7 +132,8 @@ def _of_elements(pred, *yb): return _Elements(max(t.numel() for t in (pred, *yb[
 def _of_rows(pred, *yb): return pred.numel()//pred.shape[-1] if pred.dim()>1 else 1
 def _of_sequences(pred, targ, lengths, targ_lengths, *yb): return torch.as_tensor(targ_lengths).numel()
 def _of_classes(f, has, pred, targ, *more):
-    has = dict(weight=f.weight, ignore_index=f.ignore_index) if has is None else has | dict(zip([*has][2:], more))
+    if has is None: has = dict(weight=f.weight, ignore_index=f.ignore_index)
+    else: has = has | dict(zip([*has][2:], more, strict=False))
     return _counted(targ, has['weight'], has['ignore_index'])
 
 _MEANS = {  # of what torch's losses are means, by the names of functions, or of modules, without `loss` and `_`
