@@ -9,7 +9,7 @@ __all__ = ['SUM', 'ITEMS', 'MEAN_HELP', 'join_units', 'as_size', 'mean_of_all', 
            'element_weights', 'counts_of', 'refute_mean', 'find_form', 'MeanOf', 'Joined']
 
 # %% ../../nbs/loop/07_denominator.ipynb #002dc91a
-import inspect, math, re, torch, warnings
+import inspect, math, torch, warnings
 from collections.abc import Mapping
 from contextlib import contextmanager
 from copy import deepcopy
@@ -21,9 +21,9 @@ from torch.func import functional_call
 from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 from fastcore.basics import patch
-from ..data.batch import batch_like, batch_parts, tensors_in
+from ..data.batch import batch_map, tensors_in
 from ..data.rng import preserve_rng
-from .loss import innermost, named_loss, own_loss, split_loss
+from .loss import innermost, named_loss, own_loss, split_loss, take_items
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000001
 class _Sum(int):
@@ -91,24 +91,20 @@ def known_denominator(
         if f.args: return None
         f,given = f.func,f.keywords | given
     if _says(f): return partial(f.denominator, **given) if given else f.denominator
+    has,name = None,getattr(f, '__name__', type(f).__name__)
     if isinstance(f, nn.Module):
-        is_torch = type(f).forward.__module__.startswith('torch.nn.') and 'forward' not in vars(f)
-        if given or not is_torch or not hasattr(f, 'reduction'): return None
-        names,has = (),{k:getattr(f, k) for k in ('reduction', 'ignore_index') if hasattr(f, k)}
+        if given or _is_changed(f) or not type(f).forward.__module__.startswith('torch.nn.'): return None
+        reduction = getattr(f, 'reduction', None)
     else:
-        if getattr(F, getattr(f, '__name__', ''), ITEMS) is not f: return None
-        names = _params_of(f)
-        if 'reduction' not in names or any(given.get(k) is not None for k in ('size_average', 'reduce')): return None
-        has = {k:v for k,v in names.items() if k in ('reduction', 'weight', 'ignore_index')} | given
-    if has['reduction']=='sum': return _sum
-    if has['reduction']=='batchmean': return _of_batch
-    if has['reduction']!='mean': return ITEMS  # of which somebody else makes a mean
-    name = getattr(f, '__name__', type(f).__name__).lower()
-    if 'ctc' in name: return _of_sequences
-    if 'distance' in name or 'weight' in given and 'loss' in name: return None
-    if 'ignore_index' not in has: return _of_rows if re.search('multi|cosine|triplet', name) else _of_elements
-    if not names: return partial(_of_module, f)
-    return partial(_of_classes, [*names], has.get('weight'), has['ignore_index'])
+        if getattr(F, name, ITEMS) is not f: return None
+        has = _params_of(f) | given
+        if has.get('size_average') is not None or has.get('reduce') is not None: return None
+        reduction = has.get('reduction')
+    key = name.lower().replace('_', '').removesuffix('loss')
+    how = next((f for f,names in _MEANS.items() if key in names.split()), None)
+    if how is _of_elements and 'weight' in given: return None
+    if how is _of_classes: how = partial(_of_classes, f, has)
+    return dict(sum=_sum, batchmean=_of_batch, mean=how, none=ITEMS).get(reduction)  # of 'none', a caller makes a mean
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000d1
 _known = {}
@@ -118,29 +114,33 @@ def _params_of(f):
         except (TypeError,ValueError): _known[f] = {}  # a builtin has no signature
     return _known[f]
 
+def _is_changed(f):
+    "Has `f` a `forward` or hooks of its own? Its class doesn't vouch for these"
+    return any(getattr(f, '__dict__', {}).get(k) for k in ('forward','_forward_hooks','_forward_pre_hooks'))
+
 def _says(f):
     "Has `f` a `denominator` that is as new as its `forward`? A class doesn't vouch for the losses of its subclasses"
     names,classes = ('denominator','forward','__call__'),reversed([*enumerate(type(f).__mro__)])
     at = {k:i for i,c in classes for k in names if k in vars(c)}
     if 'denominator' in getattr(f, '__dict__', ()): return True
-    return 'denominator' in at and at['denominator']<=at.get('forward', at.get('__call__', 99))
+    return 'denominator' in at and not _is_changed(f) and at['denominator']<=at.get('forward', at.get('__call__', 99))
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000004
 def _sum(pred, *yb): return SUM
+def _of_batch(pred, *yb): return len(pred)
 def _of_elements(pred, *yb): return _Elements(max(t.numel() for t in (pred, *yb[:1])))
 def _of_rows(pred, *yb): return pred.numel()//pred.shape[-1] if pred.dim()>1 else 1
-
-# %% ../../nbs/loop/07_denominator.ipynb #de0000f1
-def _of_batch(pred, *yb): return len(pred)
 def _of_sequences(pred, targ, lengths, targ_lengths, *yb): return torch.as_tensor(targ_lengths).numel()
+def _of_classes(f, has, pred, targ, *more):
+    if has is None: has = dict(weight=f.weight, ignore_index=f.ignore_index)
+    else: has = has | dict(zip([*has][2:], more, strict=False))
+    return _counted(targ, has['weight'], has['ignore_index'])
 
-# %% ../../nbs/loop/07_denominator.ipynb #de0000a2
-def _of_module(f, pred, targ): return _counted(targ, f.weight, f.ignore_index)  # which may be other ones by now
-
-def _of_classes(names, weight, ignore_index, pred, targ, *more):
-    "That of a cross entropy; `more` arguments of a function may be a weight"
-    if more: weight = dict(zip(names[2:], more, strict=False)).get('weight', weight)
-    return _counted(targ, weight, ignore_index)
+_MEANS = {  # of what torch's losses are means, by the names of functions, or of modules, without `loss` and `_`
+    _of_classes: 'crossentropy nll', _of_sequences: 'ctc',
+    _of_rows: 'multimargin multilabelmargin multilabelsoftmargin cosineembedding marginranking tripletmargin',
+    _of_elements: 'mse l1 smoothl1 huber kldiv poissonnll gaussiannll softmargin hingeembedding bce bcewithlogits '
+        'binarycrossentropy binarycrossentropywithlogits'}
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000007
 def element_weights(
@@ -149,10 +149,10 @@ def element_weights(
     "Find how much each element of the unreduced loss counts in the mean that `loss_func` computes"
     f = getattr(innermost(loss_func), 'func', loss_func) if isinstance(innermost(loss_func), nn.Module) else loss_func
     known = known_denominator(f)
-    if isinstance(known, partial) and known.func is _of_classes: how = known.args[1:]
-    elif known is None: return False
-    elif known is ITEMS or not hasattr(f, 'ignore_index'): return None
-    else: how = f.weight,f.ignore_index
+    if known is None: return False
+    has = known.args[1] if isinstance(known, partial) and known.func is _of_classes else None
+    if not has and (known is ITEMS or not hasattr(f, 'ignore_index')): return None
+    how = (has['weight'], has['ignore_index']) if has else (f.weight, f.ignore_index)
     return lambda pred, targ, *yb: None if targ.is_floating_point() else target_weights(targ, *how)
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000006
@@ -167,41 +167,22 @@ def counts_of(
     return [as_size(_counted(t)) for t in targs]
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000d2
-def _random(o, kind, g):
-    "`o` with random values in place of its floats"
-    if isinstance(o, Tensor):
-        if not o.is_floating_point(): return o
-        r = torch.rand(o.shape, generator=g, dtype=torch.float64)
-        return (r*.9+.05 if kind=='probabilities' else (2*r-1)*3).to(o.device, o.dtype)
-    vals = batch_parts(o)
-    return o if vals is None else batch_like(o, [_random(v, kind, g) for v in vals])
-
-def _mapped(o, f):
+def _mapped(o, f, *args):
     "`o` with `f` of each tensor in it"
-    if isinstance(o, Tensor): return f(o)
-    vals = batch_parts(o)
-    return o if vals is None else batch_like(o, [_mapped(v, f) for v in vals])
+    return batch_map(o, 'detach', lambda t: f(t, *args) if isinstance(t, Tensor) else t)
 
 def _as_float(t, dtype): return t.to(dtype) if t.is_floating_point() else t
 
-# %% ../../nbs/loop/07_denominator.ipynb #de000011
-def _rows(o, idx, n, dim=0):
-    "The items `idx` of `o`, which has `n`, along `dim` or else where it has as many"
-    if isinstance(o, Tensor):
-        dims = [d for d in (dim, *range(o.dim())) if d<o.dim() and o.shape[d]==n]
-        return o.index_select(dims[0], idx.to(o.device)) if dims else o
-    vals = batch_parts(o)
-    if vals is None: return o
-    if type(o) in (list,tuple) and len(o)==n:  # items, if these aren't their features
-        some = any if type(o) is tuple else all
-        are_items = isinstance(o[0], Mapping) or not some(t.shape[:1]==(n,) for t in tensors_in(o))
-        if are_items: return type(o)(o[i] for i in idx.tolist())
-    return batch_like(o, [_rows(v, idx, n, dim) for v in vals])
+def _random(t, kind, g):
+    "Random values in place of the floats in `t`"
+    if not t.is_floating_point(): return t
+    r = torch.rand(t.shape, generator=g, dtype=torch.float64)
+    return (r*.9+.05 if kind=='probabilities' else (2*r-1)*3).to(t.device, t.dtype)
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000f2
-def _some(yb, n, g):
-    "Draw items of a batch, among them those with extreme targets: they may be the only ones that don't count alike"
-    idx = torch.randint(n, (sum(_SPLITS[0]),), generator=g)
+def _some(yb, n, k, g):
+    "Draw `k` items of a batch, among them those with extreme targets: they may be the only ones that don't count alike"
+    idx = torch.randint(n, (k,), generator=g)
     ts = [t.reshape(n, -1) for t in _ordered(yb) if t.dim() and len(t)==n]
     ends = [i for t in ts for i in (t.amax(1).argmax(), t.amin(1).argmin())]
     idx[:len(ends)] = torch.tensor(ends, dtype=idx.dtype)
@@ -227,32 +208,23 @@ def _resampled(pred, y, g):
     return _mapped(y, _of)
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000012
-_SPLITS = [3, 5],[2, 1, 5]
+_SPLITS = [3, 5],[2, 1, 5],[5, 22, 38] # Of items that are tried; the last only if they are small
 
-def _compare(f, pred, yb, dim, is_constant=False):
+def _compare(f, pred, yb, n, dim):
     "Parts of the loss, 'loss' for itself, that differ from the mean over parts of the items: both values, by name"
-    n = sum(_SPLITS[0])
-    def _call(*args):
-        loss,parts = split_loss(f(*args))
-        if loss is None: raise ValueError('there is no loss')
-        return {k:torch.as_tensor(v) for k,v in {**parts, 'loss':loss}.items()}
-    def _both(split):
-        def _part(i): return _call(_rows(pred, i, n, dim), *[_rows(o, i, n) for o in yb])
-        whole,parts = _call(pred, *yb),[(m, _part(i)) for m,i in _parts(split)]
-        if not all(v.isfinite().all() for v in whole.values()): raise ValueError('the loss is not finite')
-        return {k:(v.double().mean(), sum(m*o[k].double().mean() for m,o in parts)/n, v.dtype) for k,v in whole.items()}
     res = {}
-    for split in _SPLITS:
-        first = _both(split)
-        is_random = any(a[0]!=b[0] for a,b in zip(first.values(), _both(split).values(), strict=True))
-        if is_random and not is_constant:
-            with _Constants(): return _compare(f, pred, yb, dim, True)
-        many = [_both(split) for _ in range(40)] if is_random else [first]  # then only their means can be compared
-        for k,(whole,mean,dtype) in first.items():
-            slack = (1e-9 if dtype is torch.float64 else 3e-5)*(abs(whole)+abs(mean)+1e-3)
-            by = torch.stack([o[k][1]-o[k][0] for o in many])
-            if is_random: slack += 6*by.std()/len(many)**.5
-            if not abs(by.mean())<=slack: res.setdefault(k, (whole, mean))
+    def _call(i):
+        loss,parts = split_loss(f(take_items(pred, i, n, dim), *[take_items(o, i, n) for o in yb]))
+        if loss is None: raise ValueError('there is no loss')
+        return {k:torch.as_tensor(v).mean() for k,v in {**parts, 'loss':loss}.items()}
+    for split in [o for o in _SPLITS if sum(o)<=n]:
+        every = torch.arange(sum(split))
+        whole,parts = _call(every),[(len(i), _call(i)) for i in every.split(split)]
+        if not all(v.isfinite() for v in whole.values()): raise ValueError('the loss is not finite')
+        for k,v in whole.items():
+            mean = sum(m*o[k].double() for m,o in parts)/len(every)
+            slack = (1e-9 if v.dtype is torch.float64 else 3e-5)*(abs(v)+abs(mean)+1e-3)
+            if not abs(v-mean)<=slack: res.setdefault(k, (len(every), v, mean))
     return res
 
 class _Constants(TorchDispatchMode):
@@ -264,10 +236,6 @@ class _Constants(TorchDispatchMode):
         if torch.Tag.nondeterministic_seeded in func.tags:
             for t in tensors_in(res): t.fill_(.5 if t.is_floating_point() else 0)
         return res
-
-def _parts(split):
-    "The number of items of each part, and which they are"
-    return [(len(i), i) for i in torch.arange(sum(split)).split(split)]
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000f4
 def _copied(f, memo):
@@ -298,24 +266,29 @@ def refute_mean(
 )->dict: # Part of the loss, 'loss' for itself -> why it isn't a mean over items
     "Try whether the loss of random predictions differs from the mean over parts of them"
     pred,yb,found,tried = _mapped(pred, Tensor.detach),_mapped(yb, Tensor.detach),{},False
-    two = tensors_in(_rows(pred, torch.tensor([n-1, n-1]), n))
+    two = tensors_in(take_items(pred, torch.tensor([n-1, n-1]), n))
     if len(two)==len(tensors_in(pred)) and all(map(is_, two, tensors_in(pred))):
         return dict(loss=f'{_UNTRIED}: no tensor in {what} has {n} rows')
     try: f = _copied(loss_func, {id(o):o for o in keep})  # it may count its calls
     except Exception: f = loss_func
     g = torch.Generator().manual_seed(0)
-    is_large = sum(t.numel() for t in tensors_in(pred))/n>2**20
+    size = sum(t.numel() for t in tensors_in(pred))/n
+    k = sum(_SPLITS[-1 if is_random and size<2**12 else 0])
     with preserve_rng(), warnings.catch_warnings():
         warnings.simplefilter('ignore')
         for dtype,dim in ((torch.float64, 0), (torch.float64, 1), (torch.float32, 0), (torch.float32, 1)):
-            if is_large and dtype is torch.float64 and is_random: continue
-            idx = _some(yb, n, g)
-            p,y = _rows(pred, idx, n, dim),[_rows(o, idx, n) for o in yb]
-            if is_random: p,y = (_mapped(o, partial(_as_float, dtype=dtype)) for o in (p, y))
+            if size>2**20 and dtype is torch.float64 and is_random: continue
+            idx = _some(yb, n, k, g)
+            p,y = take_items(pred, idx, n, dim),[take_items(o, idx, n) for o in yb]
+            if is_random: p,y = _mapped(p, _as_float, dtype),[_mapped(o, _as_float, dtype) for o in y]
             for new,kinds in _DRAWS.items() if is_random else [(False, ('seen',))]:
                 for kind in kinds:
-                    a,b = (p if kind=='seen' else _random(p, kind, g)),(_resampled(p, y, g) if new else y)
-                    try: found = {k:_why(*o) for k,o in _compare(f, a, b, dim).items()} | found
+                    a,b = (p if kind=='seen' else _mapped(p, _random, kind, g)),(_resampled(p, y, g) if new else y)
+                    try:
+                        bad = _compare(f, a, b, k, dim)
+                        if bad:  # it may draw random numbers
+                            with _Constants(): bad = _compare(f, a, b, k, dim)
+                        found = {k:_why(*o) for k,o in bad.items()} | found
                     except Exception as e:
                         error = e
                         continue
@@ -327,8 +300,8 @@ def refute_mean(
 # %% ../../nbs/loop/07_denominator.ipynb #de0001f6
 _UNTRIED = 'could not be tried on parts of a batch'
 
-def _why(whole, parts):
-    return f'is no mean over items: of 8 random ones it is {whole:.6g}, and of their parts {parts:.6g}'
+def _why(n, whole, parts):
+    return f'is no mean over items: of {n} random ones it is {whole:.6g}, and of their parts {parts:.6g}'
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000021
 def _labels_and_logits(learn):

@@ -38,7 +38,7 @@ class FlightRecorder(Callback):
     order,run_valid,safe_in_evaluate,fit_only,remove_on_fetch = 10.5,False,True,True,True
     writes,read_only,rank_invariant = True,True,True
     patience = 2. # Seconds that steps wait to be written together
-    at_once,most = 16,2**22 # Steps whose losses of rows are computed at once, and bytes of what they are computed of
+    at_once,most = 64,2**22 # Steps whose losses of rows are computed at once, and bytes of what they are computed of
     def __init__(self,
         max_mb:float=64, # What each process keeps at most, in megabytes: the oldest steps are deleted
         folder='flight'  # Below `learn.path`, unless it is absolute; each process writes files of its own there
@@ -47,7 +47,9 @@ class FlightRecorder(Callback):
         self.max_mb,self.folder = max_mb,check_place('folder', folder, 'a folder below learn.path', 'path')
         self._clear()
 
-    def _clear(self): self._steps,self._waiting,self._rows,self._norms,self._file,self._warned = [],[],{},[],None,False
+    def _clear(self):
+        self._steps,self._waiting,self._rows,self._norms,self._file,self._warned = [],[],{},(),None,False
+        self._each,self._since = None,math.inf
     def in_graph(self, event): return InGraph()
     def before_fit(self):
         self._clear()
@@ -55,23 +57,24 @@ class FlightRecorder(Callback):
     def before_step(self):
         turn = self.learn.open_turn
         if turn is not None and not turn.counts: return
-        params = [p for o in opts(self.learn.turn_opt) for g in o.param_groups for p in g['params']]
-        grads = [g for p in params if (g := p.grad) is not None]
-        if {*map(type, grads)}=={Tensor}: self._norms[:] = torch._foreach_norm(grads)
-        else: self._norms[:] = [grad_norm(self.learn, grads)] if grads else []
+        groups = [g['params'] for o in opts(self.learn.turn_opt) for g in o.param_groups]
+        grads = [g for ps in groups for p in ps if (g := p.grad) is not None]
+        if {*map(type, grads)}!={Tensor}: self._norms = [grad_norm(self.learn, grads)] if grads else ()
+        else: self._norms = torch._foreach_norm(grads)
+        if all(map(attrgetter('is_cpu'), self._norms)): self._norms = [o.item() for o in self._norms]
     def cleanup_batch(self):
         learn = self.learn
         if not learn.training: return
-        n,norms,rows,now = learn.count.batches,[*self._norms],learn.rows,monotonic()
-        self._norms.clear()
-        if learn.outcome.get('batch')=='failed': n += 1
+        norms,self._norms,rows,now = self._norms,(),learn.rows,monotonic()
+        n = learn.count.batches+(learn.outcome.get('batch')=='failed')
         if self._file is None: self._open(n-1)
         loss = None if learn.loss_grad is None else learn.loss
         if type(rows) is list and len(rows)==learn.bs and loss is not None: self._wait_for_losses(loss)
         # targets may stand for the denominator, and are counted when all is written
         size = None if loss is None else learn.mean_of.in_training(learn)
-        self._steps.append((n, now, opts(learn.opt)[0].param_groups[-1]['lr'], loss, norms, size, learn.source, rows))
-        if now-self._steps[0][1]>self.patience: self._write()
+        self._steps.append((n, opts(learn.opt)[0].param_groups[-1]['lr'], loss, norms, size, learn.source, rows))
+        self._since = min(self._since, now)
+        if now-self._since>self.patience: self._write()
     def cleanup_epoch(self): self._write()
     def cleanup_fit(self):
         self._write()
@@ -97,7 +100,8 @@ def _wait_for_losses(self:FlightRecorder, loss):
     data = pred.detach(),*yb
     self._waiting.append((len(self._steps), f, data, [o._version for o in data]))
     k = len(self._waiting)
-    if k>=self.at_once or k*sum([o.nbytes for o in data])>self.most: self._catch_up()
+    if k==1: self._room = self.most//sum([o.nbytes for o in data])
+    if k>=min(self._room, self.at_once): self._catch_up()
 
 @patch
 def _catch_up(self:FlightRecorder):
@@ -105,23 +109,27 @@ def _catch_up(self:FlightRecorder):
     waiting = [*self._waiting]
     self._waiting.clear()
     try:
-        with torch.no_grad(), preserve_rng(): self._rows.update(_losses_of(waiting))
+        with torch.no_grad(), preserve_rng(): self._rows.update(self._losses_of(waiting))
     except Exception as e: self._warn(e, 'knows no losses of rows')
 
 # %% ../../nbs/see/13_flight.ipynb #f1140013
-def _losses_of(waiting):
-    "The losses of rows, by the place of the step"
+@patch
+def _losses_of(self:FlightRecorder, waiting):
+    "The losses of rows, as bytes of float32, by the place of the step"
     # what was changed in place meanwhile isn't what the step saw
     waiting = [o for o in waiting if [t._version for t in o[2]]==o[3]]
     if not waiting: return {}
     steps,fs,data,_ = zip(*waiting, strict=True)
     alike = len({*map(id, fs)})==1 and len({*(tuple([t.shape[1:] for t in o]) for o in data)})==1
-    if not alike: return {k:v for o in waiting for k,v in _losses_of([o]).items()} if len(waiting)>1 else {}
+    if not alike: return {k:v for o in waiting for k,v in self._losses_of([o]).items()} if len(waiting)>1 else {}
     pred,*yb = map(torch.cat, zip(*data, strict=True))
-    vals = pred if fs[0] is None else _Rows(fs[0])(pred, *yb)
+    if fs[0] is not None and (self._each is None or self._each.f is not fs[0]): self._each = _Rows(fs[0])
+    vals = pred if fs[0] is None else self._each(pred, *yb)
     if not isinstance(vals, Tensor) or vals.numel()%len(pred): return {}
     vals = vals.detach().reshape(len(pred), -1).float().mean(1).cpu()
-    return dict(zip(steps, vals.split([len(o[0]) for o in data]), strict=True))
+    raw,res,at = ctypes.string_at(vals.data_ptr(), vals.nbytes),{},0
+    for k,o in zip(steps, data, strict=True): res[k],at = raw[at:at+4*len(o[0])],at+4*len(o[0])
+    return res
 
 def _numbers(tensors):
     "Scalars as numbers, fetched at once from a device"
@@ -147,7 +155,7 @@ def _pack(records):
         n = None if rows is None else len(rows)
         heads.append([*nums, source, n, None if data is not None else list(map(str, rows)), losses is not None])
         body.append(data or b'')
-        if losses is not None: body.append(ctypes.string_at(losses.data_ptr(), 4*len(losses)))
+        body.append(losses or b'')
     head = json.dumps(heads).encode()
     return _LEN.pack(len(head))+head+b''.join(body)
 
@@ -162,7 +170,7 @@ def _unpack(data):
             rows = array('q', data[at:at+8*n]).tolist()
             at += 8*n
         if has_losses:
-            losses = torch.frombuffer(bytearray(data[at:at+4*n]), dtype=torch.float32) if n else torch.zeros(0)
+            losses = array('f', data[at:at+4*n])
             at += 4*n
         yield _Record(*nums, source, rows, losses)
 
@@ -201,14 +209,16 @@ def _write(self:FlightRecorder):
     if not self._steps: return
     self._catch_up()
     (steps,self._steps),(rows,self._rows) = (self._steps, []),(self._rows, {})
-    losses = [(o if o.dim()==0 else o.mean()).detach() for _,_,_,o,*_ in steps if o is not None]
-    targs = [s[5] for s in steps if isinstance(s[5], Tensor) and s[5].dim()]
+    self._since = math.inf
+    losses = [o if o.dim()==0 else o.mean() for _,_,o,*_ in steps if o is not None]
+    targs = [s[4] for s in steps if isinstance(s[4], Tensor) and s[4].dim()]
     sizes = iter(counts_of(targs) if targs else ())
-    nums,losses,records = iter(_numbers([o for s in steps for o in s[4]])),iter(_numbers(losses)),[]
-    for i,(n,_,lr,loss,norms,size,source,seen) in enumerate(steps):
+    nums = iter(_numbers([o for s in steps for o in s[3] if isinstance(o, Tensor)]))
+    losses,records = iter(_numbers(losses)),[]
+    for i,(n,lr,loss,norms,size,source,seen) in enumerate(steps):
         if isinstance(size, Tensor) and size.dim(): size = next(sizes)
         head = [n, float(lr), None if loss is None else next(losses), None, None if size is None else abs(float(size))]
-        if norms: head[3] = math.hypot(*[next(nums) for _ in norms])
+        if norms: head[3] = math.hypot(*[next(nums) if isinstance(o, Tensor) else o for o in norms])
         if type(seen) is list: records.append((*head, source, seen, rows.get(i)))
         else: records += [(*head, name, o, None) for name,o in _parts(seen)]
     try: self._put(pack_block(b'F', _pack(records)), steps[0][0])
@@ -273,7 +283,7 @@ def find_blame(
     return Blame(sorted(best.values(), key=lambda o: -o[0])[:n])
 
 # %% ../../nbs/see/13_flight.ipynb #f1140034
-def _losses(r): return torch.full((len(r.rows),), r.loss) if r.losses is None else r.losses
+def _losses(r): return torch.tensor([r.loss]*len(r.rows) if r.losses is None else r.losses)
 
 def _scored(records, step):
     "Yield scores of rows, with their record"

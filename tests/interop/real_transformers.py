@@ -351,3 +351,58 @@ def test_state_of_a_callback_that_exports_it(tmp_path):
     assert sd=={'Exports': dict(args=dict(every=2), attributes=dict(n=14))}
     Transformers(new := Exports(3)).load_state_dict(sd)
     assert (new.n, new.every)==(14, 3)
+
+# ---- the step of a window and the loss of an evaluation: as those of all their items in one batch
+
+def gpt2(): return transformers.GPT2LMHeadModel(transformers.GPT2Config(vocab_size=23, n_embd=16, n_layer=2, n_head=2, n_positions=16, resid_pdrop=0,
+    embd_pdrop=0, attn_pdrop=0, bos_token_id=1, eos_token_id=1, pad_token_id=0))
+def t5(): return transformers.T5ForConditionalGeneration(transformers.T5Config(vocab_size=23, d_model=16, d_kv=8, d_ff=32, num_layers=1, num_heads=2, dropout_rate=0,
+    decoder_start_token_id=0))
+def bert(): return transformers.BertForMaskedLM(transformers.BertConfig(vocab_size=23, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+    intermediate_size=32, max_position_embeddings=16, hidden_dropout_prob=0, attention_probs_dropout_prob=0))
+def made(arch):
+    torch.manual_seed(0)
+    return arch().double().eval()
+
+def texts(n, seed):
+    "Items of different lengths, of whose tokens some are no targets"
+    g = torch.Generator().manual_seed(seed)
+    def item():
+        ids = torch.randint(2, 23, (int(torch.randint(2, 13, (), generator=g)),), generator=g)
+        labels = ids.masked_fill(torch.rand(len(ids), generator=g)<.3, -100)
+        labels[-1] = ids[-1]
+        return dict(input_ids=ids, labels=labels)
+    return [item() for _ in range(n)]
+def padded(items):
+    def pad(k, value): return torch.nn.utils.rnn.pad_sequence([o[k] for o in items], batch_first=True, padding_value=value)
+    ids = pad('input_ids', 0)
+    return dict(input_ids=ids, attention_mask=(ids>0).long(), labels=pad('labels', -100))
+
+def off(model, want):
+    "The largest difference of the weights of two models"
+    return max(float((p-q).detach().abs().max()) for p,q in zip(model.parameters(), want.parameters(), strict=True))
+
+@pytest.mark.parametrize('arch', [gpt2, t5, bert])
+@pytest.mark.parametrize('n_acc', [1, 2, 8])
+def test_windows_and_evaluations_are_those_of_one_batch(tmp_path, arch, n_acc):
+    train,valid,bs = texts(42, 1),texts(22, 2),4
+    want = made(arch)
+    opt = torch.optim.SGD(want.parameters(), lr=.5)
+    for i in range(0, len(train), bs*n_acc):
+        want(**padded(train[i:i+bs*n_acc])).loss.backward()
+        opt.step()
+        opt.zero_grad()
+    with torch.no_grad(): loss = want(**padded(valid)).loss.item()
+    args = TrainingArguments(tmp_path/'theirs', per_device_train_batch_size=bs, per_device_eval_batch_size=bs, num_train_epochs=1, max_grad_norm=0,
+        gradient_accumulation_steps=n_acc, learning_rate=.5, lr_scheduler_type='constant', report_to=[], disable_tqdm=True, use_cpu=True, save_strategy='no',
+        optim='sgd', weight_decay=0)
+    theirs = Theirs(made(arch), args, data_collator=padded, train_dataset=train, eval_dataset=valid)
+    with redirect_stdout(io.StringIO()): theirs.train()
+    train_off,theirs.model = off(theirs.model, want),want
+    eval_off = abs(theirs.evaluate()['eval_loss']/loss-1)
+    dls = DataLoaders(*[DataLoader(o, bs, collate_fn=padded) for o in (train, valid)], device='cpu')
+    learn = Learner(dls, made(arch), opt_func=torch.optim.SGD, lr=.5, wd=0, path=tmp_path, cbs=GradientAccumulation(n_batches=n_acc))
+    with learn.no_bar(), learn.no_logging(): learn.fit(1)
+    ours = off(learn.model, want),abs(learn.recorder.values[-1][1]/loss-1)
+    print(f'{arch.__name__}, accumulation {n_acc}: weights off by {ours[0]:.1e} here and {train_off:.1e} there, evaluation by {ours[1]:.1e} and {eval_off:.1e}')
+    assert max(ours)<1e-7

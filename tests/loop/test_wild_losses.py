@@ -1,7 +1,7 @@
 "Losses as users write them: parts make the step of the whole and its mean, or the loss is named"
 import functools, math, pytest, torch, warnings
 from copy import deepcopy
-from learnloop import Callback, DataLoaders, GradientAccumulation, Learner, MicroBatch, MixUp
+from learnloop import Callback, CrossEntropyLossFlat, DataLoaders, GradientAccumulation, Learner, MicroBatch, MixUp
 from means import C, F64, T, W, apart, cut, sizes_of
 from torch import nn
 from torch.nn import functional as F
@@ -50,6 +50,13 @@ class Learned(nn.Module):
         self.s = nn.Parameter(torch.zeros((), dtype=F64))
     def forward(self, p, y): return F.cross_entropy(p, y)*(-self.s).exp()+self.s
 
+def replaced(f):
+    f.forward = root
+    return f
+def hooked(f, mod):
+    mod.register_forward_hook(lambda m, args, loss: loss.sqrt())
+    return f
+
 MEANS = dict(focal=('classes', focal), learned=('classes', Learned()), by_item=('masks', masked_by_item),
     gaussian=('numbers', lambda p,y: F.gaussian_nll_loss(p, y, torch.ones_like(p), full=True)), poisson=('rare', nn.PoissonNLLLoss(full=True)),
     embedding=('classes', lambda p,y: F.cosine_embedding_loss(p, p*W+1, 2*(y%2)-1)), triplet=('numbers', lambda p,y: F.triplet_margin_loss(p, y, y.flip(1))),
@@ -58,6 +65,7 @@ OTHERS = dict(masked=('masks', masked), missing=('missing', present), marked=('m
     inverse=('classes', inverse_frequency), contrastive=('classes', supervised_contrastive), hard=('classes', hard_ones), heads=('pixels', two_heads), wrapped=('classes', root),
     sub=('pixels', Sub(ignore_index=255)), weighted=('classes', functools.partial(lambda w, p, y: F.cross_entropy(p, y, w.to(p)), W)),
     objects=('classes', lambda o,y: F.cross_entropy(o.scores, y, W)), summed=('numbers', lambda p,y: F.mse_loss(p, y, reduction='sum')),
+    hooked=('numbers', hooked(f := nn.MSELoss(), f)), inside=('classes', hooked(f := CrossEntropyLossFlat(), f.func)), outside=('classes', hooked(f := CrossEntropyLossFlat(), f)), replaced=('classes', replaced(CrossEntropyLossFlat())),
     roots=('numbers', lambda p,y: dict(a=F.mse_loss(p, y).sqrt(), b=F.l1_loss(p, y))))
 
 class Net(nn.Module):
