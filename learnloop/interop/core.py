@@ -415,6 +415,10 @@ def after_create(self:Adapter):
 def _meet_trainer(self:Adapter): "Tell the foreign callback of its trainer; nothing here"
 
 @patch
+def before_evaluate(self:Adapter): "Nothing: evaluations are for those whose table says so"
+
+# %% ../../nbs/interop/00_core.ipynb #88c5fa51
+@patch
 def then_before_fit(self:Adapter):
     for o in self.group: o._load_again()
 
@@ -426,9 +430,6 @@ def _load_again(self:Adapter):
 def _keep_loaded(self:Adapter, sd):
     "Have `sd` loaded again after the hooks of `before_fit`, which may reset it; for `load_saved_state`"
     self._loaded = None if self.learn and self.learn.inside('fit') else sd
-
-@patch
-def before_evaluate(self:Adapter): "Nothing: evaluations are for those whose table says so"
 
 # %% ../../nbs/interop/00_core.ipynb #1483c031
 def sharing(

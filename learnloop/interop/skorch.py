@@ -320,7 +320,7 @@ _writers = '''TrainEndCheckpoint TensorBoard WandbLogger MlflowLogger NeptuneLog
     ProgressBar'''.split()
 
 # %% ../../nbs/interop/11_skorch.ipynb #20b1e054
-class Skorch(Adapter):
+class Skorch(Adapter):  # chkstyle: ignore-node
     "Runs a callback of skorch"
     system,bases,hooks,unfit,for_first,order = 'skorch',('Callback',),_rows,_unfit,_writers,66
     Trainer,by_flags = staticmethod(_mk_net),True
