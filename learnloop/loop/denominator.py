@@ -262,7 +262,7 @@ def _try_draws(f, pred, yb, k, dim, g, is_random):
     found,error = None,None
     for new,kinds in _DRAWS.items() if is_random else [(False, ('seen',))]:
         for kind in kinds:
-            a,b = (pred if kind=='seen' else _mapped(pred, _random, kind, g)),(_resampled(yb, pred, g) if new else yb)
+            a,b = (pred if kind=='seen' else _mapped(pred, _random, kind, g)),(_resampled(pred, yb, g) if new else yb)
             try:
                 bad = _compare(f, a, b, k, dim)
                 if bad:  # it may draw random numbers
