@@ -528,6 +528,7 @@ def _restore(self:Skorch):
     for k,cb in net.run_.defaults:
         if k in kept['best']: cb.best_score_ = kept['best'][k]
     net.run_.stopping = kept['stopping']
+    net.run_.rows = min(net.run_.rows, len(getattr(getattr(self.learn, 'recorder', None), 'values', ())))  # a rewind
 
 # %% ../../nbs/interop/11_skorch.ipynb #c40c5106
 @patch

@@ -73,6 +73,9 @@ class FlightRecorder(Callback):
         self._steps.append((n, now, opts(learn.opt)[0].param_groups[-1]['lr'], loss, norms, size, learn.source, rows))
         if now-self._steps[0][1]>self.patience: self._write()
     def cleanup_epoch(self): self._write()
+    def after_rewind(self):
+        self._write()
+        self._file = None  # deletes the steps that the fit takes again
     def cleanup_fit(self):
         self._write()
         self._clear()
