@@ -1,6 +1,5 @@
 "What holds of every callback of the package after a rewind: its state, its files and the weights are those of a fit without the detour"
-import hashlib, shutil
-import pytest, torch
+import hashlib, pytest, shutil, torch
 from fastcore.basics import noop
 from torch import nn
 from torch.nn import functional as F
@@ -9,7 +8,7 @@ from test_contract import make  # noqa: F401  a fixture
 from learnloop import Callback, DataLoaders, Learner, Place, SaveModelCallback, Snapshots, TimeLimit
 from learnloop.see.flight import _read
 
-def fit(make, folder, back):
+def fit(mk_cb, folder, back):
     torch.manual_seed(42)
     model = nn.Sequential(nn.Linear(2, 4), nn.Dropout(.2), nn.Linear(4, 1))
     learn = Learner(DataLoaders(batches(4), batches(2, seed=1)), model, F.mse_loss, lr=LR, metrics=[F.l1_loss], path=folder)
@@ -18,7 +17,7 @@ def fit(make, folder, back):
         if cb.learn.epoch!=2 or gone: return
         gone.append(cb.learn.epoch)
         cb.learn.rewind(to=Place(1, 'train', 1))
-    cb,late = make(),Callback('back', after_batch=go)
+    cb,late = mk_cb(),Callback('back', after_batch=go)
     late.order = 99
     learn.remove_cb(type(cb)).add_cb(cb)
     learn.fit(4, cbs=[Snapshots(1, keep=99), *[late]*back])
@@ -45,7 +44,7 @@ def left_by(learn, cb, folder):
     return plain(res, False) | plain(dict(state=cb.state_dict(), values=rec and rec.values), type(cb).__name__ in TIMED) | files | flight
 
 @pytest.mark.filterwarnings('ignore:SaveModelCallback. the fit went back')
-def test_a_callback_is_as_without_the_detour(make, request, tmp_path):
+def test_a_callback_is_as_without_the_detour(make, request, tmp_path):  # noqa: F811
     if request.node.callspec.id in LEFT_OUT: return
     got = []
     for back in (False, True):

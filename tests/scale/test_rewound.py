@@ -1,6 +1,5 @@
 "One of two processes goes back, and so do both: DDP, FSDP, left-out rows, an accumulation window, and a pause"
-import threading
-import torch
+import threading, torch
 from learnloop import Callback, CheckpointCallback, GradientAccumulation, Place, Snapshots
 from learnloop.checkpoint.steer import Steering
 from runs import differ, mk_learner, weights
