@@ -496,6 +496,7 @@ def load_saved_state(self:Skorch, sd):
     for k,cb in net.run_.defaults:
         if k in kept['best']: cb.best_score_ = kept['best'][k]
     net.run_.stopping = kept['stopping']
+    net.run_.rows = min(net.run_.rows, len(getattr(getattr(self.learn, 'recorder', None), 'values', ())))  # a rewind
 
 # %% ../../nbs/interop/11_skorch.ipynb #c40c5106
 @patch
