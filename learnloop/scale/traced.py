@@ -10,7 +10,6 @@ __all__ = ['FRESH', 'ARGS', 'Unfusable', 'why_no_step', 'stand_in', 'own_attribu
 
 # %% ../../nbs/scale/07_traced.ipynb #td000004
 import operator, re, sysconfig, threading, torch, types, warnings
-from abc import ABCMeta, get_cache_token
 from array import array
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -426,7 +425,6 @@ class TracedStep:
         for space,key in filter(None, places): spaces.setdefault(id(space), (space, []))[1].append(key)
         asks = [(operator.itemgetter(*keys), space) for space,keys in spaces.values()]
         for c in classes: asks += (methods_of(vars(c)), vars(c)),(len, vars(c)),(_mro, c)
-        if any(isinstance(c, ABCMeta) for c in classes): asks.append((_registered, None))
         self.getters,self.spaces = zip(*asks, strict=True) if asks else ((), ())
         self.methods = self._methods()
         return [at is None and g.guard_type not in _ASKED and not _is_ours(g.name)
@@ -486,8 +484,7 @@ def methods_of(
     keys = [k for k,v in names.items() if callable(v) or hasattr(v, '__get__')]
     return operator.itemgetter(*keys) if keys else len
 
-_mro = operator.attrgetter('__mro__')      # another one, if somebody sets `__bases__`
-def _registered(_): return get_cache_token()  # another one, if somebody registers a class with an ABC
+_mro = operator.attrgetter('__mro__')  # another one, if somebody sets `__bases__`
 
 # %% ../../nbs/scale/07_traced.ipynb #td00034c
 _OWN = set()  # Names of this module, filled at its end
@@ -560,6 +557,7 @@ def _guarded(part):
 
 # %% ../../nbs/scale/07_traced.ipynb #td000040
 _WHYS = [ # What Dynamo and Inductor say, and how to say it so that a user can act on it
+    ('activation checkpoint', 'a checkpoint of activations draws random numbers: do without it, or without dropout in it'),
     (r'torch\.ao\.|[Oo]bserver', 'an observer or a fake quantization changes Python values: take it out to fuse'),
     ('ScriptModule|ScriptFunction|torch.jit',
         'a module is a ScriptModule, which torch can not trace: use the module itself'),
