@@ -21,7 +21,6 @@ from fastcore.basics import noop
 from torch import Tensor
 from torch.nn.parameter import is_lazy
 from torch.nn.utils.rnn import PackedSequence, pack_sequence, unpack_sequence
-from torch.utils._pytree import tree_structure
 from .checks import check_whole, did_you_mean
 
 # %% ../../nbs/data/02_batch.ipynb #a92b0c89
@@ -505,10 +504,14 @@ def detuplify(
     return None if not t else t[0] if len(t)==1 else t
 
 # %% ../../nbs/data/02_batch.ipynb #e9e0ffa3
+def _structure(b):
+    vals = batch_parts(b)
+    return '' if vals is None else f'{type(b).__name__}{[*b] if isinstance(b, Mapping) else ""}{[*map(_structure, vals)]}'
+
 def batch_digest(
     b, # A batch, an item or a tensor
     n:int=64 # Values that are hashed, all in all
 )->str: # 16 hexadecimal digits
     "Hash the structure of `b` and at most `n` values of it"
     facts = BatchSample(b, n).facts() or dict(hash=type(b).__name__)
-    return hashlib.blake2b(f'{tree_structure(b)} {facts["hash"]}'.encode(), digest_size=8).hexdigest()
+    return hashlib.blake2b(f'{_structure(b)} {facts["hash"]}'.encode(), digest_size=8).hexdigest()
