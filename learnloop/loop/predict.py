@@ -98,11 +98,6 @@ def after_batch(self:GatherPredsCallback):
     if saves_now: self._save(learn.iter, [part])
     self._parts.append((learn.iter, self._kept(part) if saves_now else part))
 
-@patch
-def _kept(self:GatherPredsCallback, part):
-    leaves_out = {k for k,v in dict(preds=self.with_preds, targets=self.with_targs).items() if not v}
-    return {k:v for k,v in part.items() if k not in leaves_out}
-
 # %% ../../nbs/loop/06_predict.ipynb #712b1526
 @patch
 def after_validate(self:GatherPredsCallback):
@@ -136,6 +131,11 @@ def _rewrap(like, o):
     return batch_like(like, [_rewrap(a, b) for a,b in zip(has, vals, strict=True)])
 
 # %% ../../nbs/loop/06_predict.ipynb #c0ae0042
+@patch
+def _kept(self:GatherPredsCallback, part):
+    leaves_out = {k for k,v in dict(preds=self.with_preds, targets=self.with_targs).items() if not v}
+    return {k:v for k,v in part.items() if k not in leaves_out}
+
 @patch
 def _gather(self:GatherPredsCallback):
     "Return the parts of all processes, batch by batch"
