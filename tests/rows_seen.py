@@ -1,7 +1,8 @@
 "Loaders whose items are their own numbers, and fits that note which rows each batch has"
 import random, torch
 from learnloop import Alternate, Callback, DataLoaders, Learner, Zip, set_seed
-from learnloop.data.loaders import Endless, Until
+from learnloop.data.begin import Endless
+from learnloop.data.loaders import Until
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler, Sampler, Subset, TensorDataset, WeightedRandomSampler

@@ -19,8 +19,8 @@ from fastcore.basics import patch
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset
 from ..data.batch import BatchSample, batch_map
-from ..data.begin import batches_draw, iter_from, goes_by_state, items_draw, sampler_draws
-from ..data.loaders import Endless, batches_of, set_epoch
+from ..data.begin import Endless, batches_draw, iter_from, goes_by_state, items_draw, sampler_draws
+from ..data.loaders import batches_of, set_epoch
 from ..data.rng import all_rngs, preserve_rng, read_rngs, same_states, write_rngs
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #160d7cfa

@@ -401,8 +401,11 @@ def _leaves(b, depth=0):
 
 def _part(o, k):
     "What `o` is, and a copy of `k` of its values; None for what has none that can be read"
+    if hasattr(o, 'to_local'): o = o.to_local()
+    if isinstance(o, Tensor) and o.layout is torch.sparse_coo: o = o.coalesce().values()
     is_tensor = isinstance(o, Tensor)
     if not is_tensor and type(o).__module__!='numpy':
+        if hasattr(o, 'tobytes'): return type(o).__name__,hashlib.blake2b(o.tobytes()).hexdigest()  # a picture
         return type(o).__name__,repr(o)[:64] if isinstance(o, str|bytes|int|float|complex) else None
     if is_tensor: can = o.layout==torch.strided and not (o.is_nested or o.is_quantized or o.is_meta)
     else: can = o.dtype.kind in 'biufc'
@@ -501,42 +504,14 @@ def detuplify(
     return None if not t else t[0] if len(t)==1 else t
 
 # %% ../../nbs/data/02_batch.ipynb #e9e0ffa3
-def _some_bytes(t, n):
-    "At most `n` values of the tensor `t`, spread evenly, as bytes"
-    if hasattr(t, 'to_local'): t = t.to_local()
-    if t.layout is torch.sparse_coo: t = t.coalesce().values()
-    if t.is_meta or t.layout is not torch.strided or t.is_quantized: return b''
-    size = t.numel()
-    if t.dim() and size:
-        idxs,at = [i*(size-1)//max(n-1, 1) for i in range(n)] if size>n else [*range(size)],[]
-        for k in reversed(t.shape):  # `torch.unravel_index` imports for a second
-            at.append(torch.tensor([i%k for i in idxs]))
-            idxs = [i//k for i in idxs]
-        t = t[tuple(reversed(at))]
-    t = t.resolve_conj().resolve_neg().cpu().contiguous().reshape(-1)
-    return bytes((torch.view_as_real(t).reshape(-1) if t.is_complex() else t).view(torch.uint8).tolist())
-
-def _named_leaves(b):
-    "Tensors, arrays and other values in `b`, and the types of its containers"
-    vals = None if isinstance(b, Tensor) else batch_parts(b)
-    if vals is None: return [b]
-    names = [*map(str, b)] if isinstance(b, Mapping) else len(vals)
-    return [f'{type(b).__name__} {names}'] + [o for v in vals for o in _named_leaves(v)]
+def _structure(b):
+    vals = batch_parts(b)
+    return '' if vals is None else f'{type(b).__name__}{[*b] if isinstance(b, Mapping) else ""}{[*map(_structure, vals)]}'
 
 def batch_digest(
     b, # A batch, an item or a tensor
-    n:int=64 # Values of its tensors that are hashed, all in all
+    n:int=64 # Values that are hashed, all in all
 )->str: # 16 hexadecimal digits
     "Hash the structure of `b` and at most `n` values of it"
-    res,leaves = hashlib.blake2b(digest_size=8),_named_leaves(b)
-    def _is_array(o): return isinstance(o, Tensor) or hasattr(o, '__array__') and hasattr(o, 'dtype')
-    each = max(n//max(sum(map(_is_array, leaves)), 1), 1)
-    with torch.no_grad():
-        for o in leaves:
-            kind = f'{o.dtype} {tuple(o.shape)}' if _is_array(o) else type(o).__name__
-            if isinstance(o, Tensor): data = _some_bytes(o.detach(), each)
-            elif _is_array(o): data = o.flat[::max(-(-o.size//each), 1)].tobytes() if o.dtype.kind in 'biufcSU' else b''
-            elif isinstance(o, (int,float,str,bytes,type(None))): data = repr(o).encode()
-            else: data = o.tobytes() if hasattr(o, 'tobytes') else b''  # a picture
-            res.update(kind.encode()+len(data).to_bytes(8, 'little')+data)
-    return res.hexdigest()
+    facts = BatchSample(b, n).facts() or dict(hash=type(b).__name__)
+    return hashlib.blake2b(f'{_structure(b)} {facts["hash"]}'.encode(), digest_size=8).hexdigest()

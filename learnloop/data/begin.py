@@ -6,19 +6,21 @@ Docs: https://learnloop.github.io/learnloop/data/begin.html.md"""
 
 # %% auto #0
 __all__ = ['SeededItems', 'items_draw', 'batches_draw', 'sampler_draws', 'goes_by_state', 'loader_state', 'persistent',
-           'start_workers', 'stop_workers', 'inexact_reason', 'iter_from']
+           'start_workers', 'stop_workers', 'inexact_reason', 'iter_from', 'Feed', 'Endless']
 
 # %% ../../nbs/data/05_begin.ipynb #2d43a003
 import hashlib, math, random, sys, torch
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from fastcore.basics import noop
-from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset
+from functools import partial
+from fastcore.basics import noop, patch
+from torch.utils.data import DataLoader, Dataset, IterableDataset, SequentialSampler, Subset, TensorDataset
 from torch.utils.data import default_collate, default_convert
 from torch.utils.data._utils.fetch import _MapDatasetFetcher
+from .batch import BatchSample, facts_of
 from .checks import check_whole
-from .loaders import bare, batches_of, check_same, leaves, replay
-from .rng import preserve_rng
+from .loaders import bare, batch_len, batches_of, check_same, leaves, replay, set_epoch, why_empty
+from .rng import preserve_rng, read_rngs, write_rngs
 from .tensors import NamedRows
 
 # %% ../../nbs/data/05_begin.ipynb #9b63bdee
@@ -213,3 +215,129 @@ def iter_from(
     replay(dl, batches, n, want, put)
     why = ', because its own state may not be exact' if _has_state(dl) else ''
     return batches,f'making {n} batches again{why}'
+
+# %% ../../nbs/data/05_begin.ipynb #e834f238
+class Feed:
+    "The batches of `dl`, pass after pass, and its position"
+    end = object() # Returned after the last batch
+    def __init__(self,
+        dl, # Loader: any iterable of batches
+        epoch:int|None=None, # Index of the epoch, for samplers that use it; None to set none
+        again_by:int=2**16, # Distance between the epoch numbers of its passes, so that no two passes have the same
+        by_state:bool|None=None # Does `dl` restore its position by its own state? None: if that is exact
+    ):
+        self.dl,self.epoch,self.again_by = dl,epoch,again_by
+        self.by_state = _takes_state(dl) if by_state is None else by_state
+        self.batches,self.n_pass,self.n,self.total,self.is_over = None,-1,0,0,False
+        self.last = None       # Facts of the first batch of the pass
+        self.has_drawn = False # Are the random states before the first batch already in `rngs`?
+
+    def begin(self):
+        "Begin a pass"
+        self.n_pass,self.n = self.n_pass+1,0
+        self._set_epoch()
+        self.warm = any(o._iterator is not None for o in persistent(self.dl))
+        self.rngs = [read_rngs([self.dl])]
+        self.batches,self.has_drawn,self.last = batches_of(self.dl),False,None
+        own = getattr(self.dl, 'began_with', None)  # of a loader that several processes share
+        if own: self.rngs,self.has_drawn = own,True
+
+    def take(self): # A batch, or `end`
+        "Take the next batch of this pass"
+        if not self.n and not self.has_drawn: self.rngs = [self.rngs[0], read_rngs([self.dl])]
+        try: b = next(self.batches)
+        except StopIteration: return self.end
+        if not self.n: self.last = 0,BatchSample(b)
+        self.n,self.total = self.n+1,self.total+1
+        return b
+
+    def _set_epoch(self):
+        if self.epoch is not None: set_epoch(self.dl, self.epoch + self.n_pass*self.again_by)
+
+def _takes_state(dl):
+    "Whether `dl` restores its position by its own state; not if that would draw for a sampler that can't be rewound"
+    draws = isinstance(dl, DataLoader) and not isinstance(dl.dataset, IterableDataset)
+    if draws: draws = type(dl.sampler) is not SequentialSampler and getattr(dl.sampler, 'generator', None) is None
+    return goes_by_state(dl) and (not draws or hasattr(dl, 'resumes_exactly'))
+
+# %% ../../nbs/data/05_begin.ipynb #28dade50
+_PLACE = 'n_pass','n','total','rngs','warm','is_over'
+
+@patch
+def own_state(self:Feed)->dict:
+    "Return the state of the loader itself"
+    if not isinstance(self.dl, DataLoader): return self.dl.state_dict()
+    with preserve_rng(self.dl): return self.dl.state_dict()  # torchdata's may draw
+
+@patch
+def place(self:Feed,
+    own:bool=True # With the loader's own state, if that is used?
+)->dict: # Plain data and tensors
+    "Return the position"
+    res = {k:getattr(self, k) for k in _PLACE}
+    self.last = facts_of(self.last)
+    if self.last: res['last_batch'] = self.last
+    if own and self.by_state: res['own'] = self.own_state()
+    return res
+
+# %% ../../nbs/data/05_begin.ipynb #d294d424
+@patch
+def go_to(self:Feed,
+    place:dict # Return value of `place`
+):
+    "Go to the position `place`"
+    for k in _PLACE: setattr(self, k, place[k])
+    self.last = place.get('last_batch')
+    self._set_epoch()
+    if not self.warm: stop_workers(self.dl)  # running workers would draw no seed
+    rewind,*first = [partial(write_rngs, o, [self.dl]) for o in self.rngs]
+    rewind()
+    self.batches,_ = iter_from(self.dl, self.n, place.get('own'), self.warm, rewind, *(first or [noop]), self.last)
+
+# %% ../../nbs/data/05_begin.ipynb #0f3b2e5b
+class Endless:
+    "Repeat `dl` endlessly; each new iteration continues where the last one stopped"
+    is_wrapper = is_endless = True  # it returns the batches of `dl` unchanged
+    def __init__(self,
+        dl # Loader: any iterable of batches
+    ):
+        self.dl = dl
+        self.feed = self._new()
+    def _new(self): return Feed(self.dl, 0, 1, getattr(self.dl, 'is_multi', False) or _has_own_place(self.dl))
+    n_done     = property(lambda self: self.feed.n, doc='Batches taken in this pass')
+    takes_from = property(lambda self: [self.feed.batches])
+    def __iter__(self): return _EndlessPass(self)
+    def __repr__(self): return f'Endless({type(self.dl).__name__}, {batch_len(self.dl) or "?"} batches a pass)'
+
+    def state_dict(self)->dict: # Plain data and tensors
+        "Return the position in the data"
+        if self.feed.batches is None: return dict(passes=self.feed.n_pass+1)
+        return self.feed.place() if self.feed.n else dict(passes=self.feed.n_pass)  # the first fetch was interrupted
+    def load_state_dict(self,
+        sd:dict # Return value of `state_dict`
+    ):
+        "Go to the position in `sd`"
+        self.feed = self._new()
+        if 'rng' in sd: sd = sd | dict(n_pass=sd['passes'], total=0, rngs=[sd['rng']], is_over=False, own=sd.get('several'))
+        if 'n' not in sd: self.feed.n_pass = sd.get('passes', 0)-1
+        else:
+            with preserve_rng(self.dl): self.feed.go_to(sd)
+
+def _has_own_place(dl):
+    "Whether the position of `dl` is its own state, rather than a number of batches"
+    # torchdata's repeat a pass exactly, but may begin the next one otherwise after their state is loaded
+    return goes_by_state(dl) and not type(dl).__module__.startswith(('torch.', 'torchdata.'))
+
+class _EndlessPass:
+    "The batches of the `Endless` loader `of`, from its position on"
+    def __init__(self, of): self.of = of
+    takes_from = property(lambda self: self.of.takes_from)
+    def __iter__(self): return self
+    def __next__(self):
+        feed,is_new = self.of.feed,self.of.feed.batches is None
+        if is_new: feed.begin()
+        b = feed.take()
+        if b is not Feed.end: return b
+        feed.batches = None
+        if is_new: raise ValueError(why_empty(feed.dl))
+        return next(self)

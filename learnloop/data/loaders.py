@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/data/loaders.html.md"""
 
 # %% auto #0
 __all__ = ['batch_len', 'check_loader', 'why_empty', 'DataLoaders', 'mk_dls', 'in_order', 'batches_of', 'rows_of', 'check_same',
-           'replay', 'set_epoch', 'leaves', 'Endless', 'Until', 'bare', 'find_source']
+           'replay', 'set_epoch', 'leaves', 'Until', 'bare', 'find_source']
 
 # %% ../../nbs/data/03_loaders.ipynb #d83fd617
 import sys, torch
@@ -20,9 +20,9 @@ from torch.autograd import profiler
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, RandomSampler, SequentialSampler, Subset
 from torch.utils.data._utils.fetch import _IterableDatasetFetcher, _MapDatasetFetcher
 from torch.utils.data.dataloader import _DatasetKind, _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
-from .batch import AlsoInput, BatchSample, as_device, as_targs, default_device, describe, facts_of, to_device
+from .batch import AlsoInput, BatchSample, as_device, as_targs, default_device, describe, to_device
 from .checks import NoAttribute, checked_args, did_you_mean, note_on, safely
-from .rng import preserve_rng, read_rngs, write_rngs
+from .rng import preserve_rng
 
 # %% ../../nbs/data/03_loaders.ipynb #94c9f7b3
 def batch_len(
@@ -454,7 +454,7 @@ def set_epoch(
     "Pass the epoch to samplers and datasets that depend on it"
     batches,ds = getattr(dl, 'batch_sampler', None),getattr(dl, 'dataset', None)
     while isinstance(ds, Subset): ds = ds.dataset
-    if hasattr(dl, 'dl') and not isinstance(dl, Endless): set_epoch(dl.dl, epoch)  # a share of it
+    if hasattr(dl, 'dl') and not getattr(dl, 'is_endless', False): set_epoch(dl.dl, epoch)  # a share of it
     for o in (dl, getattr(dl, 'sampler', None), batches, getattr(batches, 'sampler', None), ds):
         if hasattr(o, 'set_epoch'): o.set_epoch(epoch)
 
@@ -466,88 +466,6 @@ def leaves(
     while hasattr(dl, 'dl'): dl = dl.dl
     if not getattr(dl, 'is_multi', False): return [dl]
     return [o for p in dl.parts.values() for o in leaves(p)]
-
-# %% ../../nbs/data/03_loaders.ipynb #0f3b2e5b
-class Endless:
-    "Repeat `dl` endlessly; each new iteration continues where the last one stopped"
-    is_wrapper = True  # it returns the batches of `dl` unchanged
-    def __init__(self,
-        dl # Loader: any iterable of batches
-    ):
-        self.dl,self._it,self._n,self._start,self._passes = dl,None,0,{},0
-        self.last = None # Facts of the first batch of this pass
-        self._warm = False # Did this pass begin with running persistent workers?
-    n_done = property(lambda self: self._n, doc='Batches taken in this pass')
-
-    def __iter__(self): return _EndlessPass(self)
-
-    def state_dict(self)->dict: # Number of batches taken in this pass, and the random states at its beginning
-        "Return the position in the data"
-        if self._it is None: return dict(passes=self._passes)
-        sd = dict(passes=self._passes-1)
-        if not self._n: return sd  # the first fetch was interrupted
-        if _is_at_state(self.dl): sd['several'] = self.dl.state_dict()
-        if want := facts_of(self.last): sd['last_batch'] = want
-        return dict(n=self._n, rng=self._start, warm=self._warm) | sd
-    def load_state_dict(self,
-        sd:dict # Return value of `state_dict`
-    ):
-        "Go to the position in `sd`, by repeating the pass"
-        with preserve_rng(self.dl):
-            self._it,self._passes = None,sd.get('passes', 0)
-            self._start_workers(sd.get('warm'))
-            write_rngs(sd.get('rng', {}), [self.dl])
-            if 'n' in sd: self._begin(sd['n'], sd.get('several'), sd.get('last_batch'))
-    def __repr__(self): return f'Endless({type(self.dl).__name__}, {batch_len(self.dl) or "?"} batches a pass)'
-
-# %% ../../nbs/data/03_loaders.ipynb #05db63ef
-class _EndlessPass:
-    "The batches of the `Endless` loader `of`, from its position on"
-    def __init__(self, of): self.of = of
-    takes_from = property(lambda self: [self.of._it])
-    def __iter__(self): return self
-    def __next__(self):
-        of,is_new = self.of,self.of._it is None
-        if is_new: of._begin()
-        try: return of._next()
-        except StopIteration: of._it = None
-        if is_new: raise ValueError(why_empty(of.dl))
-        return next(self)
-
-# %% ../../nbs/data/03_loaders.ipynb #05db63f0
-@patch
-def _next(self:Endless):
-    b = next(self._it)
-    if not self._n: self.last = 0,BatchSample(b)
-    self._n += 1
-    return b
-
-@patch
-def _start_workers(self:Endless, warm):
-    "Start persistent workers if the pass began with them, since starting them draws a random number"
-    for o in _persistent(self.dl) if warm is not None else ():
-        if not warm: o._iterator = None
-        elif o._iterator is None: batches_of(o)
-
-# %% ../../nbs/data/03_loaders.ipynb #05db63f9
-def _is_at_state(dl):
-    "Whether the position of `dl` is its own state, rather than a number of batches"
-    if getattr(dl, 'is_multi', False): return True
-    if not (hasattr(dl, 'state_dict') and hasattr(dl, 'load_state_dict')): return False
-    # torchdata's repeat a pass exactly, but may begin the next one otherwise after their state is loaded
-    return getattr(dl, 'resumes_exactly', True) and not type(dl).__module__.startswith(('torch.', 'torchdata.'))
-
-def _persistent(dl): return [o for o in leaves(dl) if isinstance(o, DataLoader) and o.persistent_workers]
-
-# %% ../../nbs/data/03_loaders.ipynb #2dcea04c
-@patch
-def _begin(self:Endless, n=0, several=None, want=None):
-    self._warm = any(o._iterator is not None for o in _persistent(self.dl))
-    self._start = read_rngs([self.dl])
-    set_epoch(self.dl, self._passes)
-    if several: self.dl.load_state_dict(several)
-    self._it,self._n,self._passes,self.last = batches_of(self.dl),n,self._passes+1,want
-    if not several: replay(self.dl, self._it, n, want)
 
 # %% ../../nbs/data/03_loaders.ipynb #40b3994b
 class Until:
@@ -578,7 +496,7 @@ def bare(
     dl # Loader: any iterable of batches
 ): # The loader in it, if it is an `Until`
     "Unwrap `dl` from `Until`"
-    while isinstance(dl, Until) and not isinstance(dl.dl, Endless): dl = dl.dl
+    while isinstance(dl, Until) and not getattr(dl.dl, 'is_endless', False): dl = dl.dl
     return dl
 
 # %% ../../nbs/data/03_loaders.ipynb #28179e89

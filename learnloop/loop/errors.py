@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from traceback import clear_frames, walk_tb
 from ..data.batch import describe
 from ..data.checks import called_here, safely
-from ..data.loaders import Endless
 from .place import Pass
 from .steps import StepLimit
 
@@ -183,7 +182,6 @@ def _causes(e):
 def _with_workers(o):
     "Return torch's iterators in `o` whose workers end with the pass: `o` itself, or its sources of batches"
     if hasattr(type(o), '_shutdown_workers'): return [] if o._persistent_workers else [o]
-    if isinstance(o, Endless): return _with_workers(o._it)
     if isinstance(o, Pass): return _with_workers(o.batches)
     return [p for v in getattr(o, 'takes_from', ()) for p in _with_workers(v)]
 
@@ -198,7 +196,7 @@ def release_refs(
     for o in learn.cbs if not learn.open else ():
         if isinstance(o, StepLimit) and o.endless:
             held += _with_workers(o.endless)
-            o.endless._it = None  # `dl` may refer to it
+            o.endless.feed.batches = None  # `dl` may refer to it
             o.endless = None
     held = [o for o in held if o is not learn.dl and o is not learn.dls.train]  # your own iterator stays usable
     threads = [threading.Thread(target=o._shutdown_workers, daemon=True) for o in held]

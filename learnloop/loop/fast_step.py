@@ -13,7 +13,6 @@ from array import array
 from functools import cache
 from itertools import chain
 from operator import attrgetter
-from types import NoneType
 from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
@@ -23,8 +22,8 @@ from torch.optim import SGD, Adam, AdamW, optimizer as torch_optim
 # %% ../../nbs/loop/03_fast_step.ipynb #d1a00011
 _codes = {torch.float32:'f', torch.float64:'d'}  # of `array`
 _kind,_layout,_ptr = attrgetter('layout', 'dtype'),attrgetter('layout'),Tensor.data_ptr
-_weights,_numbers,_strided = {Tensor, nn.Parameter},{float, int},{torch.strided}
-_grads,_floats = {Tensor, NoneType},{(torch.strided, o) for o in _codes}
+_weights,_numbers,_strided = {Tensor, nn.Parameter},{float, int, bool},{torch.strided}
+_floats = {(torch.strided, o) for o in _codes}
 
 def _span(p):
     "Return the addresses at which `p` begins and ends"
@@ -50,57 +49,40 @@ class _Plan:
 # %% ../../nbs/loop/03_fast_step.ipynb #d1a00014
 class _Part:
     "Parameters that are stepped together: their settings differ only in weight decay"
-    def __init__(self, how, wd, ps, gs, steps, moments):
-        self.how,self.ps,self.gs,self.steps,self.moments,self.decays = how,ps,gs,steps,moments,[(wd, ps, gs)]
-    def add(self, wd, ps, gs, steps, moments):
-        self.ps,self.gs,self.steps = self.ps+ps,self.gs+gs,self.steps+steps
-        self.moments = [a+b for a,b in zip(self.moments, moments, strict=True)]
+    def __init__(self): self.ps,self.gs,self.own,self.decays = [],[],[],[]
+    def add(self, wd, ps, gs, own):
+        self.ps,self.gs = self.ps+ps,self.gs+gs
+        self.own = [a+b for a,b in zip(self.own, own, strict=True)] if self.own else own
         self.decays.append((wd, ps, gs))
-    def grads(self, maximize, decays):
-        "Return the gradients to step along, with weight decay added if `decays`"
-        if not maximize and not (decays and any(wd for wd,*_ in self.decays)): return self.gs
-        res = []
-        for wd,ps,gs in self.decays:
-            if maximize: gs = torch._foreach_neg(gs)
-            res += torch._foreach_add(gs, ps, alpha=wd) if decays and wd else gs
-        return res
+    def decayed(self):
+        "Return the gradients with weight decay added"
+        if not any(wd for wd,*_ in self.decays): return self.gs
+        return [g for wd,ps,gs in self.decays for g in (torch._foreach_add(gs, ps, alpha=wd) if wd else gs)]
 
 # %% ../../nbs/loop/03_fast_step.ipynb #d1a00016
-def _read_sgd(state, g, ps):
-    mom = g['momentum']
-    how = g['lr'],mom,g['dampening'],g['nesterov'],g['maximize']
-    return how,3,[],[[state.get(p)['momentum_buffer'] for p in ps]] if mom else []
+def _read_sgd(g): return (g['lr'], g['momentum'], g['nesterov']),('momentum_buffer',) if g['momentum'] else ()
 
-def _step_sgd(plan, part):
-    lr,mom,dampening,nesterov,maximize = part.how
-    gs = part.grads(maximize, True)
+def _step_sgd(plan, part, lr, mom, nesterov):
+    gs = part.decayed()
     if mom:
-        bufs, = part.moments
+        bufs, = part.own
         torch._foreach_mul_(bufs, plan.scalar(mom))
-        torch._foreach_add_(bufs, gs, alpha=1-dampening)
+        torch._foreach_add_(bufs, gs)
         gs = torch._foreach_add(gs, bufs, alpha=mom) if nesterov else bufs
     torch._foreach_add_(part.ps, gs, alpha=-lr)
 
 # %% ../../nbs/loop/03_fast_step.ipynb #d1a00018
-def _read_adam(state, g, ps):
-    how = g['lr'],*g['betas'],g['eps'],g['amsgrad'],g['maximize'],g['decoupled_weight_decay']
-    own = [state.get(p) for p in ps]
-    moments = [[o['exp_avg'] for o in own], [o['exp_avg_sq'] for o in own]]
-    if g['amsgrad']: moments.append([o['max_exp_avg_sq'] for o in own])
-    return how,4,[o['step'] for o in own],moments
+def _read_adam(g): return (g['lr'], *g['betas'], g['eps'], g['decoupled_weight_decay']),('exp_avg','exp_avg_sq','step')
 
-def _step_adam(plan, part):
-    (lr,b1,b2,eps,amsgrad,maximize,decoupled),ps,steps = part.how,part.ps,part.steps
-    (ms,vs,*tops),gs = part.moments,part.grads(maximize, not decoupled)
+def _step_adam(plan, part, lr, b1, b2, eps, decoupled):
+    ps,(ms,vs,steps),gs = part.ps,part.own,part.gs if decoupled else part.decayed()
     torch._foreach_add_(steps, [plan.one]*len(ps))
     for wd,some,_ in part.decays if decoupled else ():
         if wd: torch._foreach_mul_(some, plan.scalar(1-lr*wd))
     torch._foreach_lerp_(ms, gs, 1-b1)
     torch._foreach_mul_(vs, plan.scalar(b2))
     torch._foreach_addcmul_(vs, gs, gs, 1-b2)
-    if amsgrad: torch._foreach_maximum_(tops[0], vs)
-    dens = torch._foreach_sqrt(tops[0] if amsgrad else vs)
-    ns = [o.item() for o in steps]
+    dens,ns = torch._foreach_sqrt(vs),[o.item() for o in steps]
     n = ns[0]
     if ns.count(n)==len(ns):
         torch._foreach_div_(dens, plan.scalar((1-b2**n)**.5))
@@ -114,6 +96,7 @@ def _step_adam(plan, part):
 # %% ../../nbs/loop/03_fast_step.ipynb #d1a00020
 def _own(cls): return cls.step.__wrapped__ if getattr(cls.step, 'hooked', False) else cls.step
 _rules = {SGD: (_own(SGD), _read_sgd, _step_sgd)} | {o:(_own(o), _read_adam, _step_adam) for o in (Adam, AdamW)}
+_options = 'foreach','fused','differentiable','capturable','maximize','amsgrad','dampening' # which torch steps
 _plans = WeakKeyDictionary()
 
 def _plan(o):
@@ -125,24 +108,20 @@ def _plan(o):
     return plan if plan.is_plain else None
 
 def _parts(o, plan, read):
-    "Return what `o` has to step; None if an option, a gradient or a state is unusual"
-    parts = []
+    "Return what `o` has to step, by its settings; None if an option, a gradient or a state is unusual"
+    parts,get = {},o.state.get
     for g in o.param_groups:
-        if g['foreach'] or g['fused'] or g['differentiable'] or g.get('capturable'): return
-        ps,wd = g['params'],g['weight_decay']
-        gs = [p.grad for p in ps]
-        kinds = set(map(type, gs))
-        if NoneType in kinds:
-            ps,gs = [p for p in ps if p.grad is not None],[o for o in gs if o is not None]
-            if not gs: continue
-        if not kinds<=_grads or set(map(_layout, gs))!=_strided: return
-        how,n,steps,moments = read(o.state, g, ps)
-        if not _numbers.issuperset(map(type, (wd, *how[:n]))): return
-        if moments and set(map(_kind, chain(*moments)))!=plan.kinds: return
+        if any(map(g.get, _options)): return
+        ps,wd = [p for p in g['params'] if p.grad is not None],g['weight_decay']
+        if not ps: continue
+        gs,(how,names) = [p.grad for p in ps],read(g)
+        if {*map(type, gs)}!={Tensor} or {*map(_layout, gs)}!=_strided: return
+        if not _numbers.issuperset(map(type, (wd, *how))): return
+        own = [[get(p)[k] for p in ps] for k in names]
+        if names and {*map(_kind, chain(*own[:2]))}!=plan.kinds: return
         # a step count that several parameters share would be increased by each
-        if steps and not (_floats.issuperset(map(_kind, steps)) and len(set(map(_ptr, steps)))==len(steps)): return
-        if parts and parts[-1].how==how: parts[-1].add(wd, ps, gs, steps, moments)
-        else: parts.append(_Part(how, wd, ps, gs, steps, moments))
+        if len(own)>2 and not (_floats.issuperset(map(_kind, own[2])) and len({*map(_ptr, own[2])})==len(ps)): return
+        parts.setdefault(how, _Part()).add(wd, ps, gs, own)
     return parts
 
 # %% ../../nbs/loop/03_fast_step.ipynb #d1a00022
@@ -168,7 +147,7 @@ def fast_step(
     was = torch.is_grad_enabled()
     torch.set_grad_enabled(False)
     try:
-        for part in parts: apply(plan, part)
+        for how,part in parts.items(): apply(plan, part, *how)
     finally: torch.set_grad_enabled(was)
     return True
 

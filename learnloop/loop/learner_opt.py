@@ -8,7 +8,6 @@ Docs: https://learnloop.github.io/learnloop/loop/learner_opt.html.md"""
 __all__ = []
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #ffd4f6ef
-import torch
 from collections.abc import Mapping
 from functools import partial
 from fastcore.basics import patch
@@ -19,7 +18,7 @@ from .loss import loss_modules
 from .opt_mode import OptModes, check_momentum, with_modes
 from .opt_state import OptState
 from .optimizer import HeldParams, default_lr, freeze_to, get_hypers, held_params, hyper_names
-from .optimizer import is_opt, make_opt, n_groups, norm_params, opts, set_hypers
+from .optimizer import is_opt, make_opt, n_groups, norm_params, opts, set_hypers, split_params
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #fc21c77a
 def _move_first(learn):
@@ -156,13 +155,11 @@ def _unheld_by_loss(learn):
 @patch
 def _split(self:Learner, model):
     "Return the groups of `splitter`, with the parameters of the loss function in the last one"
-    res,more = self.splitter(model),list(self._loss_params().values())
-    if not more: return res
-    groups = [o if isinstance(o, torch.Tensor) else list(o) for o in res]
-    is_one = all(isinstance(o, torch.Tensor) for o in groups)
-    there = {p for g in ([groups] if is_one else groups) for p in g}
-    last = [*(groups if is_one else groups[-1]), *(p for p in more if p not in there)]
-    return last if is_one else [*groups[:-1], last]
+    more = self._loss_params().values()
+    if not more: return self.splitter(model)
+    *first,last = split_params(self.splitter, model)
+    there = {p for g in (*first, last) for p in g}
+    return [*first, [*last, *(p for p in more if p not in there)]]
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #079c6fcd
 @patch

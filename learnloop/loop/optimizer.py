@@ -7,11 +7,11 @@ Docs: https://learnloop.github.io/learnloop/loop/optimizer.html.md"""
 # %% auto #0
 __all__ = ['HYPERS', 'trainable_params', 'is_norm', 'norm_params', 'no_decay_params', 'why_shapeless', 'opts', 'hyper_groups',
            'n_groups', 'held_params', 'hyper_names', 'get_hypers', 'get_hyper', 'spread_hyper', 'split_decay',
-           'set_hypers', 'is_opt', 'default_lr', 'make_opt', 'HeldParams', 'opt_recipe', 'remake_func', 'freeze_to',
-           'step', 'zero_grad']
+           'set_hypers', 'split_params', 'is_opt', 'default_lr', 'make_opt', 'HeldParams', 'opt_recipe', 'remake_func',
+           'freeze_to', 'step', 'zero_grad']
 
 # %% ../../nbs/loop/03_optimizer.ipynb #2c1cfe99
-import difflib, inspect, math, re, sys, warnings
+import inspect, math, re, sys, warnings
 from collections.abc import Callable, Iterable
 from functools import partial, reduce
 from itertools import accumulate
@@ -245,27 +245,18 @@ def set_hypers(
             if 'momentum_buffer' not in st: st['momentum_buffer'] = torch.zeros_like(st['square_avg'])
 
 # %% ../../nbs/loop/03_optimizer.ipynb #8ec427a6
-def _params(o, what):
-    "List the parameters, or lists of them, in `o`; `what` names it in the error"
+def _params(o):
     if isinstance(o, Iterable) and not isinstance(o, (Tensor,str,set,frozenset)): return list(o)   # sets have no order
-    raise TypeError(f"{what} is a {type(o).__name__}: a splitter returns a list of parameters, or a list of such lists")
+    raise TypeError(f"the splitter returned a {type(o).__name__}: return a list of parameters, or a list of such lists")
 
-def _split(splitter, model):
-    "Return the checked parameters of each group that `splitter` makes of `model`"
-    res,names,seen = _params(splitter(model), 'what the splitter returns'),{p:n for n,p in model.named_parameters()},{}
+def split_params(
+    splitter:Callable, # Function from `model` to parameters or to lists of them
+    model:nn.Module # Model to train
+)->list: # A list of parameters for each group
+    "List the parameters of each group that `splitter` makes of `model`"
+    res = _params(splitter(model))
     if all(isinstance(o, Tensor) for o in res): res = [res]
-    res = [_params(g, f'group {i} of the splitter') for i,g in enumerate(res)]
-    for i,p in ((i,p) for i,g in enumerate(res) for p in g):
-        kind = type(p).__name__
-        if not isinstance(p, Tensor): raise TypeError(f"group {i} of the splitter has a {kind}: list parameters")
-        if seen.setdefault(p, i)==i: continue
-        name = names.get(p, tuple(p.shape))
-        raise ValueError(f"parameter {name!r} is in groups {seen[p]} and {i} of the splitter: leave it in one of them")
-    if not any(p.requires_grad for p in seen):
-        raise ValueError(f"none of the {len(seen)} parameters that the splitter returns requires gradients: "
-            "call `requires_grad_(True)` on those to train")
-    if not all(res): raise ValueError(f"group {res.index([])} of the splitter has no parameters: leave it out")
-    return [list(dict.fromkeys(g)) for g in res]   # a tied weight may appear twice in one group
+    return [list(dict.fromkeys(_params(g))) for g in res]   # a tied weight may appear twice in one group
 
 # %% ../../nbs/loop/03_optimizer.ipynb #2f90d245
 def is_opt(
@@ -345,17 +336,14 @@ def make_opt(
     if is_opt(opt_func): opt = opt_func
     elif callable(opt_func):
         decay = dict(decay=True) if wd_bn_bias else {}
-        groups = [dict(params=ps, group=i, **decay) for i,ps in enumerate(_split(splitter, model))]
-        opt = _build(opt_func, model, groups, lr, wd)
+        split = split_params(splitter, model)
+        if not any(getattr(p, 'requires_grad', True) for g in split for p in g):
+            raise ValueError(f"none of the {sum(map(len, split))} parameters that the splitter returns requires "
+                "gradients: call `requires_grad_(True)` on those to train")
+        opt = _build(opt_func, model, [dict(params=ps, group=i, **decay) for i,ps in enumerate(split)], lr, wd)
     else:
-        known = {k.lower():k for k,v in vars(torch.optim).items() if isinstance(v, type)}
-        near = difflib.get_close_matches(opt_func.lower(), known, n=1) if isinstance(opt_func, str) else []
-        fix = f"; did you mean torch.optim.{known[near[0]]}?" if near else ''
-        what = repr(opt_func)
-        if isinstance(opt_func, list|tuple):
-            what,fix = f"[{', '.join(type(o).__name__ for o in opt_func)}]",'; name several: dict(body=…, head=…)'
-        raise TypeError(f"opt_func={what} is not an optimizer: pass a torch optimizer class, a partial of one, "
-            f"a function of parameter groups, an instance, or a dict of instances{fix}")
+        raise TypeError(f"opt_func={opt_func!r} is not an optimizer: pass a torch optimizer class, a partial of one, "
+            "a function of parameter groups, an instance, or a dict of instances")
     held = held_params(opt)
     _warn_left_out([n for n,p in model.named_parameters() if p.requires_grad and p not in held], opt, model)
     return opt
@@ -376,9 +364,7 @@ class HeldParams:
     def _expected(self, model):
         "Return the parameters of `model` that the optimizers should hold"
         if self.splitter is None: return list(model.parameters())
-        gs = _params(self.splitter(model), 'what the splitter returns')
-        gs = [[g] if isinstance(g, Tensor) else _params(g, f'group {i} of the splitter') for i,g in enumerate(gs)]
-        return [p for g in gs for p in g]
+        return [p for g in split_params(self.splitter, model) for p in g]
 
     def check(self,
         model:nn.Module, # Model to train now

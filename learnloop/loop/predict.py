@@ -12,8 +12,9 @@ import torch
 from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import starmap
+from itertools import groupby, starmap
 from numbers import Real
+from operator import itemgetter
 from pathlib import Path
 from fastcore.basics import noop, patch
 from torch.utils.data import DataLoader, IterableDataset, default_collate
@@ -64,19 +65,15 @@ def before_validate(self:GatherPredsCallback):
         self.run = False  # an evaluation inside this one, or inside a fit: `run` is restored after it
         return
     self._start()
-    if learn.team.world>1 and not getattr(learn.dl, 'is_one_item', False): self._parts = []
-    if learn.team.is_first: self._make_folders()
+    self._is_shared = learn.team.world>1 and not getattr(learn.dl, 'is_one_item', False)
+    if learn.team.is_first:
+        for o in (self.save_preds, self.save_targs):
+            if o is not None: o.mkdir(parents=True, exist_ok=True)
 
 @patch
 def _start(self:GatherPredsCallback):
     self.inputs,self.preds,self.targets,self.losses = [],[],[],[]
-    self._like = None  # A part, in the model's containers
-    self._parts = None # With several processes: the index of each batch, and its part
-
-@patch
-def _make_folders(self:GatherPredsCallback):
-    for o in (self.save_preds, self.save_targs):
-        if o is not None: o.mkdir(parents=True, exist_ok=True)
+    self._parts,self._is_shared = [],False # The index of each batch and what it gave; do other processes have more?
 
 # %% ../../nbs/loop/06_predict.ipynb #c0ae0044
 def _wanted(pred, model):
@@ -91,35 +88,32 @@ def before_batch(self:GatherPredsCallback):
 
 @patch
 def after_batch(self:GatherPredsCallback):
-    learn = self.learn
-    if learn.pred is None: return  # skipped before the prediction
-    if self._parts is not None: return self._keep_part()
-    if self.with_input: self.inputs.append(self._input)
-    preds,targs = to_detach(_wanted(learn.pred, learn.model)),to_detach(learn.yb)
-    if self.with_preds: self.preds.append(preds)
-    if self.with_targs: self.targets.append(targs)
-    if self._saves: self._save(learn.iter, preds, detuplify(targs))
+    learn,part,saves_now = self.learn,{},self._saves and not self._is_shared
+    if learn.pred is None or not learn.bs and self._is_shared: return  # skipped before the prediction, or no share
+    if self.with_input: part['inputs'] = self._input
+    if self.with_preds or self._saves: part['preds'] = to_detach(_wanted(learn.pred, learn.model))
+    if self.with_targs or self._saves: part['targets'] = to_detach(learn.yb)
     if self.with_loss and learn.loss_grad is not None:
-        self.losses.append(to_detach(learn.loss.reshape(learn.bs, -1).mean(1)))
+        part['losses'] = to_detach(learn.loss.reshape(learn.bs, -1).mean(1))
+    if saves_now: self._save(learn.iter, [part])
+    self._parts.append((learn.iter, self._kept(part) if saves_now else part))
 
 # %% ../../nbs/loop/06_predict.ipynb #712b1526
 @patch
 def after_validate(self:GatherPredsCallback):
-    if self._parts is not None: self._gather_parts()
-    self.inputs,self.targets = map(self._join, (self.inputs, self.targets))
-    self.preds = to_concat(self.preds, self.concat_dim) if self.preds else None
-    self.losses = to_concat(self.losses) if self.losses else None
+    parts,self._parts = self._gather() if self._is_shared else self._parts,[]
+    def _all(k, dim=self.concat_dim): return to_concat(os, dim) if (os := [o[k] for _,o in parts if k in o]) else None
+    self.inputs,self.targets = detuplify(_all('inputs')),detuplify(_all('targets'))
+    self.preds,self.losses = _all('preds'),_all('losses', 0)
 
 @patch
-def _join(self:GatherPredsCallback, os):
-    if not os: return None
-    if all([type(o) is tuple and len(o)==1 for o in os]): return to_concat([o for o, in os], self.concat_dim)
-    return detuplify(to_concat(os, self.concat_dim))
-
-@patch
-def _save(self:GatherPredsCallback, i, preds, targs):
-    for folder,o in ((self.save_preds, preds), (self.save_targs, targs)):
-        if folder is not None: torch.save(o, folder/f'{i}.pt', pickle_protocol=self.pickle_protocol)
+def _save(self:GatherPredsCallback, i, parts):
+    "Write the predictions and targets of batch `i`"
+    for folder,k in ((self.save_preds, 'preds'), (self.save_targs, 'targets')):
+        if folder is None: continue
+        o = parts[0][k] if len(parts)==1 else to_concat([o[k] for o in parts], self.concat_dim)
+        if k=='targets': o = detuplify(o)
+        torch.save(o, folder/f'{i}.pt', pickle_protocol=self.pickle_protocol)
 
 # %% ../../nbs/loop/06_predict.ipynb #c0ae0043
 def _bare(o):
@@ -138,37 +132,23 @@ def _rewrap(like, o):
 
 # %% ../../nbs/loop/06_predict.ipynb #c0ae0042
 @patch
-def _keep_part(self:GatherPredsCallback):
-    learn,part = self.learn,{}
-    if not learn.bs: return  # an empty share
-    if self.with_input: part['inputs'] = self._input
-    if self.with_preds or self.save_preds is not None: part['preds'] = to_detach(_wanted(learn.pred, learn.model))
-    if self.with_targs or self.save_targs is not None: part['targets'] = to_detach(learn.yb)
-    if self.with_loss and learn.loss_grad is not None:
-        part['losses'] = to_detach(learn.loss.view(learn.bs, -1).mean(1))
-    self._like = self._like or part
-    self._parts.append((learn.iter, {k:_bare(v) for k,v in part.items()}))
+def _kept(self:GatherPredsCallback, part):
+    leaves_out = {k for k,v in dict(preds=self.with_preds, targets=self.with_targs).items() if not v}
+    return {k:v for k,v in part.items() if k not in leaves_out}
 
 @patch
-def _gather_parts(self:GatherPredsCallback):
-    team,batches = self.learn.team,{}
-    for parts in team.gather(self._parts):
-        for i,part in parts:
-            for k,v in part.items(): batches.setdefault(i, {}).setdefault(k, []).append(v)
-    self._parts = None
-    for _,batch in sorted(batches.items()):
-        for k,v in batch.items():
-            if self._like: v[:] = [_rewrap(self._like.get(k, o), o) for o in v]
-            getattr(self, k).extend(v)
-    if self._saves: team.first(self._save_all, batches)
-    if not self.with_preds: self.preds = []
-    if not self.with_targs: self.targets = []
+def _gather(self:GatherPredsCallback):
+    "Return the parts of all processes, batch by batch"
+    team,like = self.learn.team,self._parts[0][1] if self._parts else {}
+    all_parts = team.gather([(i, {k:_bare(v) for k,v in o.items()}) for i,o in self._parts])
+    parts = sorted((o for os in all_parts for o in os), key=itemgetter(0))
+    parts = [(i, {k:_rewrap(like.get(k, v), v) for k,v in o.items()}) for i,o in parts]
+    if self._saves: team.first(self._save_all, parts)
+    return [(i, self._kept(o)) for i,o in parts]
 
 @patch
-def _save_all(self:GatherPredsCallback, batches):
-    for i,o in batches.items():
-        preds,targs = o.get('preds'),o.get('targets')
-        self._save(i, to_concat(preds, self.concat_dim) if preds else None, self._join(targs))
+def _save_all(self:GatherPredsCallback, parts):
+    for i,os in groupby(parts, key=itemgetter(0)): self._save(i, [o for _,o in os])
 
 # %% ../../nbs/loop/06_predict.ipynb #b7d698b3
 @patch

@@ -17,11 +17,11 @@ from fastcore.basics import patch
 from torch import Tensor
 from torch.utils.data import DataLoader, RandomSampler
 from ..data.batch import batch_map
-from ..data.begin import batches_draw, goes_by_state, items_draw, sampler_draws
+from ..data.begin import Endless, batches_draw, goes_by_state, items_draw, sampler_draws
 from .callback import Callback
 from .engines import Engine
 from ..data.checks import check_whole
-from ..data.loaders import Endless, Until, rows_of
+from ..data.loaders import Until, rows_of
 from ..data.rng import read_rngs, same_states
 
 # %% ../../nbs/loop/09_prefetch.ipynb #c0de3010

@@ -11,7 +11,8 @@ __all__ = ['StepLimit']
 import math, warnings
 from fastcore.basics import patch
 from .callback import Callback
-from ..data.loaders import Endless, Until
+from ..data.begin import Endless
+from ..data.loaders import Until
 
 # %% ../../nbs/loop/08_steps.ipynb #95fefee1
 class StepLimit(Callback):

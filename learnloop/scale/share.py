@@ -20,8 +20,8 @@ from torch.nn.utils.rnn import PackedSequence
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset
 from torch.utils.data.distributed import DistributedSampler
 from ..data.batch import batch_parts, find_bs, narrow_batch, to_concat
-from ..data.begin import goes_by_state, sampler_draws
-from ..data.loaders import Endless, batch_len
+from ..data.begin import Endless, goes_by_state, sampler_draws
+from ..data.loaders import batch_len
 from ..data.rng import all_rngs, branch_rngs, read_rngs, write_rngs
 
 # %% ../../nbs/scale/02_share.ipynb #5a000007
@@ -366,7 +366,6 @@ def _share_through(dl, **kwargs):
     if inner is dl.dl and isinstance(dl, Endless): return dl  # it holds its place
     res = _copy_as(_Through, dl, dl=inner)
     if isinstance(dl, Endless):
-        res._it = None
         res.load_state_dict(dl.state_dict())
     return res
 

@@ -17,7 +17,8 @@ from types import SimpleNamespace
 from fastcore.basics import listify, patch
 from ..loop.callback import Callback
 from ..data.checks import check_whole, checked_args
-from ..data.loaders import Endless, Until
+from ..data.begin import Endless
+from ..data.loaders import Until
 from ..loop.flow import CancelTrainException, CancelValidException
 from ..loop.learner import Learner
 from ..loop.optimizer import set_hypers

@@ -14,6 +14,7 @@ from helpers import plainly
 from learnloop.data.batch import *
 from learnloop.data.rng import *
 from learnloop.data.loaders import *
+from learnloop.data.begin import Endless
 from learnloop import Learner
 
 Pair = namedtuple('Pair', 'x y')

@@ -8,7 +8,8 @@ from learnloop import (
     CancelEpochException, CancelFitException, CancelTrainException, Callback, CheckpointCallback, DataLoaders, Learner, Prefetch, TensorLoader, TimeLimit,
     Zip, set_seed)
 from learnloop.data.begin import batches_draw
-from learnloop.data.loaders import Endless, Until
+from learnloop.data.begin import Endless
+from learnloop.data.loaders import Until
 from learnloop.loop.prefetch import prefetch_blocker
 from torch import nn
 from torch.nn import functional as F

@@ -3,7 +3,8 @@ from itertools import product
 import pytest, torch
 from helpers import check
 from learnloop import Callback, DataLoaders, Learner, Zip, set_seed
-from learnloop.data.loaders import Endless, Until, batches_of
+from learnloop.data.begin import Endless
+from learnloop.data.loaders import Until, batches_of
 from torch import nn
 from torch.nn import functional as F
 from torch.profiler import profile

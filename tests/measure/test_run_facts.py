@@ -23,7 +23,7 @@ def test_no_secret_and_no_path_gets_out(monkeypatch):
     assert len(told.pop('code'))==8 and told=={'class':'Secretive', 'url':'(an address)', 'folder':'runs', 'nested':{}}
 
 @pytest.mark.parametrize('o, want', [(True, True), (3, 3), (.5, .5), (float('nan'), 'nan'), (-float('inf'), '-inf'), (None, None),
-    (torch.tensor(2), 2), (torch.zeros(3), 'Tensor (3,) torch.float32 008321eb'), (torch.zeros(1, device='meta'), 'Tensor (1,) torch.float32'),
+    (torch.tensor(2), 2), (torch.zeros(3), 'Tensor (3,) torch.float32 30098db4'), (torch.zeros(1, device='meta'), 'Tensor (1,) torch.float32'),
     ((1, 'a'), [1, 'a']), ([*range(99)], [*range(50), '… of 99']), (Path('a/b'), 'b'), ('x'*300, 'x'*199+'…'), (nn.Linear, 'Linear'),
     (partial(nn.Linear, bias=False), {'class':'Linear', 'bias':False}), (nn.ReLU(), {'class':'ReLU', 'inplace':False}), (max, 'max'),
     (object(), 'object'), ('a/b', 'a/b'), ({1:{2:3}}, {'1':{'2':3}}),

@@ -4,7 +4,8 @@ from collections import namedtuple
 from functools import partial
 from learnloop.data.batch import find_bs
 from learnloop.data.begin import iter_from
-from learnloop.data.loaders import Endless, Until, batch_len, set_epoch
+from learnloop.data.begin import Endless
+from learnloop.data.loaders import Until, batch_len, set_epoch
 from learnloop.data.rng import read_rngs, write_rngs
 from learnloop.data.multi import Alternate, Zip
 from learnloop.data.tensors import TensorLoader
