@@ -220,7 +220,8 @@ def _try_size(learn, dl, bs, n_steps):
     "Train on batches of `bs`, and undo that; return why it can't be done, None if it can"
     if batch_len(dl)==0: return 'leaves the loader without a batch'
     trial,away = _SizeTrial(bs, n_steps),[o for o in learn.cbs if o.remove_on_fetch or o.writes]
-    with (learn.enclosed('evaluate'), learn.removed_cbs(away), learn.no_logging(),  # Ctrl-C waits until all is undone
+    with (learn.engine_stack.running(learn, 'evaluate'),  # Ctrl-C waits until all is undone
+        learn.removed_cbs(away), learn.no_logging(),
         replaced(learn.dls, 'train', dl), replaced(learn.dls, 'valid', None),
         learn.undone('cpu')):  # with copies there, as the GPU's memory is in question
         try: learn.fit(1, cbs=trial)

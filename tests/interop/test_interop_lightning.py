@@ -536,7 +536,7 @@ def test_weights_are_those_without_callbacks():
 
 def test_nothing_stays_after_a_fit():
     learn,cb = mk_learner(),Told()
-    before = list(learn.cbs)
+    before = learn.cbs
     learn.fit(1, cbs=[cb])
     assert learn.cbs==before and not any(isinstance(o, (Lightning,Trainer,Module)) for o in vars(learn).values())
     ref = weakref.ref(cb)
