@@ -66,7 +66,7 @@ FAULTS = [
     Fault('guards are not asked', 'traced', "return self.check(args) and self._methods()==self.methods", "return self._methods()==self.methods", 'test_fuse.py -k an_attribute'),
     Fault('dampening is forgotten', 'fast_step', "torch._foreach_add_(bufs, gs, alpha=1-dampening)", "torch._foreach_add_(bufs, gs)", 'test_fast_step.py -k dampening'),
     Fault("an order that isn't torch's", 'tensors', "generator=generator)\n        vars", "generator=None)\n        vars", 'test_tensors.py'),
-    Fault('`order` is ignored', 'flow', "return sorted(cbs, key=lambda o: o.order)", "return [*cbs]", CALLBACK),
+    Fault('`order` is ignored', 'flow', "return sorted(self._cbs, key=lambda o: o.order)", "return [*self._cbs]", CALLBACK),
     Fault('who goes inside an event is still called', 'flow', "if self.version!=version and not", "if False and not", CALLBACK),
     Fault('before_fit stands in for before_evaluate inside a fit', 'flow',
         "    if flow.inside(p.like): return\n", "", CALLBACK),

@@ -298,7 +298,11 @@ def mk_cb(
     o # A callback, a subclass of `Callback`, a function decorated by `@on`, or a callback of another framework
 )->Callback:
     "Convert `o` to a callback"
-    if isinstance(o, type) and issubclass(o, Callback): o = o()
+    if isinstance(o, type) and issubclass(o, Callback):
+        try: o = o()
+        except TypeError as e:
+            note_on(e, f'learnloop: cbs has the class {o.__name__}: pass an instance, {o.__name__}(…)')
+            raise
     if isinstance(o, Callback): return o if o.learn is None or o._copy_of is None else _another(o)
     for f in makers:
         if (cb := f(o)) is not None: return cb
@@ -323,7 +327,7 @@ _prefixes = 'before_','after_','cleanup_','on_','begin_'
 def _check_events(flow, cb):
     "Raise an error for names of events that `flow` doesn't declare, and handlers that can't be called"
     fs,cls = cb._functions(),type(cb)
-    heard = [(o.event, MethodType(f, cb)) for f in fs.values() for o in getattr(f, 'heard', ())]
+    heard = [(o.event, f) for f in fs.values() for o in getattr(f, 'heard', ())]
     given = [k for k in vars(cb).get('_event_args', ()) if not hasattr(fs.get(k), 'heard')]
     methods = [k for k in _names_of(cls)[0] if k.startswith(_prefixes) and k not in fs]
     named = sorted([k for k in methods if callable(_static(cls, k))])
@@ -335,18 +339,21 @@ def _check_events(flow, cb):
         raise ValueError(f'unknown event {nm!r} in {cb.label}: {type(flow).__name__} does not declare it'
             f'{here or did_you_mean(nm, flow.events)}')
     if cls.__call__ is not Callback.__call__:
-        _check_call(f'{cb.label} has its own __call__, which', cb.__call__, 'event')
+        if e := _misfit(cls.__call__, cb, 'before_fit'): raise TypeError(f'{cb.label} has its own __call__, which gets '
+            f'the name of each event as argument, but {e}')
     elif cls.handlers is Callback.handlers:
-        for k,f in [*heard, *((k, getattr(cb, k)) for k in [*given, *named] if k in fs or k in named)]:
-            if k in event and k!='after_record': _check_call(f'{cb.label}.{k}', f)
+        methods = [(k, getattr(cb, k)) for k in (*given, *named) if k in fs or k in named]
+        for k,f in [*heard, *((k, f.__func__) for k,f in methods if inspect.ismethod(f))]:
+            if k not in event or k=='after_record' or not (e := _misfit(f, cb)): continue
+            raise TypeError(f'{cb.label}.{k}{inspect.signature(f)}: an event passes it only the callback ({e}): define '
+                f'the method as def {k}(self), and use self.learn; define a function with one argument, cb, and use '
+                'cb.learn')
 
-def _check_call(what, f, *args):
-    "Raise an error, before the fit, if `f` can't be called with `args`"
+def _misfit(f, *args):
+    "Return the error of a call of `f` with `args`, without calling it; None if it takes them, or has no signature"
     try: inspect.signature(f).bind(*args)
-    except TypeError as e:
-        gets = 'gets the name of each event as argument' if args else 'gets only the callback: use its learn'
-        raise TypeError(f'{what} {gets}, but {e}') from None
-    except ValueError: pass  # a builtin without a signature
+    except TypeError as e: return e
+    except ValueError: return None
 
 # %% ../../nbs/loop/01_callback.ipynb #4bf97ae8
 @patch
@@ -357,8 +364,8 @@ def add_cb(self:Flow,
     cb = mk_cb(cb)
     if cb.learn is not None:
         raise ValueError(f'{cb.label} is already in this learner' if cb.learn is self else f'{cb.label} is in another '
-            'learner: remove it there first, or create another one: if you rerun a cell, in the one that creates the '
-            'learner')
+            'learner: remove it there first, or create another one: if you rerun a cell, in the cell that creates '
+            'the learner')
     _check_events(self, cb)
     cb._enters(self)
     nm = cb.name

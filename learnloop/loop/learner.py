@@ -518,8 +518,8 @@ def _check_learner(dls, model, splitter, opt_func):
         fix = '; two loaders go together: Learner((train, valid), model, …)' if is_loader else ''
         if isinstance(dls, nn.Module): fix = '; the loaders come first: Learner(dls, model, …)'
         if isinstance(model, type): fix = f': give an instance, {model.__name__}(…)'
-        what = describe(model) if is_loader or batch_parts(model) else repr(model)
-        raise TypeError(f'model is {what}: it must be an nn.Module{fix}')
+        what = 'a loader' if is_loader else repr(model) if batch_parts(model) is None else describe(model)
+        raise TypeError(f'model is {what}, a {type(model).__name__}: it must be an nn.Module{fix}')
     if isinstance(opt_func, str|list|tuple): make_opt(opt_func, model)  # raises the error
     if not callable(splitter): raise TypeError(f'splitter is {splitter!r}: it must be a function')
     if isinstance(opt_func, (torch.optim.Optimizer, dict)) and splitter is not trainable_params:
