@@ -230,7 +230,7 @@ def _named(self:Learner):
 def _unpack(self:Learner, i, b):
     "Unpack `b` as batch `i`, and move it to the device"
     self.iter,self.batch = i,b
-    self.xb,self.yb,self.bs = unpack(b, self.device, *self._batch_args, self._unsure)
+    self.xb,self.yb,self.bs = unpack(b, self._dev or self.device, *self._batch_args, self._unsure)
     self.n_items = self.team.count_items(i)
 
 @patch
@@ -461,7 +461,7 @@ def use_dl(self:Learner,
 )->bool: # Is there one?
     "Make `dl` the loader of the next pass"
     trains = dl is self.dls.train and not self.inside('evaluate')
-    self.dl,self.n_iter = dl,None if dl is None else batch_len(self.team.share(dl, trains))
+    self.dl,self._dev,self.n_iter = dl,self.device,None if dl is None else batch_len(self.team.share(dl, trains))
     self._batch_args = batch_args(self.dls, 4)
     if hasattr(dl, 'is_one_item'): self._batch_args = dl.n_inp,self._batch_args[1],None,_one
     return dl is not None
