@@ -79,7 +79,7 @@ def test_two_fits_in_a_row_are_the_same_for_another_learner(make):
 def test_it_can_be_for_one_fit_added_and_taken_away(make):
     learn,cb = mk_learner(),make()
     learn.remove_cb(type(cb))
-    before = list(learn.cbs)
+    before = learn.cbs
     learn.fit(1, cbs=cb)
     assert learn.cbs==before and cb.learn is None and not hasattr(learn, cb.name)
     learn.add_cb(cb)

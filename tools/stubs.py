@@ -12,7 +12,7 @@ ROOT,PKG = Path(__file__).parents[1],'learnloop'
 KEPT = f'{PKG}/__init__.pyi',f'{PKG}/loop/learner.pyi'  # in git
 HEAD = '# Written by `python -m tools.stubs`: methods that other modules patch on are here, too\n'
 # What the source doesn't tell, or tells too narrowly: a model has attributes of its own, a loss function any arguments
-TYPES = {('_Reader', 'learn'):'Learner', ('_Declares', 'order'):'float', ('Learner', 'dls'):'DataLoaders', ('Learner', 'epoch'):'int',
+TYPES = {('Callback', 'learn'):'Learner', ('Callback', 'order'):'float', ('Learner', 'dls'):'DataLoaders', ('Learner', 'epoch'):'int',
     ('Learner', 'n_epoch'):'int', ('Learner', 'bs'):'int'}
 OURS = dict(NamedTuple='from typing import NamedTuple', AbstractContextManager='from contextlib import AbstractContextManager')
 FREE = 'model','forward_model','opt','loss','loss_func','metrics'
@@ -194,13 +194,13 @@ def fields():
 def more(name, mod):
     "Lines of what a class has from a table"
     if name=='Events': return [f'{k}: str' for k in events()]
-    if (name, mod)==('Callback', 'loop.callback'): return [f'def {k}(self{told().get(k, "")}) -> Any: ...' for k in events()]
     if name=='Learner': return [*(f'{k}: Any' for k in fields()), *(f'{k}: {c}' for k,c in callbacks().items())]
-    if name!='_Reader': return []
+    if (name, mod)!=('Callback', 'loop.callback'): return []
+    heard = [f'def {k}(self{told().get(k, "")}) -> Any: ...' for k in events()]
     theirs = patches('Learner', 'loop.learner')
     data = [k for c in bases('Learner') for k in attributes(classes()[c][1], [*functions(classes()[c][1]), *(f for _,f in theirs.values() if f)])]
     props = [k for k,(_,f) in theirs.items() if not f or 'as_prop=True' in str(decorators(f))]
-    return [*(f'{k}: Any' for k in dict.fromkeys([*data, *props, *fields()]) if k[0]!='_'), *(f'{k}: {c}' for k,c in callbacks().items() if c in defaults())]
+    return [*heard, *(f'{k}: Any' for k in dict.fromkeys([*data, *props, *fields()]) if k[0]!='_'), *(f'{k}: {c}' for k,c in callbacks().items() if c in defaults())]
 
 @cache
 def is_set(cls, name):

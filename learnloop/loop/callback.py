@@ -16,7 +16,7 @@ from types import MethodType
 from fastcore.basics import camel2snake, listify, patch
 from fastcore.meta import use_kwargs
 from ..data.checks import NoAttribute, called_here, check_whole, did_you_mean, note_on
-from .flow import Flow, event, near_miss
+from .flow import Flow, check_event_name, event, near_miss
 
 # %% ../../nbs/loop/01_callback.ipynb #173607dc
 class on:
@@ -30,7 +30,7 @@ class on:
     ):
         if not isinstance(event, str):
             raise TypeError(f'@on({event!r}): the first argument is the name of an event, like event.after_batch')
-        if miss := near_miss(event): raise ValueError(f'@on: unknown event {event!r}; did you mean {miss!r}?')
+        check_event_name(event, '@on')
         given = sum(o is not None for o in (every, once, when))
         if given>1:
             raise ValueError(f'@on({event!r}): {given} of every, once and when given: use one, and test the others in '
@@ -73,70 +73,20 @@ def _defines(cls, k):
         if k in c.__dict__: return True
     return False
 
-# %% ../../nbs/loop/01_callback.ipynb #6c0605e8
-class _Reader:
-    "Reads missing attributes from its `learn`"
-    learn,_default = None,'learn'  # `_default`, as in fastai: the attribute that supplies missing ones
-    _live = 'order','run','run_train','run_valid'  # Setting one of these changes which handlers run
-    def __getattr__(self, k):
-        # don't ask the learner for special names, nor for a property that failed: that shows its own error
-        if k.startswith('__') or k==self._default:
-            raise AttributeError(f'{type(self).__name__!r} object has no attribute {k!r}')
-        if _defines(type(self), k): return object.__getattribute__(self, k)
-        learn = getattr(self, self._default)
-        is_flow = isinstance(learn, Flow)
-        if is_flow and k[0]!='_' and (k in vars(learn) or _defines(type(learn), k)): return getattr(learn, k)
-        if k in vars(self).get('_events', ()): return self._events[k]
-        if learn is None: raise AttributeError(f'{self.label} has no attribute {k!r}, and is not in a learner')
-        if not is_flow: return getattr(learn, k)
-        def _advice(): return called_here('attribute', k) or did_you_mean(k, [*vars(self), *dir(learn)])
-        raise NoAttribute(f'neither {self.label} nor its learner has an attribute {k!r}', _advice)
-
-    def __setattr__(self, k, v):
-        is_in,is_live = self.learn is not None,k in self._live
-        # private names aren't read from the learner
-        if is_in and k[:1]!='_' and k not in vars(self) and not _defines(type(self), k) and _shadows(self.learn, k):
-            _warn_shadow(self, k)
-        changes = is_in and is_live and isinstance(self.learn, Flow) and getattr(self, k)!=v
-        super().__setattr__(k, v)
-        if changes: self.learn._changed(muted=True)
-
-    def __dir__(self): return [*super().__dir__(), *(k for k in dir(self.learn) if k[0]!='_')]
-
 def _shadows(learn, k):
     "Whether an attribute `k` of a callback would hide state of the learner, such as a count, but not a method"
     # `hasattr` would read `opt`, which creates an optimizer
     there = k in getattr(learn, '__dict__', {}) or _defines(type(learn), k)
     return there and not inspect.isroutine(_static(type(learn), k))
 
-# %% ../../nbs/loop/01_callback.ipynb #62e7220d
-@cache
-def _snake_name(name): return camel2snake(re.sub('(?<=.)Callback$', '', name))
-
-class _Named(_Reader):
-    "Has a name that can be set until it is in a learner"
-    @property
-    def name(self):
-        "Name: the learner's attribute for this callback, and the key of its state in checkpoints"
-        if '_name' in vars(self): return self._name
-        if not vars(self).get('_events'): return _snake_name(type(self).__name__)
-        event,f = next(iter(self._events.items()))
-        name = getattr(f, '__name__', event)
-        return event if name=='<lambda>' else name
-    @name.setter
-    def name(self, v):
-        if self.learn is not None:
-            raise ValueError(f'{self.label} is in a learner as {self.name!r}: set the name {v!r} before you add it')
-        self._name = v
-
-    calls = property(lambda self: vars(self).setdefault('_calls', {}), doc='Number of calls of each filtered method')
-    label = property(lambda self: type(self).__name__ if type(self) is not Callback else f'Callback({self.name})',
-        doc='Name in messages')
-    def __repr__(self): return self.label
-
-# %% ../../nbs/loop/01_callback.ipynb #f1a90002
-class _Declares(_Named):
-    "Facts that a callback declares, with safe defaults"
+# %% ../../nbs/loop/01_callback.ipynb #6674180e
+class Callback:
+    "Listens to the events of a learner: subclass it, or pass functions: `Callback(after_batch=f)`"
+    learn = None    # The learner that it is in
+    foreign = None  # The callback of another framework that it adapts
+    _copy_of = None # The callback that it copies; if that is itself, each further learner gets a copy
+    _live = 'order','run','run_train','run_valid'  # Setting one of these changes which handlers run
+    # Facts that it declares, with safe defaults
     order = 0                 # Position among the callbacks that handle an event: smaller runs first
     run = True                # Handle events? Reset to True after a fit or evaluation
     run_train = True          # Handle events inside training batches?
@@ -162,17 +112,10 @@ class _Declares(_Named):
     use_live_weights = None   # Called with a checkpoint's state: replaces averages by the trained weights
     together = None           # Called in all processes before a checkpoint: merges the state of the processes
 
-# %% ../../nbs/loop/01_callback.ipynb #6674180e
-class Callback(_Declares):
-    "Listens to the events of a learner: subclass it, or pass functions: `Callback(after_batch=f)`"
-    foreign = None  # The callback of another framework that it adapts
-    _copy_of = None # The callback that it copies; if that is itself, each further learner gets a copy
-
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         for k,v in vars(cls).items():
-            miss = near_miss(k) if callable(v) else None
-            if miss: raise ValueError(f'unknown event {k!r} in {cls.__name__}; did you mean {miss!r}?')
+            if callable(v): check_event_name(k, cls.__name__)
 
     @use_kwargs(event, keep=True)  # for completion of event names
     def __init__(self,
@@ -180,13 +123,53 @@ class Callback(_Declares):
         **events            # Functions of the callback, by event name
     ):
         if name: self.name = name
-        for k,f in events.items():
-            miss = near_miss(k)
-            if miss: raise ValueError(f'unknown event {k!r} in Callback({k}=…); did you mean {miss!r}?')
-            if f is None or callable(f): continue
-            raise TypeError(f'Callback({k}={f!r}): it must be a function of the callback, or None')
+        for k in events: check_event_name(k, f'Callback({k}=…)')
         self._events = {k:MethodType(f, self) for k,f in events.items() if f is not None}
         self._event_args = tuple(events)
+
+    def __getattr__(self, k):
+        if k.startswith('__'): raise AttributeError(f'{type(self).__name__!r} object has no attribute {k!r}')
+        if _defines(type(self), k): return object.__getattribute__(self, k)  # a property that failed: its own error
+        learn,own = self.learn,vars(self).get('_events', ())
+        if k in own: return own[k]
+        if learn is None: raise AttributeError(f'{self.label} has no attribute {k!r}, and is not in a learner')
+        if not isinstance(learn, Flow) or k[0]!='_' and (k in vars(learn) or _defines(type(learn), k)):
+            return getattr(learn, k)
+        def _advice(): return called_here('attribute', k) or did_you_mean(k, [*vars(self), *dir(learn)])
+        raise NoAttribute(f'neither {self.label} nor its learner has an attribute {k!r}', _advice)
+
+    def __setattr__(self, k, v):
+        learn,is_new = self.learn,k[:1]!='_' and k not in vars(self) and not _defines(type(self), k)
+        if is_new and learn is not None and _shadows(learn, k): _warn_shadow(self, k)
+        changes = k in self._live and isinstance(learn, Flow) and getattr(self, k)!=v
+        super().__setattr__(k, v)
+        if changes: learn._changed(muted=True)
+
+    def __dir__(self): return [*super().__dir__(), *(k for k in dir(self.learn) if k[0]!='_')]
+    def __repr__(self): return self.label
+
+# %% ../../nbs/loop/01_callback.ipynb #62e7220d
+@cache
+def _snake_name(name): return camel2snake(re.sub('(?<=.)Callback$', '', name))
+
+def _get_name(self):
+    if '_name' in vars(self): return self._name
+    if not vars(self).get('_events'): return _snake_name(type(self).__name__)
+    event,f = next(iter(self._events.items()))
+    name = getattr(f, '__name__', event)
+    return event if name=='<lambda>' else name
+
+def _set_name(self, v):
+    if self.learn is not None:
+        raise ValueError(f'{self.label} is in a learner as {self.name!r}: set the name {v!r} before you add it')
+    self._name = v
+
+Callback.name = property(_get_name, _set_name,
+    doc="Name: the learner's attribute for this callback, and the key of its state in checkpoints")
+Callback.calls = property(lambda self: vars(self).setdefault('_calls', {}),
+    doc='Number of calls of each filtered method')
+Callback.label = property(lambda self: type(self).__name__ if type(self) is not Callback else f'Callback({self.name})',
+    doc='Name in messages')
 
 # %% ../../nbs/loop/01_callback.ipynb #1eed92fc
 @patch
@@ -220,18 +203,15 @@ def _functions(self:Callback):
     on,own = _names_of(type(self))[1],vars(self).get('_events')
     return on | {k:f.__func__ for k,f in own.items()} if own else on
 
-def _event_names(cb):
-    "Return a set with the names of all events that `cb` handles, among other names"
-    names,own = _names_of(type(cb))[0],vars(cb).get('_events')
-    return names | {*own, *(o.event for f in own.values() for o in getattr(f, 'heard', ()))} if own else names
-
 # %% ../../nbs/loop/01_callback.ipynb #d1a000c1
 @patch
 def _heard(self:Callback, event):
     "Yield bound methods that handle `event`, each with the `on` that filters it, or None"
-    if event not in _event_names(self): return
-    f = next((vars(c)[event] for c in type(self).__mro__ if event in vars(c)), None)  # `_static` takes 30 times as long
-    if callable(f) and not hasattr(f, 'heard'): yield getattr(self, event),None
+    if event in _names_of(type(self))[0]:
+        # `_static` takes 30 times as long
+        f = next((vars(c)[event] for c in type(self).__mro__ if event in vars(c)), None)
+        if callable(f) and not hasattr(f, 'heard'): yield getattr(self, event),None
+    elif not vars(self).get('_events'): return
     for k,f in self._functions().items():
         if k==event and not hasattr(f, 'heard'): yield MethodType(f, self),None
         for i,o in enumerate([o for o in getattr(f, 'heard', ()) if o.event==event]):
@@ -345,40 +325,35 @@ def as_list(
 _prefixes = 'before_','after_','cleanup_','on_','begin_'
 
 def _check_events(flow, cb):
-    "Raise an error for names of events that `flow` doesn't declare, and a `__call__` that can't take one"
+    "Raise an error for names of events that `flow` doesn't declare, and handlers that can't be called"
     fs,cls = cb._functions(),type(cb)
-    heard = [o.event for f in fs.values() for o in getattr(f, 'heard', ())]
+    heard = [(o.event, f) for f in fs.values() for o in getattr(f, 'heard', ())]
     given = [k for k in vars(cb).get('_event_args', ()) if not hasattr(fs.get(k), 'heard')]
     methods = [k for k in _names_of(cls)[0] if k.startswith(_prefixes) and k not in fs]
     named = sorted([k for k in methods if callable(_static(cls, k))])
-    for nm in (*heard, *given, *named):
+    for nm in (*(k for k,_ in heard), *given, *named):
         if nm in flow.events: continue
         here = called_here('event', nm)
         is_own = nm in named and re.match('on_|begin_', nm) and (cb.foreign is not None or not here)
         if is_own: continue
         raise ValueError(f'unknown event {nm!r} in {cb.label}: {type(flow).__name__} does not declare it'
             f'{here or did_you_mean(nm, flow.events)}')
-    _check_signatures(flow, cb)
-    if cls.__call__ is Callback.__call__: return
-    try: inspect.signature(cls.__call__).bind(cb, 'before_fit')
-    except TypeError as e:
-        raise TypeError(f'{cb.label} has its own __call__, which gets the name of each event as argument, '
-            f'but {e}') from e
+    if cls.__call__ is not Callback.__call__:
+        if e := _misfit(cls.__call__, cb, 'before_fit'): raise TypeError(f'{cb.label} has its own __call__, which gets '
+            f'the name of each event as argument, but {e}')
+    elif cls.handlers is Callback.handlers:
+        methods = [(k, getattr(cb, k)) for k in (*given, *named) if k in fs or k in named]
+        for k,f in [*heard, *((k, f.__func__) for k,f in methods if inspect.ismethod(f))]:
+            if k not in event or k=='after_record' or not (e := _misfit(f, cb)): continue
+            raise TypeError(f'{cb.label}.{k}{inspect.signature(f)}: an event passes it only the callback ({e}): define '
+                f'the method as def {k}(self), and use self.learn; define a function with one argument, cb, and use '
+                'cb.learn')
 
-# %% ../../nbs/loop/01_callback.ipynb #4bf97aea
-def _check_signatures(flow, cb):
-    "Refuse handlers of built-in events that can't be called with the callback alone; `after_record` has an argument"
-    if type(cb).handlers is not Callback.handlers or type(cb).__call__ is not Callback.__call__: return
-    for nm in _event_names(cb) & {*event} - {'after_record'}:
-        fs = [f.__func__ for f,o in cb._heard(nm) if o is None and inspect.ismethod(f)]
-        for f in fs + [f for f in cb._functions().values() if any(o.event==nm for o in getattr(f, 'heard', ()))]:
-            try: sig = inspect.signature(f)
-            except (TypeError,ValueError): continue  # a builtin without a signature
-            try: sig.bind(cb)
-            except TypeError as e:
-                raise TypeError(f'{cb.label}.{nm}{sig}: an event passes it only the callback ({e}): define the '
-                    f'method as def {nm}(self), and use self.learn; define a function with one argument, cb, and '
-                    'use cb.learn') from None
+def _misfit(f, *args):
+    "Return the error of a call of `f` with `args`, without calling it; None if it takes them, or has no signature"
+    try: inspect.signature(f).bind(*args)
+    except TypeError as e: return e
+    except ValueError: return None
 
 # %% ../../nbs/loop/01_callback.ipynb #4bf97ae8
 @patch
@@ -386,12 +361,11 @@ def add_cb(self:Flow,
     cb # Anything that `mk_cb` accepts
 )->Flow: # The flow itself
     "Add a callback; its name becomes an attribute of the learner"
-    is_there = any(o is cb or o._copy_of is cb for o in self.cbs) and isinstance(cb, Callback)
-    if is_there: raise ValueError(f'{cb.label} is already in this learner')
     cb = mk_cb(cb)
     if cb.learn is not None:
-        raise ValueError(f'{cb.label} is in another learner: remove it there first, or create another one: if you '
-            'rerun a cell, in the cell that creates the learner')
+        raise ValueError(f'{cb.label} is already in this learner' if cb.learn is self else f'{cb.label} is in another '
+            'learner: remove it there first, or create another one: if you rerun a cell, in the cell that creates '
+            'the learner')
     _check_events(self, cb)
     cb._enters(self)
     nm = cb.name
@@ -405,7 +379,7 @@ def add_cb(self:Flow,
     for k in vars(cb):
         if k[0]!='_' and k not in (*cb._live, 'name') and _shadows(self, k): _warn_shadow(cb, k)
     cb.learn = self
-    list.append(self.cbs, cb)
+    self._cbs.append(cb)
     if nm not in self.keeps: setattr(self, nm, cb)
     self._changed()
     if not self.created: return self
@@ -434,24 +408,9 @@ def remove_cb(self:Flow,
     return self
 
 def _drop_cb(flow, cb):
-    list.remove(flow.cbs, cb)
+    flow._cbs.remove(cb)
     vars(flow).pop(cb.name, None)
     flow._changed()
-
-# %% ../../nbs/loop/01_callback.ipynb #e399c310
-def _set_list(flow, cbs): list.__setitem__(flow.cbs, slice(None), cbs)
-
-@patch
-def _sync_cbs(self:Flow, was):
-    "Add the callbacks that are new in the list since it `was`, and remove the missing ones; all or nothing"
-    now = [*self.cbs]
-    def _new(a, b): return [o for o in a if not any(o is p for p in b)]
-    came = _new(now, was)
-    bare = [o for o in came if hasattr(o, 'listens') and not isinstance(o, Callback)]  # of a flow that isn't a learner
-    _set_list(self, was)
-    self.add_cbs(_new(came, bare)).remove_cbs(_new(was, now))
-    _set_list(self, [o for o in now if any(o is p for p in (*self.cbs, *bare))] + _new(self.cbs, now))
-    self._changed()
 
 # %% ../../nbs/loop/01_callback.ipynb #e8aac91d
 @patch
@@ -479,6 +438,19 @@ def remove_cbs(self:Flow,
         for cb in reversed(as_list(cbs)): todo.callback(self.remove_cb, cb)
     return self
 
+# %% ../../nbs/loop/01_callback.ipynb #e82704c6
+@patch
+def _set_cbs(self:Flow,
+    cbs # A list of callbacks
+):
+    "Make `cbs` the callbacks: add the new ones, and remove the others"
+    was,cbs = [*self.cbs],[*cbs]
+    def _missing(a, b): return [o for o in a if not any(o is p for p in b)]
+    self.add_cbs(_missing(cbs, was)).remove_cbs(_missing(was, cbs))
+    at = {id(o):i for i,o in enumerate(cbs)}
+    self._cbs.sort(key=lambda o: at.get(id(o), len(cbs)))
+    self._changed()
+
 # %% ../../nbs/loop/01_callback.ipynb #e82704c7
 @patch
 @contextmanager
@@ -498,14 +470,14 @@ def removed_cbs(self:Flow,
     cbs # One, or a list of callbacks and classes; missing ones are ignored
 ):
     "Remove `cbs` inside a `with` block"
-    before,away = list(self.cbs),as_list(cbs)
+    before,away = [*self.cbs],as_list(cbs)
     gone = [o for o in before if any(_is(o, cb) for cb in away)]
     try:
         for o in gone: _drop_cb(self, o)
         yield self
     finally:
         late = [o for o in self.cbs if o not in before]
-        _set_list(self, [o for o in before if o in gone or o in self.cbs] + late)
+        self._cbs[:] = [o for o in before if o in gone or o in self.cbs] + late
         for o in gone: setattr(self, o.name, o)
         self._changed()
 

@@ -79,17 +79,17 @@ class Stack:
     ):
         self.engines = sorted(engines, key=attrgetter('level'))
         self.start,self.batches,self.rest,self.ended = map(self._chain, ('start', 'batches', 'rest', 'ended'))
-        takes = dict.fromkeys(nm for e in self.engines for nm in _names(e.takes))
+        takes = dict.fromkeys(nm for e in self.engines for nm in e.takes.split())
         self.takes,self.bodies = {nm:self._chain('take', nm) for nm in takes},{}
         for e in reversed(self._with('body')):
-            for nm in phases if e.around=='*' else _names(e.around):
+            for nm in phases if e.around=='*' else e.around.split():
                 inner = self.bodies.get(nm)
                 self.bodies[nm] = e.body if inner is None else partial(_body, e.body, inner)
     def _with(self, hook): return [e for e in self.engines if getattr(type(e), hook) is not getattr(Engine, hook)]
     def _chain(self, hook, what=None):
         res = None
         for e in reversed(self._with(hook)):
-            if what is None or what in _names(e.takes): res = partial(getattr(e, hook), inner=res or _INNERMOST[hook])
+            if what is None or what in e.takes.split(): res = partial(getattr(e, hook), inner=res or _INNERMOST[hook])
         return res
     def is_around(self,
         names, # Names of phases
@@ -97,7 +97,7 @@ class Stack:
     )->bool:
         "Return True if an engine runs around one of these phases"
         outer = [e for e in self._with('body') if not any(e is o for o in but)]
-        return any(e.around=='*' or {*names} & {*_names(e.around)} for e in outer)
+        return any(e.around=='*' or {*names} & {*e.around.split()} for e in outer)
     @contextmanager
     def running(self,
         learn, # The learner
@@ -109,8 +109,6 @@ class Stack:
             yield
 
 # %% ../../nbs/loop/00_engines.ipynb #5ad0c0f1
-def _names(o): return o.split() if isinstance(o, str) else o
-
 def _body(run, inner, learn, phase, f): return run(learn, phase, partial(inner, learn, phase, f))
 
 def _nothing(*args): return None

@@ -33,6 +33,7 @@ def where(
     if learn.pred is not None: parts['pred'] = learn.pred
     if not learn.inside('batch'): i,parts = learn.n_done,dict(batch=learn.batch)  # not unpacked yet, or already over
     said = [f', {k} {safely(describe, v) or type(v).__name__}' for k,v in parts.items() if v is not None]
+    if learn.turn_name: said += [f', turn {learn.turn_name!r}']
     return f'{at}, batch {i} of {of}' + ''.join(said)
 
 # %% ../../nbs/loop/08_errors.ipynb #85439086
@@ -91,6 +92,9 @@ _ADVICE = {
     'an embedding takes indices as int64: use x.long() in the dataset',
     "can't be cast to the desired output type (?:Long|Int|Byte|Bool)":
     'this loss takes float targets: use y.float() in the dataset',
+    'more than 1 value per channel':
+    'batch norm needs more than one item in training: use drop_last=True, or a batch_size that leaves no batch of one '
+    'item',
     'must be the same as input size':
     'give targets the shape of predictions, with y.unsqueeze(-1), or use the loss BCEWithLogitsLossFlat()',
     r'input batch_size \((\d+)\) to match target batch_size \((\d+)\)': _of_items,
@@ -115,8 +119,6 @@ _LESS = ('use a smaller batch: learn.find_batch_size(mk_dl) finds the largest th
     'GradientAccumulation keeps the effective size')
 _WORKER = ('the system killed a worker, usually because memory ran out: use fewer workers, smaller batches, '
     'or more shared memory')
-_NORM = ('batch norm needs more than one item in training: use drop_last=True, '
-    'or a batch_size that leaves no batch of one item')
 _GRAD = ('validation and predictions compute without gradients: set learn.valid_grad = True '
     'for models, losses and metrics that need them')
 _CALL = ('in a tuple, all elements but the last are inputs (xb), unless DataLoaders(…, n_inp=…) gives their number, '
@@ -150,7 +152,6 @@ def tip(
     if 'DataLoader worker' in s and 'exited unexpectedly' in s: return _WORKER
     if is_batch and is_oom(e): return _LESS
     if is_batch and not learn.training and not learn.valid_grad and 'does not require grad' in s: return _GRAD
-    if is_batch and 'more than 1 value per channel' in s: return _NORM
     in_model = is_batch and learn.loss_grad is None and e.__notes__[-1].startswith('learnloop: in the batch phase')
     if in_model and (advice := torch_advice(learn, e)): return advice
     if not in_model or not isinstance(e, (TypeError,AttributeError)): return ''

@@ -29,7 +29,7 @@ _GENERATORS = 'Generator','Random','RandomState'  # classes of random generators
 def _pushed(learn, dl, **own):
     "Give an evaluation on `dl` its own fields inside a `with` block, and restore everything after it"
     modes = [(m, m.training) for m in learn.model.modules()]
-    changed = [cb for cb in learn.cbs if not cb.safe_in_evaluate and learn._can_hear(cb, None)]
+    changed = [cb for cb in learn.cbs if not cb.safe_in_evaluate]
     states = [(cb, deepcopy(cb.state_dict())) for cb in changed]
     flags = [(cb, cb.run) for cb in learn.cbs if learn.inside('fit') or learn.inside('evaluate')]
     if learn.device.type!='cpu': torch.empty(0, device=learn.device)  # the device creates its generator on first use
@@ -68,7 +68,7 @@ def evaluate_on(self:Learner,
     own = dict(data_pass=None, open_turn=None, loss_parts={}, outcome=dict(self.outcome), last_cancels={},
         outer_phases=outer, _eval_cbs=cbs, _muted=[*muted, *(self._muted if self.resuming else ())],
         _own_engines=engines, _loss_call=None) | own
-    with (self.enclosed('evaluate'), self.removed_cbs(self._eval_cbs), _pushed(self, dl, **own),
+    with (self.engine_stack.running(self, 'evaluate'), self.removed_cbs(self._eval_cbs), _pushed(self, dl, **own),
         self.added_cbs(cbs)):
         try: f() if inner else self.with_events('evaluate', f)
         except BaseException as e:

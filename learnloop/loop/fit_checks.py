@@ -102,7 +102,7 @@ class _FirstLoss(Callback):
         self._checks._seen = _kind(learn)
         learn.remove_cb(self)
         n,took = learn.count.opt_steps-self._n,max(self._n_steps, self._n_told)
-        if n>took and not learn.counts_steps:
+        if n>took:
             raise ValueError(f'a batch increased count.opt_steps by {n}, but took {took} optimizer steps, which the '
                 'loop counts: leave the count to the loop')
     def cleanup_batch(self):

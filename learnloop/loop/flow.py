@@ -9,14 +9,14 @@ __all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpoch
            'CancelEvaluateException', 'CancelValidException', 'CancelBatchException', 'CancelTurnException',
            'CancelBackwardException', 'CancelStepException', 'CancelZeroGradException', 'CancelSaveException', 'event',
            'ControlException', 'CancelException', 'RewindException', 'UncaughtCancelError', 'Phase', 'Event', 'Events',
-           'near_miss', 'Flow', 'in_phase']
+           'near_miss', 'check_event_name', 'Flow', 'in_phase']
 
 # %% ../../nbs/loop/00_flow.ipynb #6b358ab8
 import difflib, inspect, re
-from contextlib import contextmanager
+from collections.abc import MutableSequence
 from functools import cache, partial, wraps
 from types import MethodType
-from fastcore.basics import camel2snake, noop, patch, snake2camel
+from fastcore.basics import camel2snake, patch, snake2camel
 from ..data.checks import NoAttribute, called_here, check_whole, did_you_mean, note_on, safely
 from .engines import Engine, Stack
 from .lazy import with_lazy_methods
@@ -90,6 +90,7 @@ def _cancel_class(name, cancel):
 # %% ../../nbs/loop/00_flow.ipynb #aa21f42b
 class Event:
     "A row of the phase table that is a single event"
+    like = per_batch = None  # as for a `Phase`
     def __init__(self,
         name:str,      # Any name, such as `verify_batch`
         inside:str='', # Names of the phases in which it fires, separated by spaces
@@ -166,6 +167,14 @@ def _is_typo(a, b):
     if a==b: return True
     return a[:1]==b[:1] and abs(len(a)-len(b))<3 and difflib.SequenceMatcher(None, a, b).ratio()>=.75
 
+# %% ../../nbs/loop/00_flow.ipynb #b73ba6bb
+def check_event_name(
+    name:str, # Name of a method or a function
+    where:str # What has it, for the message
+):
+    "Raise an error if `name` seems to be a misspelt event"
+    if miss := near_miss(name): raise ValueError(f'unknown event {name!r} in {where}; did you mean {miss!r}?')
+
 # %% ../../nbs/loop/00_flow.ipynb #f03637f1
 class _Handlers(dict):
     "Event -> bound methods to call in one mode, collected on first use"
@@ -188,7 +197,7 @@ class Flow:
         _check_misspelt(cls)
 
     def __init__(self):
-        self._cbs,self.open,self.outcome,self.exception,self.created = _Callbacks(self),[],{},None,False
+        self._cbs,self.open,self.outcome,self.exception,self.created = [],[],{},None,False
         self.phases,self.events = {},[]
         # Names of phases and events that repeat with each batch, events muted by mode, and phases inside each phase
         self._recurring,self._inner,self._inside = set(),set(),{}
@@ -206,7 +215,7 @@ class Flow:
         "True in training; False in validation, and outside: decides whether `run_train` or `run_valid` applies"
         return self._handlers.training
     @training.setter
-    def training(self, v): self._handlers = self._train_handlers if v else self._valid_handlers
+    def training(self, v): self._handlers = self._by_mode[bool(v)]
 
     def _where(self): return ''   # for notes on errors: the place,
     def _doing(self): return self.open[-1].name  # the phase,
@@ -215,52 +224,41 @@ class Flow:
         "Discard the handler lists: callbacks were added or removed, or only `muted`"
         self.version,training = self.version+1,self.training
         if not muted: self.restack()
-        self._valid_handlers,self._train_handlers = _Handlers(self, False),_Handlers(self, True)
+        self._by_mode = _Handlers(self, False),_Handlers(self, True)
         self.training = training
 
 # %% ../../nbs/loop/00_flow.ipynb #f10a0002
 @patch
 def restack(self:Flow):
     "Compose `engine_stack` from `engines`, those of an evaluation, callbacks that are engines, and the team"
-    also = [o for o in (*self.cbs, self.team) if isinstance(o, Engine)]
+    also = [o for o in (*self._cbs, self.team) if isinstance(o, Engine)]
     self.engine_stack = Stack([*self.engines, *self._own_engines, *also], self.phases)
 
-# %% ../../nbs/loop/00_flow.ipynb #f10a00c2
-@patch
-@contextmanager
-def enclosed(self:Flow,
-    what:str # 'fit' or 'evaluate'
-):
-    "Run the `with` block in all engines: signals wait, and an error in one process stops all"
-    with self.engine_stack.running(self, what): yield
-
 # %% ../../nbs/loop/00_flow.ipynb #083ed182
-class _Callbacks(list):
-    "The callbacks of `flow`: each change to the list adds or removes a callback at once"
+class _Callbacks(MutableSequence):
+    "The callbacks of `flow`: each change of this list adds or removes callbacks at once"
     def __init__(self, flow): self.flow = flow
+    def __len__(self): return len(self.flow._cbs)
+    def __getitem__(self, i): return self.flow._cbs[i]
+    def __setitem__(self, i, v): self._change(list.__setitem__, i, v)
+    def __delitem__(self, i): self._change(list.__delitem__, i)
+    def insert(self, i, v): self._change(list.insert, i, v)
+    def _change(self, f, *args):
+        now = [*self]
+        f(now, *args)
+        self.flow._set_cbs(now)
+    def reverse(self): self[:] = self[::-1]
+    def sort(self, **kwargs): self[:] = sorted(self, **kwargs)
+    def __add__(self, other): return [*self, *other]
+    def __eq__(self, other): return [*self]==[*other]
+    def __repr__(self): return repr(self.flow._cbs)
 
-def _changes(name):
-    f = getattr(list, name)
-    def _f(self, *args, **kwargs):
-        was,flow = [*self],vars(self).get('flow')
-        res = f(self, *args, **kwargs)
-        if flow is None or vars(flow).get('_cbs') is not self: return res  # a copy is being made
-        getattr(flow, '_sync_cbs', noop)(was)  # adds and removes them, if callbacks know their flow
-        flow._changed()
-        return res
-    return _f
-
-for _nm in ('append extend insert remove pop clear reverse sort '
-    '__setitem__ __delitem__ __iadd__ __imul__').split(): setattr(_Callbacks, _nm, _changes(_nm))
-
-def _set_cbs(self, cbs):
-    if cbs is not self._cbs: self._cbs[:] = cbs
-Flow.cbs = property(lambda self: self._cbs, _set_cbs, doc='The list of callbacks; each change to it acts at once')
+Flow.cbs = property(_Callbacks, lambda self, cbs: self._set_cbs(cbs), doc='The list of callbacks; changes act at once')
 
 # %% ../../nbs/loop/00_flow.ipynb #548a15ec
 def _repeats_per_batch(flow, o):
     "Whether the row `o` repeats for each batch: by `per_batch`, or by the rows around or beside it"
-    own,outer = getattr(o, 'per_batch', None),[p for p in o.inside if p in flow.phases]
+    own,outer = o.per_batch,[p for p in o.inside if p in flow.phases]
     if own is not None or any(p in flow._recurring for p in outer): return own is not False
     def _has_batches(p): return any(q.per_batch and p in q.inside for q in flow.phases.values())
     return isinstance(o, Phase) and bool(outer) and all(map(_has_batches, outer))
@@ -278,7 +276,7 @@ def declare(self:Flow,
         if isinstance(o, Phase): self.phases[o.name] = o
         if _repeats_per_batch(self, o): self._recurring.update({o.name, *o.events})
         outer = [self.phases[p].before for p in o.inside if p in self.phases]
-        if getattr(o, 'per_batch', None) or any(e in self._inner for e in outer): self._inner.update(o.events)
+        if o.per_batch or any(e in self._inner for e in outer): self._inner.update(o.events)
     self._inside = {nm:_within(self, nm) for nm in self.phases}
     self._changed()
     return self
@@ -293,19 +291,21 @@ def _check_rows(flow, rows):
     known = {*flow.phases, *(o.name for o in rows if isinstance(o, Phase))}
     taken = {*flow.phases, *flow.events}
     for o in rows:
-        if not isinstance(o, (Phase,Event)): raise TypeError(f'declare: {o!r} is not a Phase, Event or event name')
         if twice := [nm for nm in (*o.events, o.name) if nm in taken]:
             raise ValueError(f'declare: {twice[0]!r} is declared already: choose another name for {o.name!r}')
         taken |= {o.name, *o.events}
-        for nm in (*o.inside, getattr(o, 'like', None)):
+        for nm in (*o.inside, o.like):
             if nm is None or nm in known: continue
             raise ValueError(f'declare: {o} names {nm!r}, which is not a phase{did_you_mean(nm, known)}')
 
 # %% ../../nbs/loop/00_flow.ipynb #74955f6b
-def _phase_for(flow, name, f):
-    "Return the declared phase `name`, to run `f` as its body"
-    if f is None or not isinstance(name, str): raise TypeError(_right_form(name or flow, f))
-    return flow._phase(name)
+def _phase_for(flow, phase, f):
+    "Return the declared phase `phase`, to run `f` as its body"
+    if isinstance(phase, str) and f is not None: return flow._phase(phase)
+    phase = next((o for o in (phase or flow, f) if isinstance(o, str)), 'batch')
+    raise TypeError(f"with_events takes a phase and a function, its body: call learn.with_events({phase!r}, f, *args); "
+        f"or decorate a method with @in_phase({phase!r}). There is no `with learn.with_events({phase!r}):`, "
+        f"because Python can't skip a `with` block when before_{phase} cancels")
 
 @patch
 def _phase(self:Flow, name):
@@ -340,7 +340,7 @@ def _check_misspelt(cls):
     events = {e for o in cls.table for e in o.events}
     for k,v in vars(cls).items():
         if not callable(v) or k in events: continue
-        if miss := near_miss(k): raise ValueError(f'unknown event {k!r} in {cls.__name__}; did you mean {miss!r}?')
+        check_event_name(k, cls.__name__)
         here = called_here('event', k) if re.match('(on|begin)_', k) else ''
         if here: raise ValueError(f'{cls.__name__}.{k} would never be called{here}')
 
@@ -350,12 +350,7 @@ def _plan_cleanup(flow, phase, f, who, /, **kwargs):
     if flow.open and flow.open[-1] is phase: flow._cleanups.append((len(flow.open), phase.cleanup, f))
 
 @patch
-def _can_hear(self:Flow, who, event): return event=='after_exception' or not any(who is o for o in self._muted)
-
-@patch
-def _ordered(self:Flow, event=None):
-    cbs = [o for o in self.cbs if self._can_hear(o, event)] if self._muted else self.cbs
-    return sorted(cbs, key=lambda o: o.order)
+def _ordered(self:Flow): return sorted(self._cbs, key=lambda o: o.order)
 
 # %% ../../nbs/loop/00_flow.ipynb #fb98643e
 @patch
@@ -373,7 +368,7 @@ def _handlers_of(self:Flow, who, event):
 def _wrapped(flow, who, event, fs):
     "Let callbacks with a `wrap_handler`, such as a tracer, wrap the methods of others"
     fs = list(fs)
-    for o in flow.cbs if fs else ():
+    for o in flow._cbs if fs else ():
         if o is not who and getattr(o, 'wrap_handler', None): fs = [o.wrap_handler(who, event, f) for f in fs]
     return fs
 
@@ -381,13 +376,14 @@ def _wrapped(flow, who, event, fs):
 @patch
 def _listens(self:Flow, who, event, training):
     if who is self: return True
-    return who in self.cbs and self._can_hear(who, event) and who.listens(event in self._inner, training)
+    if event!='after_exception' and any(who is o for o in self._muted): return False
+    return who in self._cbs and who.listens(event in self._inner, training)
 
 def _collect(flow, event, training):
     "The methods to call at `event`, in order"
     res,phase = [],next((p for p in flow.phases.values() if p.before==event), None)
-    for who in (flow, *flow._ordered(event)):
-        if who is not flow and not who.listens(event in flow._inner, training): continue
+    for who in (flow, *flow._ordered()):
+        if not flow._listens(who, event, training): continue
         if phase:
             ends = flow._handlers_of(who, phase.cleanup)
             if phase.like and not ends: ends = [MethodType(_nothing, who)]
@@ -407,11 +403,12 @@ def listeners(self:Flow,
 @patch
 def fire_for(self:Flow,
     event:str, # Name of an event
-    cbs # Callbacks: some of the event's listeners
+    cbs=None # Callbacks: some of the event's listeners; None for all
 ):
-    "Fire `event` for `cbs` only"
-    fs = [f for f in self._handlers[event] if any(f.__self__ is o for o in cbs)]
-    if fs: self._call_handlers(fs, event)
+    "Fire `event` for `cbs` only; `before_x` plans no clean-ups"
+    def _is_meant(f): return getattr(f.__func__, 'func', None) is not _plan_cleanup and (
+        cbs is None or any(f.__self__ is o for o in cbs))
+    if fs := [*filter(_is_meant, self._handlers[event])]: self._call_handlers(fs, event)
 
 # %% ../../nbs/loop/00_flow.ipynb #f10a0015
 class _NoHandlers(dict):
@@ -424,7 +421,7 @@ def silent_copy(self:Flow)->Flow: # A copy, with `heard`: bound methods by event
     "Return a copy whose events call only the methods in its `heard`"
     res,heard = object.__new__(type(self)),_NoHandlers()
     vars(res).update(vars(self))
-    vars(res).update(heard=heard, _handlers=heard, _train_handlers=heard, _valid_handlers=heard)
+    vars(res).update(heard=heard, _handlers=heard, _by_mode=(heard, heard))
     return res
 
 # %% ../../nbs/loop/00_flow.ipynb #f932a33b
@@ -478,16 +475,6 @@ def __call__(self:Flow,
     except ControlException as e:
         if self.catcher(e) is None: raise _uncaught(self, e) from e
         raise
-
-# %% ../../nbs/loop/00_flow.ipynb #d983396c
-@patch
-def refire_before(self:Flow,
-    phase:str # Name of an open phase
-):
-    "Fire `before_x` of the open `phase` again, without planning clean-ups twice"
-    e = self._phase(phase).before
-    fs = [f for f in self._handlers[e] if getattr(f.__func__, 'func', None) is not _plan_cleanup]
-    if fs: self._call_handlers(fs, e)
 
 # %% ../../nbs/loop/00_flow.ipynb #d983396b
 @patch
@@ -626,8 +613,6 @@ def in_phase(
     if not isinstance(phase, str):
         raise TypeError(f"@in_phase({phase!r}): the first argument is the name of a phase, like @in_phase('batch')")
     def _decorate(f):
-        if isinstance(f, (classmethod,staticmethod)) or not callable(f):
-            raise TypeError(f'@in_phase({phase!r}) is for methods of a learner: {f!r} is not a function')
         if inspect.iscoroutinefunction(f) or inspect.isgeneratorfunction(f) or inspect.isasyncgenfunction(f):
             raise TypeError(f'@in_phase({phase!r}): {f.__name__} would run after the phase, '
                 'because it is a generator or a coroutine')
@@ -635,11 +620,3 @@ def in_phase(
         def _f(self, /, *args, **kwargs): return self.with_events(phase, partial(f, self, *args, **kwargs))
         return _f
     return _decorate
-
-# %% ../../nbs/loop/00_flow.ipynb #1002531b
-def _right_form(*given):
-    "Return the message for a wrong call of `with_events` with the arguments `given`"
-    phase = next((o for o in given if isinstance(o, str)), 'batch')
-    return (f"with_events takes a phase and a function, its body: call learn.with_events({phase!r}, f, *args); "
-        f"or decorate a method with @in_phase({phase!r}). There is no `with learn.with_events({phase!r}):`, "
-        f"because Python can't skip a `with` block when before_{phase} cancels")

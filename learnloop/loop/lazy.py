@@ -86,8 +86,7 @@ class LazyMethod:
 
     def __set__(self, o, v):
         load_lazy(self.module)
-        if vars(self.cls).get(self.name) is self: vars(o)[self.name] = v
-        else: setattr(o, self.name, v)  # a property may raise an error
+        setattr(o, self.name, v)  # a property may raise an error
 
 # %% ../../nbs/loop/10_lazy.ipynb #a7c1d0f0
 def with_lazy_methods(

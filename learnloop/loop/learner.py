@@ -80,7 +80,7 @@ class Learner(Flow):
 
     def _do_fit(self):
         self._rest('fit')
-        for self.epoch in self._epochs():  # noqa: B020
+        for self.epoch in _epochs(self):  # noqa: B020
             self._rest('epoch')
             self.with_events('epoch', self._do_epoch)
     def _do_epoch(self):
@@ -135,13 +135,12 @@ def valid_batch(self:Learner):
     self.calc_loss()
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb8086e
-@patch
-def _epochs(self:Learner):
+def _epochs(learn):
     "The numbers of epochs from `start_place` on; `epoch` may be set back meanwhile"
-    e = self.start_place.epoch
-    while e<self.n_epoch:
+    e = learn.start_place.epoch
+    while e<learn.n_epoch:
         yield e
-        e = self.epoch+1
+        e = learn.epoch+1
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80860
 @patch
@@ -237,13 +236,10 @@ def _unpack(self:Learner, i, b):
 @patch
 def _unsure(self:Learner, n, other):
     "Warn once that the number of items is a guess: `n`, or perhaps `other`"
-    if self.was_unsure: return
-    self.was_unsure = True
+    self._unsure = noop
     warnings.warn(f'learn.bs={n} is a guess: the batch {describe(self.batch)} has {n} rows in one element and {other} '
         'in another, and either may be the number of items: pass DataLoaders(…, bs_of=f), a function of the batch that '
         'returns it', stacklevel=2)
-
-Learner.was_unsure = False # Was the warning about a guessed number of items given?
 
 # %% ../../nbs/loop/05_learner.ipynb #e1f3b7f0
 @patch
@@ -445,20 +441,12 @@ def count_step(self:Learner,
     "Run `f`, count the step and fire `after_opt_step`"
     n,res,turn = self.count.opt_steps,f(),self.open_turn
     self.has_stepped = True
-    if self.count.opt_steps!=n and not self.counts_steps: _refuse_count(f)
     if turn is not None:
         turn.stepped = True
         if not turn.counts: return res
-    if not self.counts_steps: self.count.opt_steps = n+1
-    elif self.count.opt_steps==n: return res
+    self.count.opt_steps = n+1  # an override of `_step` may have counted it, too
     if fs := self._handlers['after_opt_step']: self._call_handlers(fs, 'after_opt_step')
     return res
-
-Learner.counts_steps = False # Does an override of `_step` itself count in `count.opt_steps`?
-
-def _refuse_count(f):
-    raise ValueError(f'{getattr(f, "__qualname__", f)} changed count.opt_steps, which the loop also counts: '
-        'leave the count to the loop, or set counts_steps = True in the class if the method counts all its steps')
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80865
 @patch
@@ -527,10 +515,10 @@ def _check_places(path, model_dir):
 def _check_learner(dls, model, splitter, opt_func):
     if not isinstance(model, nn.Module):
         is_loader = isinstance(model, Iterable) and batch_parts(model) is None and not isinstance(model, str)
-        what = 'a loader' if is_loader else repr(model) if batch_parts(model) is None else describe(model)
         fix = '; two loaders go together: Learner((train, valid), model, …)' if is_loader else ''
         if isinstance(dls, nn.Module): fix = '; the loaders come first: Learner(dls, model, …)'
         if isinstance(model, type): fix = f': give an instance, {model.__name__}(…)'
+        what = 'a loader' if is_loader else repr(model) if batch_parts(model) is None else describe(model)
         raise TypeError(f'model is {what}, a {type(model).__name__}: it must be an nn.Module{fix}')
     if isinstance(opt_func, str|list|tuple): make_opt(opt_func, model)  # raises the error
     if not callable(splitter): raise TypeError(f'splitter is {splitter!r}: it must be a function')
@@ -550,13 +538,11 @@ def _check_loss(f):
         f'loss of a batch; {fix}')
 
 # %% ../../nbs/loop/05_learner.ipynb #abd05d3e
-def _where(learn): return where(learn) + (f', turn {learn.turn_name!r}' if learn.turn_name else '')
-
 def _doing(learn):
     name = learn.open[-1].name
     return 'batch' if name=='turn' and not learn.turn_name else name  # the only turn of a batch has no name
 
-Learner._where,Learner._doing,Learner._tip = _where,_doing,tip
+Learner._where,Learner._doing,Learner._tip = where,_doing,tip
 
 # %% ../../nbs/loop/05_learner.ipynb #f3502efd
 def _repr(learn):
@@ -598,11 +584,6 @@ def to_device(self:Learner):
         if any(t.device!=self.device for t in (*m.parameters(), *m.buffers())): m.to(self.device)
 
 # %% ../../nbs/loop/05_learner.ipynb #912731a3
-def _train(model):
-    "Call `model.train()`, at 5 µs a module, unless every module is already in training mode"
-    for m in model.modules():
-        if not m.training or type(m).train is not nn.Module.train: return model.train()
-
 class TrainEvalCallback(Callback):
     "Count iterations; set the device and mode of the model"
     order,run_valid,rank_invariant = -10,False,True
@@ -617,7 +598,7 @@ class TrainEvalCallback(Callback):
 
     def before_train(self):
         self.learn.pct_train = self.learn.epoch/self.learn.n_epoch
-        _train(self.learn.model)
+        self.learn.model.train()
         self.learn.training = True
     def before_validate(self):
         self.learn.model.eval()
@@ -670,13 +651,13 @@ def fit(self:Learner,
     replay=None   # Folder of a run that was steered: repeat its commands at the same places, see `learn.tell`
 )->None:
     "Train for `n_epoch` epochs, validating after each"
-    self._check_fit(n_epoch, start_epoch, max_steps, steps_per_epoch)
+    _check_fit(self, n_epoch, start_epoch, max_steps, steps_per_epoch)
     cbs = [mk_cb(o) for o in as_list(cbs)]
     limit = [StepLimit(max_steps, steps_per_epoch)]*bool(max_steps or steps_per_epoch)
     self.fit_args = SimpleNamespace(n_epoch=n_epoch, lr=lr, wd=wd, max_steps=max_steps, steps_per_epoch=steps_per_epoch,
         resume=resume, accept=accept, keep_failed=keep_failed, replay=replay, given=cbs, cbs=limit+cbs)
     self.restack()
-    with self.enclosed('fit'), self.added_cbs(self.fit_args.cbs):
+    with self.engine_stack.running(self, 'fit'), self.added_cbs(self.fit_args.cbs):
         self._prepare_opt(lr, wd, reset_opt, fuse)
         self.n_epoch,self.epoch = math.inf if n_epoch is None else n_epoch,start_epoch
         self.data_pass,self.train_pass,self.epochs_before = None,None,self.count.epochs-start_epoch
@@ -705,14 +686,12 @@ def _end(self:Learner):
     self._changed()
 
 # %% ../../nbs/loop/05_learner.ipynb #4dd779a2
-@patch
-def _check_fit(self:Learner, n_epoch, start_epoch, max_steps, steps_per_epoch):
+def _check_fit(learn, n_epoch, start_epoch, max_steps, steps_per_epoch):
     "Raise an error for a fit that can't run, before it starts"
-    for p,what in (('fit', 'a fit'), ('evaluate', 'an evaluation')):
-        if self.inside(p):
-            raise RuntimeError(f'fit was called inside {what} of the same learner; use learn.validate or '
-                'learn.with_events '
-                'there, or another learner')
+    if learn.inside('fit') or learn.inside('evaluate'):
+        what = 'a fit' if learn.inside('fit') else 'an evaluation'
+        raise RuntimeError(f'fit was called inside {what} of the same learner; use learn.validate or '
+            'learn.with_events there, or another learner')
     if isinstance(n_epoch, Iterable) and not isinstance(n_epoch, str):
         raise TypeError(f'n_epoch is {describe(n_epoch)}: it must be a whole number; give loaders to the learner, '
             'Learner((train, valid), model, …), or set learn.dls = DataLoaders(train, valid)')
@@ -720,8 +699,8 @@ def _check_fit(self:Learner, n_epoch, start_epoch, max_steps, steps_per_epoch):
     for nm,v,low in (('n_epoch', n_epoch, 0), ('start_epoch', start_epoch, 0), ('max_steps', max_steps, 1),
         ('steps_per_epoch', steps_per_epoch, 1)):
         if v is not None: check_whole(nm, v, low)
-    _check_loss(self.loss_func)  # it may have changed since the constructor
-    dl = self.dls.train
+    _check_loss(learn.loss_func)  # it may have changed since the constructor
+    dl = learn.dls.train
     if dl is None: raise ValueError('the learner has no training loader: pass DataLoaders(train, valid)')
     if batch_len(dl)==0: raise ValueError(f'the training loader is empty: {why_empty(dl)}')
 

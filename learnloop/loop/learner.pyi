@@ -593,10 +593,6 @@ if MYPY:
                 Returns: Callbacks, in the order in which they run"""
             def restack(self) -> Any:
                 """Compose `engine_stack` from `engines`, those of an evaluation, callbacks that are engines, and the team"""
-            def enclosed(self, what: str) -> AbstractContextManager[Any]:
-                """Run the `with` block in all engines: signals wait, and an error in one process stops all
-
-                - `what`: 'fit' or 'evaluate'"""
             def declare(self, *rows: Any) -> Flow:
                 """Add phases and events for callbacks
 
@@ -617,11 +613,11 @@ if MYPY:
                 - `event`: Name of an event
 
                 Returns: Callbacks, and the flow itself, in their order"""
-            def fire_for(self, event: str, cbs: Any) -> Any:
-                """Fire `event` for `cbs` only
+            def fire_for(self, event: str, cbs: Any=None) -> Any:
+                """Fire `event` for `cbs` only; `before_x` plans no clean-ups
 
                 - `event`: Name of an event
-                - `cbs`: Callbacks: some of the event's listeners"""
+                - `cbs`: Callbacks: some of the event's listeners; None for all"""
             def silent_copy(self) -> Flow:
                 """Return a copy whose events call only the methods in its `heard`
 
@@ -631,10 +627,6 @@ if MYPY:
 
                 - `event`: Name of an event, or a sequence of them
                 - `kwargs`: Arguments of the handlers"""
-            def refire_before(self, phase: str) -> Any:
-                """Fire `before_x` of the open `phase` again, without planning clean-ups twice
-
-                - `phase`: Name of an open phase"""
             def with_events(self, phase: str='', f: Any=None, *args: Any, **kwargs: Any) -> Any:
                 """Run `f(*args, **kwargs)` as the body of `phase`, with its events around it
 
@@ -737,7 +729,6 @@ if MYPY:
             from learnloop.loop.callback import removed_cbs as removed_cbs
             from learnloop.loop.callback import ordered_cbs as ordered_cbs
             from learnloop.loop.flow import restack as restack
-            from learnloop.loop.flow import enclosed as enclosed
             from learnloop.loop.flow import declare as declare
             from learnloop.loop.flow import inside as inside
             from learnloop.loop.flow import per_batch as per_batch
@@ -745,7 +736,6 @@ if MYPY:
             from learnloop.loop.flow import fire_for as fire_for
             from learnloop.loop.flow import silent_copy as silent_copy
             from learnloop.loop.flow import __call__ as __call__
-            from learnloop.loop.flow import refire_before as refire_before
             from learnloop.loop.flow import with_events as with_events
             from learnloop.loop.flow import catcher as catcher
             from learnloop.see.show import show_training_loop as show_training_loop
@@ -831,7 +821,6 @@ else:
         from learnloop.loop.callback import removed_cbs as removed_cbs
         from learnloop.loop.callback import ordered_cbs as ordered_cbs
         from learnloop.loop.flow import restack as restack
-        from learnloop.loop.flow import enclosed as enclosed
         from learnloop.loop.flow import declare as declare
         from learnloop.loop.flow import inside as inside
         from learnloop.loop.flow import per_batch as per_batch
@@ -839,7 +828,6 @@ else:
         from learnloop.loop.flow import fire_for as fire_for
         from learnloop.loop.flow import silent_copy as silent_copy
         from learnloop.loop.flow import __call__ as __call__
-        from learnloop.loop.flow import refire_before as refire_before
         from learnloop.loop.flow import with_events as with_events
         from learnloop.loop.flow import catcher as catcher
         from learnloop.see.show import show_training_loop as show_training_loop
@@ -888,7 +876,6 @@ class Learner(_LearnerMethods, Flow):
     iter: Any
     bs: int
     n_items: Any
-    was_unsure: Any
     loss: Any
     open_turn: Any
     dl: Any
@@ -908,7 +895,6 @@ class Learner(_LearnerMethods, Flow):
     turn_opt: Any
     one_turn: Any
     turn_params: Any
-    counts_steps: Any
     valid_grad: Any
     predicting: Any
     keeper: Any

@@ -108,15 +108,13 @@ def evaluate(self:Closure)->Tensor: # The loss, a scalar without graph
     with torch.enable_grad(), self._autocast(): learn.calc_loss()
     if learn.loss_grad is None: raise ValueError(f'{type(self.opt).__name__} needs a loss, but got None')
     with torch.enable_grad(): learn.backward()
-    learn.refire_before('step')
+    learn.fire_for('before_step')
     return learn.team.mean(learn.loss_grad.detach())  # all processes need the same loss, or their searches differ
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000110
 def _find_opt(opt, key):
     "Return the optimizer `key` of `opt`; `opt` itself if `key` is None"
     if key is None: return opt
-    if hasattr(key, 'param_groups'): raise TypeError(f'turn: opt is {describe(key)}: pass the name of an '
-        'optimizer in learn.opt, not the optimizer')
     if isinstance(opt, Mapping) and key in opt: return opt[key]
     names = [*opt] if isinstance(opt, Mapping) else []
     has = ', '.join(names) or f'one {type(opt).__name__}: leave opt out, and name the turn with name=…'

@@ -381,7 +381,7 @@ def _mk_before(tracer, event, phase):
     opened,now,at,fire = tracer.learn.open,tracer._now,tracer._at,_mk_fire(tracer, event)
     def fired(_, /, **kwargs):
         s,depth = at.span,len(opened)
-        if s.depth==depth and s.state=='begun': return fire(s, now())  # by `refire_before`
+        if s.depth==depth and s.state=='begun': return fire(s, now())  # by `fire_for`
         if s.depth!=depth or s.state!='early':  # else a turn of the learner's own has begun it
             if s.depth!=depth-1: tracer._sync(depth-1)
             s = tracer._push(phase, 'begun')

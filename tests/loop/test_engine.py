@@ -18,7 +18,7 @@ def mk_engine(name, said, hooks, around='*', level=20):
     "An engine that overrides `hooks`, notes each call, and passes it on"
     def note(*what): said.append((name, *what))
     class Noting(Engine):
-        def __init__(self): self.level,self.around,self.takes = level,around,'pass batch turn'
+        def __init__(self): self.level,self.around,self.takes = level,around if isinstance(around, str) else ' '.join(around),'pass batch turn'
     @contextmanager
     def running(self, learn, what):
         note('begin', what)

@@ -425,7 +425,7 @@ def test_gather_and_fetch_inside_a_fit(learn):
     assert torch.equal(gather.inputs, x) and torch.equal(gather.targets, y)
     assert torch.equal(fetch.preds[1], y) and torch.equal(fetch.preds[0], gather.preds)
     learn.validate(cbs=[FetchPredsCallback()])  # no deadlock
-    assert learn.cbs==[learn.train_eval]
+    assert learn.cbs==(learn.train_eval,)
 
 def test_loss_not_reduced():
     class Own:
@@ -464,7 +464,7 @@ def test_a_decorated_function_makes_a_callback_for_each_learner():
     learns = [mk_learner([negate], dls=(TRAIN[:1], None)) for _ in range(3)]  # as a cell that is run again
     for o in learns: o.fit(1)
     assert seen==learns and len({id(o.negate) for o in learns})==3 and all(o.negate.order==7 for o in learns)
-    with pytest.raises(ValueError, match='negate.*is already in this learner'): learns[2].add_cb(negate)
+    with pytest.raises(ValueError, match='two callbacks named .negate'): learns[2].add_cb(negate)
     assert 'negate' not in [o.name for o in learns[2].remove_cb(negate).cbs] and hasattr(learns[1], 'negate')
     learns[2].fit(1, cbs=negate)
     assert seen[3:]==learns[2:] and not hasattr(learns[2], 'negate')
@@ -477,7 +477,7 @@ def test_an_instance_stays_one():
 @pytest.mark.parametrize('ctx', ['no_logging', 'no_bar', 'loss_not_reduced'])
 def test_contexts_put_back_what_they_change(ctx):
     learn = mk_learner(defaults=True)
-    before = learn.logger,learn.loss_func,list(learn.cbs)
+    before = learn.logger,learn.loss_func,learn.cbs
     with suppress(ValueError), getattr(learn, ctx)(): raise ValueError
     assert (learn.logger, learn.loss_func, learn.cbs)==before
 
@@ -867,17 +867,15 @@ def test_point_7_what_is_raised_in_after_opt_step_finds_the_step_counted(exc):
     n = 1 if exc is ValueError else len(TRAIN)
     assert outs==[('failed' if exc is ValueError else 'cancelled', i+1) for i in range(n)]
 
-def test_an_override_that_counts_says_so_or_is_an_error():
+def test_an_override_that_counts_its_step_counts_it_once():
     class Counts(Learner):
         def _step(self):
             self.opt.step()
             self.count.opt_steps += self.iter!=1
-    with pytest.raises(ValueError, match='Counts._step changed count.opt_steps.*counts_steps = True'): mk_learner(cls=Counts).fit(1)
-    Counts.counts_steps = True
     learn,heard = mk_learner(cls=Counts),[]
     learn.fit(1, cbs=listener('look', ['after_opt_step'], lambda cb, e: heard.append(cb.learn.iter)))
     learn.fit(max_steps=4)
-    assert learn.count.opt_steps==2+4 and heard==[0, 2]
+    assert learn.count.opt_steps==len(heard)+4==len(TRAIN)+4
 
 def test_point_7_max_steps_that_no_step_can_reach_are_told():
     class ByHand(Learner):
