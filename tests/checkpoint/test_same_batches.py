@@ -1,7 +1,7 @@
 "A resumed fit sees the batches that it would have seen, or says why it can't: any loader, stopped at any batch"
 import json, random, threading, warnings
 from copy import deepcopy
-from functools import partial
+from functools import cache, partial
 import numpy as np, pytest, torch
 from helpers import check
 from learnloop import Callback, CheckpointCallback, Learner, SeededItems, Zip, list_checkpoints, set_seed
@@ -122,6 +122,11 @@ FAULTY = dict(  # chkstyle: ignore-node
 
 class Boom(Exception): pass
 
+@pytest.fixture(autouse=True)
+def fast(monkeypatch):
+    "Waiting for the disk is tested elsewhere"
+    monkeypatch.setattr('os.fsync', lambda fd: None)
+
 def fit(make, folder=None, at=None, resume=None):
     "The batches that a new process trains on, as far as a learner can tell"
     set_seed(3)
@@ -143,7 +148,7 @@ class Net(nn.Module):
 def flat(o): return [o] if isinstance(o, torch.Tensor) else [t for p in o for t in flat(p)]
 def same(a, b): return len(a)==len(b) and all(map(torch.equal, flat(a), flat(b)))
 
-def outcome(make, at, folder):
+def outcome(make, at, folder, whole):
     "`same`, or what was said: the text of an error, or of a warning about the loader"
     with warnings.catch_warnings(record=True) as ws:
         warnings.simplefilter('always')
@@ -151,21 +156,23 @@ def outcome(make, at, folder):
         try: got = fit(make, folder, resume=True)
         except ValueError as e: return str(e)
     said = [str(o.message) for o in ws if 'exact' in str(o.message)]
-    if same(got, fit(make)[at[0]*-(-N//BS)+at[1]:]): return 'same' if not said else f'same, but {said[0]}'
+    if same(got, whole()[at[0]*-(-N//BS)+at[1]:]): return 'same' if not said else f'same, but {said[0]}'
     return said[0] if said else 'OTHER BATCHES, IN SILENCE'
 
 PLACES = [(e, i) for e in range(N_EPOCH) for i in range(-(-N//BS)+1)]
 
 @pytest.mark.parametrize('kind', EXACT)
 def test_a_resumed_fit_sees_the_batches_that_it_would_have_seen(kind, tmp_path):
-    assert {at:o for at in PLACES if (o := outcome(EXACT[kind], at, tmp_path/f'{at}'))!='same'}=={}
+    whole = cache(partial(fit, EXACT[kind]))
+    assert {at:o for at in PLACES if (o := outcome(EXACT[kind], at, tmp_path/f'{at}', whole))!='same'}=={}
 
 SOLVED = 'augmented','class_generator','collated','wrong_place' # generators inside of objects are saved, and what has a wrong state is gone through again
 
 @pytest.mark.parametrize('kind', FAULTY)
 def test_or_it_says_why_it_cannot(kind, tmp_path):
+    whole = cache(partial(fit, FAULTY[kind]))
     for at in PLACES:
-        said = outcome(FAULTY[kind], at, tmp_path/f'{at}')
+        said = outcome(FAULTY[kind], at, tmp_path/f'{at}', whole)
         if kind in SOLVED: assert said=='same', at
         else:
             name = 'Passes' if kind=='zipped_passes' else type(FAULTY[kind]()).__name__
