@@ -122,11 +122,6 @@ FAULTY = dict(  # chkstyle: ignore-node
 
 class Boom(Exception): pass
 
-@pytest.fixture(autouse=True)
-def fast(monkeypatch):
-    "Waiting for the disk is tested elsewhere"
-    monkeypatch.setattr('os.fsync', lambda fd: None)
-
 def fit(make, folder=None, at=None, resume=None):
     "The batches that a new process trains on, as far as a learner can tell"
     set_seed(3)
