@@ -18,6 +18,8 @@ export PYTHONWARNINGS ?= ignore:no signal reaches a fit
 .DEFAULT_GOAL := test
 # How `make check` writes README.md; `make ci` has built the site by then
 README  ?= python -m tools.build_docs --readme
+# `make ci` runs jobs side by side, which read the modules
+EXPORT  ?= nbdev-export
 # Who may install what `make browser` needs
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo -n)
 # Each test of several processes has a time limit. This one ends what those don't
@@ -25,7 +27,8 @@ LIMIT := $(if $(shell command -v timeout),timeout -k 20 600)
 
 $(READY):
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -q -c constraints.txt -e '.[dev]'
+	# bytecode of all packages takes a minute, and most modules are never imported
+	$(BIN)/pip install -q --no-compile -c constraints.txt -e '.[dev]'
 	rm -f $(VENV)/ready-*
 	touch $@
 
@@ -35,7 +38,8 @@ processes: $(READY) ; $(LIMIT) pytest -q -n 2 --durations 10 tests/scale   # sev
 quick:   $(READY)   # one notebook, and the tests named after its module: `make quick NB=trace`
 	nbdev-export && python -m tools.notebooks --timing $(or $(wildcard nbs/*/[0-9][0-9]_$(NB).ipynb),$(error no notebook is named '$(NB)'))
 	pytest -q -x -n auto $(or $(wildcard tests/*/test_$(NB)*.py),tests/test_notebooks.py)
-ci:      docs check test processes mutants wheel browser
+ci:      docs check test processes   # faults are planted beside the jobs that wait for an installation or a browser
+	$(MAKE) mutants >_proc/mutants.log 2>&1 & $(MAKE) wheel browser EXPORT=true; rc=$$?; wait $$! || rc=1; cat _proc/mutants.log; exit $$rc
 ci:      README := true
 export:  $(READY) ; nbdev-export && nbdev-clean && python -m tools.stubs
 save:    $(READY) ; python -m tools.notebooks --save && nbdev-clean   # refresh the outputs stored in notebooks
@@ -45,7 +49,7 @@ pictures: $(READY) ; python -m tools.pictures   # the figure in README.md, for l
 bench:   $(READY)   # ratios to loops written by hand, and what else things cost
 	for o in overhead fuse inference memory imports tensors watch trace checkpoint processes; do python -m benchmarks.$$o || exit 1; done
 mutants: $(READY) ; python -m tools.mutants   # plant faults, and see that some test catches each
-wheel:   $(READY) ; nbdev-export && python -m tools.wheel_smoke   # the built package works where nothing else is installed
+wheel:   $(READY) ; $(EXPORT) && python -m tools.wheel_smoke   # the built package works where nothing else is installed
 browser: $(READY)   # notebooks, reports, TensorBoard and what `make docs` built, as a browser shows them; it needs Debian's Chromium
 	command -v chromium || command -v google-chrome || { $(SUDO) apt-get -q update && $(SUDO) apt-get -qy install --no-install-recommends chromium fonts-liberation; }
 	timeout -k 20 900 pytest -q -o faulthandler_timeout=200 -o faulthandler_exit_on_timeout=true tests/browser/page_*.py
@@ -53,5 +57,5 @@ interop: $(READY) ; python -m tools.interop   # other systems' own callbacks, ea
 check:   $(READY)   # notebooks, modules and README agree, and follow the house style
 	nbdev-export && nbdev-clean && python -m tools.stubs && $(README)
 	git diff --exit-code -- nbs learnloop README.md && test -z "$$(git ls-files -o --exclude-standard nbs learnloop)"
-	ruff check && chkstyle && python -m tools.house --check && mypy
+	mypy & ruff check && chkstyle && python -m tools.house --check; rc=$$?; wait $$! && exit $$rc
 	python -m tools.phrases

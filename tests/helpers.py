@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, product
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 import learnloop, torch
 from learnloop import PHASES, Callback, DataLoaders, Learner, Phase, TrainEvalCallback, UncaughtCancelError
 from torch import nn
@@ -117,6 +117,22 @@ def players(specs, acts, trace):
         calls[cb.name,e] += 1
         act(cb, acts.get((cb.name, e, calls[cb.name,e])))
     return [listener(o.name, o.events, hear, order=o.order, run_train=o.run_train, run_valid=o.run_valid) for o in specs]
+
+def as_script(path, *args, timeout=120):
+    "How the script `path` ends, as `tools.forks.Ended`: in a fork of this process, as a new one takes three seconds to import torch"
+    from tools.forks import run_all
+    def run(_):
+        main = ModuleType('__main__')
+        main.__file__,sys.modules['__main__'],sys.argv = str(path),main,[str(path), *map(str, args)]
+        sys.stdout,sys.stderr = sys.__stdout__,sys.__stderr__  # not those of pytest
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.chdir(path.parent)
+        try: exec(compile(path.read_text(), path, 'exec'), vars(main))
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+            return 1
+    res, = run_all(run, [path], timeout=timeout)
+    return res
 
 def in_terminal(args, **kwargs):
     "This Python with `args` in a terminal of its own; Ctrl-C reaches it, also where a shell's `&` has it ignored, which children inherit"

@@ -4,10 +4,10 @@
 those that other packages have for it (`wild_*.py`), and in `more` those of packages that were tried unseen (`more_*.py`). An environment sees the project's own packages, torch among them, through a `.pth` file; what it installs
 itself comes first. What came of each callback is printed as a table, and kept in `tests/interop/tested.json`, from which the page *Tested with* is made.
 """
-import json, os, re, subprocess, sys
+import json, os, subprocess, sys
 from collections import Counter
 from datetime import date
-from difflib import SequenceMatcher
+from difflib import unified_diff
 from pathlib import Path
 from runpy import run_path
 from tempfile import TemporaryDirectory
@@ -89,49 +89,13 @@ def show(rows):
 
 NAMES = dict(keras='Keras', lightning='Lightning')  # as they write themselves
 
-def code_lines(path):
-    "Lines of a script, and the same as HTML, which may be wrapped after a bracket or a comma"
-    from pygments import highlight
-    from pygments.formatters import HtmlFormatter
-    from pygments.lexers import PythonLexer
-    text = path.read_text()
-    html = re.sub('<span class="[nw]">([^<]*)</span>', r'\1', highlight(text, PythonLexer(), HtmlFormatter(nowrap=True)))  # names and spaces have no colour
-    html = re.sub('(<span class="p">[^<]*[(,]</span>)', r'\1<wbr>', html)
-    return text.splitlines(),html.splitlines()
-
-# The sign isn't copied; what is wrapped goes on four columns further in than it began
-_LINE = '<span style="display:block;padding-left:{0}ch;text-indent:-{0}ch"><span style="user-select:none">{1} </span>{2}</span>'
-_TINT = {' ':'', '-':'background:rgba(255,80,80,.05);', '+':'background:rgba(0,160,90,.06);'}
-
-def part_html(sign, lines):
-    "HTML of lines that are in both scripts, in the first (-), or in the second (+)"
-    wide = 'grid-column:1/-1;' if sign==' ' else ''
-    rows = ''.join(_LINE.format(len(o)-len(o.lstrip())+6, sign, o or '<br>') for o in lines)
-    return f'<pre style="margin:0;min-width:0;padding:.1em .6em;white-space:pre-wrap;overflow-wrap:anywhere;border-radius:0;font-size:.62rem;{_TINT[sign]}{wide}">{rows}</pre>'
-
-def parts(old, new):
-    "Runs of lines that stay, that go, and that come: pairs of slices; one of two lines at most between changes counts as changed"
-    res = []
-    for tag,*at in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag=='equal' and res and at[1]-at[0]<3 and at[1]<len(old): tag = 'few'
-        if res and 'equal' not in (tag, res[-1][0]): res[-1] = 'both',res[-1][1],at[1],res[-1][3],at[3]
-        else: res.append((tag, *at))
-    return [(tag=='equal', slice(*o[:2]), slice(*o[2:])) for tag,*o in res]
-
 class Moved:
-    "A script and what became of it: lines that stay, once; what goes on the left, what comes on the right, or one below the other where it is narrow"
+    "A script and what became of it, as a diff that has every line"
     def __init__(self, system, topic): self.system,self.files = NAMES.get(system, system),[SCRIPTS/f'{system}_{topic}{o}.py' for o in ('', '_ours')]
     def _repr_markdown_(self):
-        return '\n\n'.join(f'**{o}**\n\n```python\n{f.read_text().strip()}\n```' for o,f in zip((self.system, 'learnloop'), self.files, strict=True))
-    def _repr_html_(self):
-        (old,old_html),(new,new_html) = map(code_lines, self.files)
-        cells = []
-        for stays,i,j in parts(old, new):
-            if stays: cells.append(part_html(' ', new_html[j]))
-            else: cells += [part_html('-', old_html[i]), part_html('+', new_html[j])]
-        heads = f'<p style="grid-column:1/-1;margin:0"><b>− {self.system}, + learnloop</b></p>'
-        style = 'display:grid;gap:0 .6em;grid-template-columns:repeat(auto-fit,minmax(min(100%,22em),1fr))'
-        return f'<div class="highlight" style="{style}">{heads}{"".join(cells)}</div>'
+        old,new = (f.read_text().strip().splitlines() for f in self.files)
+        lines = [*unified_diff(old, new, n=len(old), lineterm='')][3:]
+        return '\n'.join([f'**− {self.system}, + learnloop**', '', '```diff', *lines, '```'])
 
 def losses_of(script):
     "The losses that a script prints last"

@@ -42,9 +42,9 @@ def _params(f):
 # %% ../../nbs/loop/10_help.ipynb #4e1f0009
 def show_params()->None:
     "Make the docstrings of all imported modules of the package show comments on parameters"
-    for name,m in [*sys.modules.items()]:
-        if name.startswith('learnloop.'):
-            for o in [*vars(m).values()]: _show(o)
+    ours = [m for name,m in [*sys.modules.items()] if name.startswith('learnloop.')]
+    # each once, though many modules import it
+    for o in {id(o):o for m in ours for o in [*vars(m).values()] if isinstance(o, type|FunctionType)}.values(): _show(o)
 
 def _show(o):
     if not isinstance(o, type|FunctionType) or not (o.__module__ or '').startswith('learnloop.'): return

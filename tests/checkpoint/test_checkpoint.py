@@ -792,7 +792,7 @@ class Held:
         def save(*args, **kwargs):
             if threading.current_thread() is not threading.main_thread():
                 self.at.append(args[0])
-                assert self.go.wait(20)
+                assert self.go.wait(100)
             return real(*args, **kwargs)
         mp.setattr(torch, 'save', save)
 
@@ -943,7 +943,7 @@ def test_point_20_a_write_that_failed_does_not_lose_the_best_checkpoint(n, backg
     def _fails_once(folder, step, *rest):
         calls.append(step)
         if len(calls)>1: return real(folder, step, *rest)
-        assert not background or go.wait(20)
+        assert not background or go.wait(100)
         raise OSError('no more room')
     def saver(): return CheckpointCallback(tmp_path, keep=1, best=1, monitor='always', background=background)
     def _hear(cb):
@@ -1051,13 +1051,13 @@ def test_two_fits_at_the_same_time_in_one_folder(tmp_path):
     start,res = threading.Barrier(2),[]
     def _fit():
         learn = mk_learner()
-        start.wait(20)
+        start.wait(100)
         try:
-            with learn.no_logging(), learn.no_bar(): learn.fit(1, cbs=[CheckpointCallback(tmp_path/'a'/'b'), Callback(before_train=lambda cb: meet.wait(20))])
+            with learn.no_logging(), learn.no_bar(): learn.fit(1, cbs=[CheckpointCallback(tmp_path/'a'/'b'), Callback(before_train=lambda cb: meet.wait(100))])
             res.append('done')
         except RuntimeError as e:
             res.append(str(e))
-            meet.wait(20)  # the other one goes on when this one was refused
+            meet.wait(100)  # the other one goes on when this one was refused
     meet = threading.Barrier(2)
     threads = [threading.Thread(target=_fit) for _ in range(2)]
     for o in threads: o.start()
@@ -1111,7 +1111,7 @@ class Counting(torch.optim.SGD):
 
 def test_in_the_background_lists_are_copied_too(tmp_path, monkeypatch):
     gate,real = threading.Event(),checkpoint_module._write_files
-    monkeypatch.setattr(checkpoint_module, '_write_files', lambda *args: (gate.wait(20), real(*args)))
+    monkeypatch.setattr(checkpoint_module, '_write_files', lambda *args: (gate.wait(100), real(*args)))
     learn = mk_learner(opt=Counting)
     opens = Callback(name='opens', before_fetch=lambda cb: gate.set() if cb.learn.count.batches==5 else None)
     with learn.no_logging(): learn.fit(1, cbs=[CheckpointCallback(tmp_path, every_steps=3, keep=None, background=True), opens])

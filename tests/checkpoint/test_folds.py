@@ -1,8 +1,8 @@
 "Fits in one folder: one after another, side by side, within each other, and resumed, each loads only what it wrote"
-import math, subprocess, sys, threading, warnings
+import math, threading, warnings
 from copy import deepcopy
 import pytest
-from helpers import check, covering, mk_learner, mk_model
+from helpers import as_script, check, covering, mk_learner, mk_model
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from learnloop import Callback, CheckpointCallback, SaveModelCallback, TrackerCallback, ValueMetric
@@ -80,18 +80,17 @@ def test_side_by_side_they_are_apart_or_the_second_is_refused_when_it_begins(how
         b.check()
 
 def test_processes_side_by_side(tmp_path):
-    code = f'''if 1:
-        import sys
+    (script := tmp_path/'other.py').write_text(f'''if 1:
         from learnloop import SaveModelCallback, synth_learner
         learn = synth_learner(path={str(tmp_path)!r})
         try: learn.fit(1, cbs=SaveModelCallback())
         except RuntimeError as e: print('refused:', learn.count.batches, e)
-        else: print('done')'''
+        else: print('done')''')
     said = []
     def begin_other(cb):
-        if not said: said.append(subprocess.run([sys.executable, '-W', 'error', '-c', code], capture_output=True, text=True, timeout=120))
+        if not said: said.append(as_script(script))
     a = Fold(tmp_path, [2., 1.]).fit(Callback('begin_other', before_train=begin_other))
-    assert 'refused: 0 SaveModelCallback: another fit' in said[0].stdout and f'{tmp_path}/models/model.pth' in said[0].stdout, said[0]
+    assert 'refused: 0 SaveModelCallback: another fit' in said[0].out and f'{tmp_path}/models/model.pth' in said[0].out, said[0]
     a.check()
 
 def test_two_callbacks_of_a_fit_need_a_file_each(tmp_path):

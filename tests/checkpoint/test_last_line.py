@@ -1,7 +1,7 @@
 "Ctrl-C ends a script with one line that says what was saved, and how to continue"
-import os, re, signal, subprocess, sys
+import re, sys
 import pytest
-from helpers import mk_learner
+from helpers import as_script, mk_learner
 from learnloop import *
 from learnloop.checkpoint import last_line
 
@@ -24,13 +24,11 @@ ENDS = dict(resume=("learn.fit(2, cbs=ctrl_c, resume='run')", r"saved in run.ste
 def test_ctrl_c_ends_a_script_with_one_line(name, tmp_path):
     code,want = ENDS[name]
     (tmp_path/'train.py').write_text(SCRIPT.format(code))
-    env = os.environ | dict(PYTHONPATH=os.pathsep.join(filter(None, (os.getcwd(), os.environ.get('PYTHONPATH')))))
-    res = subprocess.run([sys.executable, 'train.py'], cwd=tmp_path, capture_output=True, text=True, timeout=120, env=env,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
-    *_,first,last = res.stderr.splitlines()
+    res = as_script(tmp_path/'train.py')
+    *_,first,last = res.out.splitlines()
     assert first=='Ctrl-C: stopping after this batch; once more stops at once'
-    assert re.search(f'^KeyboardInterrupt in epoch 0, batch 3; {want}', last), res.stderr
-    assert 'Traceback' not in res.stderr and 'learn.resume()' not in res.stderr and res.returncode!=0
+    assert re.search(f'^KeyboardInterrupt in epoch 0, batch 3; {want}', last), res.out
+    assert 'Traceback' not in res.out and 'learn.resume()' not in res.out and res.rc==1
 
 def test_the_line_is_for_that_exception_alone_and_holds_nothing(monkeypatch):
     monkeypatch.setattr(last_line, 'is_script', lambda: True)

@@ -1,7 +1,7 @@
 "A resumed fit sees the batches that it would have seen, or says why it can't: any loader, stopped at any batch"
 import json, random, threading, warnings
 from copy import deepcopy
-from functools import partial
+from functools import cache, partial
 import numpy as np, pytest, torch
 from helpers import check
 from learnloop import Callback, CheckpointCallback, Learner, SeededItems, Zip, list_checkpoints, set_seed
@@ -144,7 +144,7 @@ class Net(nn.Module):
 def flat(o): return [o] if isinstance(o, torch.Tensor) else [t for p in o for t in flat(p)]
 def same(a, b): return len(a)==len(b) and all(map(torch.equal, flat(a), flat(b)))
 
-def outcome(make, at, folder, **limit):
+def outcome(make, at, folder, whole, **limit):
     "`same`, or what was said: the text of an error, or of a warning about the loader"
     with warnings.catch_warnings(record=True) as ws:
         warnings.simplefilter('always')
@@ -152,26 +152,29 @@ def outcome(make, at, folder, **limit):
         try: got = fit(make, folder, resume=True, **limit)
         except ValueError as e: return str(e)
     said = [str(o.message) for o in ws if 'exact' in str(o.message)]
-    if same(got, fit(make, **limit)[at[0]*limit.get('steps_per_epoch', -(-N//BS))+at[1]:]): return 'same' if not said else f'same, but {said[0]}'
+    if same(got, whole()[at[0]*limit.get('steps_per_epoch', -(-N//BS))+at[1]:]): return 'same' if not said else f'same, but {said[0]}'
     return said[0] if said else 'OTHER BATCHES, IN SILENCE'
 
 PLACES = [(e, i) for e in range(N_EPOCH) for i in range(-(-N//BS)+1)]
 
 @pytest.mark.parametrize('kind', EXACT)
 def test_a_resumed_fit_sees_the_batches_that_it_would_have_seen(kind, tmp_path):
-    assert {at:o for at in PLACES if (o := outcome(EXACT[kind], at, tmp_path/f'{at}'))!='same'}=={}
+    whole = cache(partial(fit, EXACT[kind]))
+    assert {at:o for at in PLACES if (o := outcome(EXACT[kind], at, tmp_path/f'{at}', whole))!='same'}=={}
 
 @pytest.mark.parametrize('limit', [dict(max_steps=8), dict(steps_per_epoch=3), dict(steps_per_epoch=7)], ids=str)
 @pytest.mark.parametrize('kind', EXACT)
 def test_so_does_one_whose_passes_end_after_some_steps(kind, limit, tmp_path):
-    assert {at:o for at in ((0, 0), (0, min(5, limit.get('steps_per_epoch', 5))), (1, 0), (1, 1)) if (o := outcome(EXACT[kind], at, tmp_path/f'{at}', **limit))!='same'}=={}
+    whole,places = cache(partial(fit, EXACT[kind], **limit)),[(0, 0), (0, min(5, limit.get('steps_per_epoch', 5))), (1, 0), (1, 1)]
+    assert {at:o for at in places if (o := outcome(EXACT[kind], at, tmp_path/f'{at}', whole, **limit))!='same'}=={}
 
 SOLVED = 'augmented','class_generator','collated','wrong_place' # generators inside of objects are saved, and what has a wrong state is gone through again
 
 @pytest.mark.parametrize('kind', FAULTY)
 def test_or_it_says_why_it_cannot(kind, tmp_path):
+    whole = cache(partial(fit, FAULTY[kind]))
     for at in PLACES:
-        said = outcome(FAULTY[kind], at, tmp_path/f'{at}')
+        said = outcome(FAULTY[kind], at, tmp_path/f'{at}', whole)
         if kind in SOLVED: assert said=='same', at
         else:
             name = 'Passes' if kind=='zipped_passes' else type(FAULTY[kind]()).__name__

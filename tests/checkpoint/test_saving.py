@@ -1,12 +1,12 @@
 "Saving: a file is whole or not there, loading changes everything or nothing, and a fit that goes on gives the weights of one that never stopped"
-import io, json, os, pickle, stat, subprocess, sys, warnings
+import io, json, os, pickle, stat, sys, warnings
 from collections import OrderedDict
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
 import numpy as np
 import pytest, torch
-from helpers import LR, batches, covering, same
+from helpers import LR, as_script, batches, covering, same
 from hypothesis import given, strategies as st
 from learnloop import Callback, CancelSaveException, DataLoaders, Learner, set_seed
 from learnloop.checkpoint.saving import atomic_write, load_export, load_learner, load_model, read_state, save_model, write_state
@@ -97,11 +97,12 @@ write_state(file, dict(x=torch.ones(100_000)))
 @pytest.mark.parametrize('how', ['fsync', 'replace', 'limit'])
 def test_kill_9_and_a_full_disk_leave_the_old_file(tmp_path, how):
     file = tmp_path/'a.pth'
-    res = subprocess.run([sys.executable, '-c', DYING, str(file), how], capture_output=True, text=True)
+    (script := tmp_path.with_suffix('.py')).write_text(DYING)
+    res = as_script(script, file, how)
     assert torch.equal(read_state(file)['x'], torch.zeros(3))
-    if how!='limit': assert res.returncode==-9
+    if how!='limit': assert res.rc==-9
     else:
-        assert 'OSError: [Errno 27] File too large' in res.stderr and str(file) in res.stderr and 'RuntimeError' not in res.stderr
+        assert 'OSError: [Errno 27] File too large' in res.out and str(file) in res.out and 'RuntimeError' not in res.out
         assert names(tmp_path)==['a.pth']
 
 plain = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()

@@ -339,7 +339,7 @@ def test_the_command_waits_for_what_came_of_it(words, want, tmp_path, capsys):
             if self.learn.count.batches==2: done[:] = tell(tmp_path, *words)
             if done: done[0].join(.01)
         def before_batch(self):
-            if self.learn.iter>4: done[0].join(10)
+            if self.learn.iter>4: done[0].join(100)
     mk(opt=torch.optim.RMSprop).fit(2, cbs=[CheckpointCallback(tmp_path), Waits()])
     (said,) = done[1]
     if want: assert re.search(want, said)

@@ -446,11 +446,11 @@ class Peers:
     def __init__(self, n): self.n,self.barrier_,self.slots,self.rank = n,threading.Barrier(n),[None]*n,threading.local()
     def all_gather(self, outs, t):
         self.slots[self.rank.i] = t
-        self.barrier_.wait(20)
+        self.barrier_.wait(100)
         for o,s in zip(outs, self.slots, strict=True):
             assert o.shape==s.shape and o.dtype==s.dtype
             o.copy_(s)
-        self.barrier_.wait(20)
+        self.barrier_.wait(100)
     def run(self, f):
         res = [None]*self.n
         def _one(i):
@@ -458,7 +458,7 @@ class Peers:
             res[i] = f(i)
         ts = [threading.Thread(target=_one, args=(i,)) for i in range(self.n)]
         for t in ts: t.start()
-        for t in ts: t.join(30)
+        for t in ts: t.join(100)
         return res
 
 @pytest.mark.parametrize('sizes', [(2, 2, 2), (3, 0, 1)])

@@ -138,7 +138,7 @@ def test_ctrl_c_while_the_fit_waits_for_the_thread(saves, tmp_path):
     waits,told = threading.Event(),[]
     def kill(i):
         if threading.current_thread().name==NAME and not told and i==learn.last:
-            assert waits.wait(20)
+            assert waits.wait(100)
             told.append(i)
             os.kill(os.getpid(), signal.SIGINT)
     def before_fetch(cb):

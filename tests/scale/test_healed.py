@@ -2,7 +2,7 @@
 import pytest, torch
 from learnloop import Callback, GradientAccumulation, HealMemory
 from runs import differ, mk_learner, weights
-from together import together
+from together import LIMIT, together
 
 def fit(room, cbs=(), rank=1):
     class Room(Callback):
@@ -11,7 +11,7 @@ def fit(room, cbs=(), rank=1):
         def after_pred(self):
             if self.learn.team.rank==rank and len(self.learn.pred)>room: raise torch.OutOfMemoryError('no room')
     learn = mk_learner()
-    learn.to_ddp(timeout=30)
+    learn.to_ddp(timeout=LIMIT)
     learn.fit(2, cbs=[Room(), *cbs])
     return weights(learn.model)
 

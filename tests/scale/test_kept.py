@@ -10,7 +10,7 @@ from learnloop import (
     EMA, Callback, CancelSaveException, CheckpointCallback, Learner, PeerError, SaveModelCallback, accuracy, list_checkpoints, load_export, set_seed)
 from learnloop.checkpoint import storage
 from learnloop.checkpoint.interrupt import Terminated
-from together import ending, same, together
+from together import LIMIT, ending, same, together
 
 N = 46
 X = torch.linspace(-1, 1, N)[:,None].repeat(1, 3)
@@ -22,8 +22,8 @@ def mk(kind=None, drop=0., path='.', **kwargs):
     dls = DataLoader(TensorDataset(X, Y), 8, shuffle=True),DataLoader(TensorDataset(X, Y), 16)
     learn = Learner(dls, model, F.cross_entropy, torch.optim.AdamW, lr=.02, metrics=accuracy, path=path, model_dir='.', **kwargs)
     learn.logger = lambda *a: None
-    if kind=='sharded': learn.to_fsdp(sharded_files=True, timeout=30)
-    elif kind: getattr(learn, f'to_{kind}')(timeout=30)
+    if kind=='sharded': learn.to_fsdp(sharded_files=True, timeout=LIMIT)
+    elif kind: getattr(learn, f'to_{kind}')(timeout=LIMIT)
     return learn
 
 def whole(t): return getattr(t, 'full_tensor', lambda: t)().detach().clone()

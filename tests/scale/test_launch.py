@@ -6,7 +6,7 @@ import torch.distributed as dist
 from pathlib import Path
 from learnloop import PeerError, launch
 from learnloop.scale.team import find_team
-from together import SOON,together
+from together import LIMIT,SOON,together
 
 class Odd(Exception):
     "One that can't be made again of what it was made of"
@@ -35,7 +35,7 @@ def test_processes_know_who_they_are():
 
 def test_one_process():
     def f(): return find_team(),os.environ['WORLD_SIZE']
-    assert launch(f, n=1, timeout=20)=={0:(None, '1')}
+    assert launch(f, n=1, timeout=LIMIT)=={0:(None, '1')}
 
 def test_closures_and_tensors():
     w = torch.randn(4, requires_grad=True)

@@ -2,7 +2,7 @@
 import datasets, pytest, torch, warnings
 from datasets.distributed import split_dataset_by_node
 from learnloop import Alternate, DataLoaders, Learner, Zip, set_seed
-from together import together
+from together import LIMIT, together
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, WeightedRandomSampler
@@ -51,7 +51,7 @@ def fit(kind, several, steps=None):
     else: model,loss = Named(),F.cross_entropy
     dls = DataLoaders(train, [dict(x=X[:5], y=Y[:5])] if kind=='named' else None, targ='y' if kind=='named' else None)
     learn = Learner(dls, model, loss, lr=.01)
-    if several: learn.to_ddp(timeout=30)
+    if several: learn.to_ddp(timeout=LIMIT)
     with learn.no_logging(), learn.no_bar(): learn.fit(2, steps_per_epoch=steps)
     return [p.detach().clone() for p in model.parameters()],[learn.count.samples, learn.count.batches, learn.count.opt_steps]
 
@@ -62,7 +62,7 @@ def _own(shards, n):
     def _collate(b): return torch.stack([o['x'] for o in b]),torch.stack([o['y'] for o in b])
     def _f():
         set_seed(3)
-        learn = Learner([], Named(), F.cross_entropy, lr=.01).to_ddp(timeout=30)
+        learn = Learner([], Named(), F.cross_entropy, lr=.01).to_ddp(timeout=LIMIT)
         learn.dls.train = StatefulDataLoader(split_dataset_by_node(ds, learn.team.rank, learn.team.world), 4, collate_fn=_collate)
         with learn.no_logging(), learn.no_bar(), warnings.catch_warnings(record=True, action='always') as ws: learn.fit(1)
         said = [str(w.message) for w in ws if 'different numbers' in str(w.message)]

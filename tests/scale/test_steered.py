@@ -3,7 +3,7 @@ import random, time
 from learnloop import Callback, CheckpointCallback, Snapshots
 from learnloop.checkpoint.steer import Steering, read_commands
 from runs import mk_learner, weights
-from together import ending, same, together
+from together import LIMIT, ending, same, together
 
 VERBS = 'lr=.01','lr=.03','wd=.1','validate','save','lr=-1','lr=.02 wd=0','mom=.8 end','nothing','rewind 3'
 
@@ -27,7 +27,7 @@ class Tells(Callback):
 def fit(folder, n, replay=None):
     Steering.every = 0
     learn = mk_learner()
-    learn.to_ddp(timeout=30)
+    learn.to_ddp(timeout=LIMIT)
     tells = [Tells(folder, n)] if n else []
     learn.fit_one_cycle(9, .05, cbs=[CheckpointCallback(folder, every_steps=5), Snapshots(every_steps=4, keep=99), *tells], replay=replay)
     s = next(o for o in learn.engines if isinstance(o, Steering))
@@ -36,7 +36,7 @@ def fit(folder, n, replay=None):
 
 def other_rank(folder):
     learn = mk_learner()
-    learn.to_ddp(timeout=30)
+    learn.to_ddp(timeout=LIMIT)
     said = []
     def tells(cb):
         if cb.learn.team.rank: said.append(ending(cb.learn.tell, 'stop'))

@@ -7,7 +7,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from learnloop import Callback, Learner, PeerError
 from learnloop.scale.sockets import connections
 from learnloop.scale.team import find_team
-from together import SOON, ending, together
+from together import LIMIT, SOON, ending, together
 
 def mk_learn(*cbs, **kwargs):
     torch.manual_seed(0)
@@ -65,7 +65,7 @@ def test_errors_that_all_have():
     assert ma==mb==('RuntimeError', 'the processes are at different places: rank 0 at save, rank 1 at backward. '
         'What one does in a fit, all have to do')
 
-def fit(event, rank, f, rank_invariant=False, limit=60.):
+def fit(event, rank, f, rank_invariant=False, limit=LIMIT):
     "Type and text of the error that ends a fit, of its cause, when it came, and what a fit afterwards says"
     learn = mk_learn(At(event, rank, f, rank_invariant), timeout=limit)
     try: learn.fit(1)
@@ -122,7 +122,7 @@ def fail_while_gloo_waits():
 def test_an_error_does_not_wait_for_gloo(monkeypatch):
     "As when gloo misses that a connection was cut, and what it waits for never comes"
     monkeypatch.setattr('learnloop.scale.team.cut', lambda inodes: None)
-    assert together(fail_while_gloo_waits, timeout=20)[1]==('boom', False)
+    assert together(fail_while_gloo_waits, timeout=SOON)[1]==('boom', False)
 
 def told_by(event, rank, f, rank_invariant, folder):
     res = fit(event, rank, f, rank_invariant)
@@ -150,7 +150,9 @@ def told_with_own_store(port, rank, f, folder):
 
 @pytest.fixture
 def port():
-    with socket.create_server(('127.0.0.1', 0)) as s: return s.getsockname()[1]
+    "Of this process alone: the system could give one of its own to another test in the meantime"
+    port = 15_000 + os.getpid()%10_000
+    with socket.create_server(('127.0.0.1', port)): return port
 
 def test_rank_0_keeps_the_store(port, tmp_path):
     check_parted(together(own_store, port, 0, boom), 0, 'ValueError', 'boom')
@@ -161,7 +163,7 @@ def test_who_does_not_come():
     "In a meeting: by name, in all; and in who comes too late"
     done = mp.get_context('fork').Semaphore(0)  # of the two others
     def _fit():
-        res = fit('after_loss', 1, lambda: [done.acquire(timeout=SOON) for _ in range(2)], False, 5.)
+        res = fit('after_loss', 1, lambda: [done.acquire(timeout=SOON) for _ in range(2)], False, 10.)
         done.release()
         return res
     res = together(_fit, n=3)

@@ -1,7 +1,7 @@
 "Processes whose fits are not alike are told so, all of them, before the first step"
 import torch
 from learnloop import Callback, Learner
-from together import ending, same, together
+from together import LIMIT, ending, same, together
 from torch import nn
 from torch.nn import functional as F
 
@@ -11,7 +11,7 @@ def mk(n=4, frozen=False):
     if frozen: model[0].requires_grad_(False)
     learn = Learner([(torch.ones(4, 3), torch.ones(4, 1))]*2, model, F.mse_loss, lr=.1)
     learn.logger = lambda *a: None
-    return learn.to_ddp(timeout=30)
+    return learn.to_ddp(timeout=LIMIT)
 
 def unlike():
     "What comes of fits that differ in the second process, by what differs; and whether it can go on"

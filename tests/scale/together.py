@@ -3,7 +3,7 @@ import torch._dynamo  # noqa: F401  DDP needs it: 2 s in each of the processes, 
 from learnloop.scale.launch import launch
 
 LIMIT = 150 # Seconds: ten times what any of them takes on a busy machine
-SOON = 25  # Seconds in which whoever needs no limit is done, on a busy machine, too
+SOON = 60  # Seconds in which whoever needs no limit is done, on a busy machine, too
 
 def together(f, *args, n=2, timeout=LIMIT):
     "What `f(*args)` returned in each of `n` processes, by rank, in a list"

@@ -1,9 +1,9 @@
 "Runs, as they are found on disk: of each end that a fit may have, damaged ones, and what is no run"
-import glob, json, math, os, random, shutil, subprocess, sys
+import glob, json, math, os, random, shutil
 from functools import partial
 from pathlib import Path
 import pytest, torch
-from helpers import StopAt, fail, mk_learner
+from helpers import StopAt, as_script, fail, mk_learner
 from learnloop import (
     Callback, CancelFitException, CheckpointCallback, CSVLogger, EarlyStoppingCallback, Fingerprint, JSONLogger, Recorder, TensorBoardCallback, Tracer,
     ValidateCallback, mae, on)
@@ -55,8 +55,7 @@ learn.fit(4, cbs=Callback(after_batch=end))
 '''
 def test_a_killed_run_can_go_on(tmp_path):
     (tmp_path/'x.py').write_text(KILLED)
-    res = subprocess.run([sys.executable, '-W', 'ignore', tmp_path/'x.py', tmp_path/'run'], timeout=60, capture_output=True)
-    assert res.returncode==-9
+    assert as_script(tmp_path/'x.py', tmp_path/'run').rc==-9
     run = Run(tmp_path/'run')
     assert (run.state, run.epochs, run.n_epoch, run.goes_on)==('killed', 1, 4, 'from step 10')
     assert is_held(tmp_path/'run'/LOCK) is False, 'the system has let go of it'
