@@ -506,7 +506,8 @@ def detuplify(
 # %% ../../nbs/data/02_batch.ipynb #e9e0ffa3
 def _structure(b):
     vals = batch_parts(b)
-    return '' if vals is None else f'{type(b).__name__}{[*b] if isinstance(b, Mapping) else ""}{[*map(_structure, vals)]}'
+    keys = [*b] if isinstance(b, Mapping) else ''
+    return '' if vals is None else f'{type(b).__name__}{keys}{[*map(_structure, vals)]}'
 
 def batch_digest(
     b, # A batch, an item or a tensor

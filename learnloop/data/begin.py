@@ -253,6 +253,10 @@ class Feed:
 
     def _set_epoch(self):
         if self.epoch is not None: set_epoch(self.dl, self.epoch + self.n_pass*self.again_by)
+    def own_state(self)->dict:
+        "Return the state of the loader itself"
+        if not isinstance(self.dl, DataLoader): return self.dl.state_dict()
+        with preserve_rng(self.dl): return self.dl.state_dict()  # torchdata's may draw
 
 def _takes_state(dl):
     "Whether `dl` restores its position by its own state; not if that would draw for a sampler that can't be rewound"
@@ -262,12 +266,6 @@ def _takes_state(dl):
 
 # %% ../../nbs/data/05_begin.ipynb #28dade50
 _PLACE = 'n_pass','n','total','rngs','warm','is_over'
-
-@patch
-def own_state(self:Feed)->dict:
-    "Return the state of the loader itself"
-    if not isinstance(self.dl, DataLoader): return self.dl.state_dict()
-    with preserve_rng(self.dl): return self.dl.state_dict()  # torchdata's may draw
 
 @patch
 def place(self:Feed,
@@ -318,7 +316,8 @@ class Endless:
     ):
         "Go to the position in `sd`"
         self.feed = self._new()
-        if 'rng' in sd: sd = sd | dict(n_pass=sd['passes'], total=0, rngs=[sd['rng']], is_over=False, own=sd.get('several'))
+        if 'rng' in sd:  # as older checkpoints have it
+            sd = sd | dict(n_pass=sd['passes'], total=0, rngs=[sd['rng']], is_over=False, own=sd.get('several'))
         if 'n' not in sd: self.feed.n_pass = sd.get('passes', 0)-1
         else:
             with preserve_rng(self.dl): self.feed.go_to(sd)

@@ -73,6 +73,7 @@ def _defines(cls, k):
         if k in c.__dict__: return True
     return False
 
+# %% ../../nbs/loop/01_callback.ipynb #56a1021e
 def _shadows(learn, k):
     "Whether an attribute `k` of a callback would hide state of the learner, such as a count, but not a method"
     # `hasattr` would read `opt`, which creates an optimizer
@@ -80,7 +81,7 @@ def _shadows(learn, k):
     return there and not inspect.isroutine(_static(type(learn), k))
 
 # %% ../../nbs/loop/01_callback.ipynb #6674180e
-class Callback:
+class Callback:  # chkstyle: ignore-node
     "Listens to the events of a learner: subclass it, or pass functions: `Callback(after_batch=f)`"
     learn = None    # The learner that it is in
     foreign = None  # The callback of another framework that it adapts

@@ -557,7 +557,8 @@ def _guarded(part):
 
 # %% ../../nbs/scale/07_traced.ipynb #td000040
 _WHYS = [ # What Dynamo and Inductor say, and how to say it so that a user can act on it
-    ('activation checkpoint', 'a checkpoint of activations draws random numbers: do without it, or without dropout in it'),
+    ('activation checkpoint',
+        'a checkpoint of activations draws random numbers: do without it, or without dropout in it'),
     (r'torch\.ao\.|[Oo]bserver', 'an observer or a fake quantization changes Python values: take it out to fuse'),
     ('ScriptModule|ScriptFunction|torch.jit',
         'a module is a ScriptModule, which torch can not trace: use the module itself'),

@@ -485,6 +485,10 @@ class SaveModelCallback(TrackerCallback):
         if not self._begun: return  # the fit was cancelled before this callback ran
         if self.at_end: self._save(self.fname)
         elif self._keeps_best: self._load_best()
+    def load_state_dict(self, sd):
+        was = self.saves
+        TrackerCallback.load_state_dict(self, sd)
+        if self._begun and self.learn.keeper.goal: self._taken_back,self._n = was,-1
 
 # %% ../../nbs/train/01_tracker.ipynb #be772007
 @patch
@@ -501,12 +505,6 @@ def cleanup_fit(self:SaveModelCallback):
 
 # %% ../../nbs/train/01_tracker.ipynb #be772017
 @patch
-def load_state_dict(self:SaveModelCallback, sd):
-    was = self.saves
-    TrackerCallback.load_state_dict(self, sd)
-    if self._begun and self.learn.keeper.goal: self._taken_back,self._n = was,-1
-
-@patch
 def after_rewind(self:SaveModelCallback):
     "Delete the files of the abandoned stretch; forget a best one that was there before, and is there no more"
     for o in self._taken_back:
@@ -515,8 +513,9 @@ def after_rewind(self:SaveModelCallback):
     lost,self.saves = ([o for o,ok in zip(self.saves, there, strict=True) if ok==want] for want in (False, True))
     if not lost: return
     names = ', '.join(f"{o['name']} of epoch {o['epoch']}" for o in lost)
-    if self.learn.team.is_first: warnings.warn(f'{self.label}: the fit went back, and the files that it had saved until '
-        f'then were overwritten or deleted since: {names}', stacklevel=2)
+    if self.learn.team.is_first:
+        warnings.warn(f'{self.label}: the fit went back, but files that it saved before that place have been '
+            f'overwritten or deleted since: {names}', stacklevel=2)
     if self._keeps_best: self.best = self._by_rank(max)['value'] if self.saves else None
 
 # %% ../../nbs/train/01_tracker.ipynb #4653874e

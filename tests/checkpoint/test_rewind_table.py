@@ -4,7 +4,8 @@ from fastcore.basics import noop
 from torch import nn
 from torch.nn import functional as F
 from learnloop import (
-    Callback, CancelBackwardException, CancelBatchException, CancelEpochException, CancelEvaluateException, CancelFitException, CancelStepException, CancelTrainException,
+    Callback, CancelBackwardException, CancelBatchException, CancelEpochException, CancelEvaluateException,
+    CancelFitException, CancelStepException, CancelTrainException,
     CancelTurnException, CancelValidException, CancelZeroGradException, Learner, Place, SanityCheck, Snapshots, UncaughtCancelError)
 
 X = torch.randn(20, 2, generator=torch.Generator().manual_seed(1))

@@ -10,7 +10,8 @@ def mk():
     torch.manual_seed(0)
     x = torch.randn(40, 4)
     model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(.2), nn.ReLU(), nn.Linear(8, 1))
-    learn = Learner(DataLoaders(DataLoader(TensorDataset(x, x.sum(1, True)), 4, shuffle=True), [(x, x.sum(1, True))]), model, F.mse_loss, torch.optim.AdamW, lr=.02)
+    y = x.sum(1, True)
+    learn = Learner(DataLoaders(DataLoader(TensorDataset(x, y), 4, shuffle=True), [(x, y)]), model, F.mse_loss, torch.optim.AdamW, lr=.02)
     learn.logger = noop
     return learn
 
@@ -36,4 +37,5 @@ def test_a_compiled_fit_goes_back(tmp_path):
         for o in keeps:
             learn = fit(o, go_back(at, **how))
             assert learn.keeper.attempt and vars(learn.count)==vars(plain.count)
-            torch.testing.assert_close([*map(torch.Tensor.detach, learn.model.parameters())], [*map(torch.Tensor.detach, plain.model.parameters())], rtol=0, atol=1e-6)
+            mine,theirs = ([p.detach() for p in o.model.parameters()] for o in (learn, plain))
+            torch.testing.assert_close(mine, theirs, rtol=0, atol=1e-6)
