@@ -151,10 +151,10 @@ def _compile(gm, args, options):
             return Path(aot_compile(gm, tuple(args), options=_OPTIONS | options))
     finally: log.setLevel(level)
 
-_OPTIONS = {
-    'fallback_random':True,       # or random numbers are drawn in another way
-    'memory_planning':True,       # one block of memory for a step: a step of an LSTM takes an eighth less time
-    'layout_optimization':False}  # converting to channels-last and back costs more than it gains in training
+_OPTIONS = dict(
+    fallback_random=True,      # or random numbers are drawn in another way
+    memory_planning=True,      # one block of memory for a step: a step of an LSTM takes an eighth less time
+    layout_optimization=False) # converting to channels-last and back costs more than it gains in training
 
 def _put(source, path):
     "Have a copy of `source` at `path`, all of it or none"
