@@ -420,15 +420,11 @@ class TracedStep:
         return self.library
     def _note_guards(self, guards):
         classes = {c:0 for g in guards if g.has_value for c in _classes_of(g.value)}
-        values,spaces = {g.name:g.value for g in guards if g.has_value},{}
-        places = [_place_of(g, values) for g in guards]
-        for space,key in filter(None, places): spaces.setdefault(id(space), (space, []))[1].append(key)
-        asks = [(operator.itemgetter(*keys), space) for space,keys in spaces.values()]
+        asks = []
         for c in classes: asks += (methods_of(vars(c)), vars(c)),(len, vars(c)),(_mro, c)
         self.getters,self.spaces = zip(*asks, strict=True) if asks else ((), ())
         self.methods = self._methods()
-        return [at is None and g.guard_type not in _ASKED and not _is_ours(g.name)
-            for g,at in zip(guards, places, strict=True)]
+        return [g.guard_type not in _ASKED and not _is_ours(g.name) for g in guards]
     def _methods(self): return [*map(call, self.getters, self.spaces)]
 
     def compile(self,
@@ -490,17 +486,6 @@ _mro = operator.attrgetter('__mro__')  # another one, if somebody sets `__bases_
 _OWN = set()  # Names of this module, filled at its end
 
 _ASKED = 'AUTOGRAD_SAVED_TENSORS_HOOKS',  # The fuser asks in each step, and quicker than this guard does
-_IDENTITY = 'CLOSURE_MATCH','BUILTIN_MATCH','CLASS_MATCH','MODULE_MATCH'
-
-def _place_of(g, values):
-    "The namespace of a module of torch, and the name there, of what the guard `g` compares: `itemgetter` is quicker"
-    source = g.orig_guard.originating_source
-    base,key = getattr(source, 'base', None),getattr(source, 'member', getattr(source, 'index', None))
-    if base is None or g.guard_type not in _IDENTITY: return None
-    o = values.get(base.name)
-    known = isinstance(o, types.ModuleType) and o.__name__.partition('.')[0]=='torch' and key in vars(o)
-    return (vars(o), key) if known else None
-
 def _is_ours(name):
     "Does the guard called `name` look at what the fuser owns, at a name of this module, or at `len`?"
     if not name.startswith('G['): return name.partition('.')[0].partition('[')[0] in ('plan','numbers')

@@ -140,7 +140,7 @@ READS = dict(
     dict_item=held(lambda m, x: x*m.o['v'], lambda: dict(v=1.), set_item),
     list_item=held(lambda m, x: x*m.o[0], lambda: [1.], lambda o, v: o.__setitem__(0, v)),
     nested=held(lambda m, x: x*m.o['a'][0].v, lambda: dict(a=[Config()]), lambda o, v: set_v(o['a'][0], v)),
-    length=held(lambda m, x: x*len(m.o), lambda: [1], lambda o, v: o.append(1)), user_dict=held(lambda m, x: x*m.o['v'], lambda: UserDict(v=1.), set_item),
+    length=held(lambda m, x: x*(1+len(m.o)/9), lambda: [1], lambda o, v: o.append(1)), user_dict=held(lambda m, x: x*m.o['v'], lambda: UserDict(v=1.), set_item),
     float_of=held(lambda m, x: x*float(m.o), Gauge, set_v), with_object=held(in_with, Scope, set_v),
     namespace=held(lambda m, x: x*m.o.v, lambda: argparse.Namespace(v=1.), set_v),
     simple=held(lambda m, x: x*m.o.v, lambda: types.SimpleNamespace(v=1.), set_v), data_class=held(lambda m, x: x*m.o.v, Config, set_v),
