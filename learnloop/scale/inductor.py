@@ -152,15 +152,9 @@ def _compile(gm, args, options):
     finally: log.setLevel(level)
 
 _OPTIONS = dict(
-<<<<<<< HEAD
     fallback_random=True,       # else random numbers would be drawn differently
     memory_planning=True,       # one block of memory for a step: an LSTM's step takes an eighth less time
     layout_optimization=False)  # converting to channels-last and back costs more than it gains in training
-=======
-    fallback_random=True,      # or random numbers are drawn in another way
-    memory_planning=True,      # one block of memory for a step: a step of an LSTM takes an eighth less time
-    layout_optimization=False) # converting to channels-last and back costs more than it gains in training
->>>>>>> fuse
 
 def _put(source, path):
     "Have a copy of `source` at `path`, all of it or none"
