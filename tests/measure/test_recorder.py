@@ -67,7 +67,7 @@ def test_wrong_signature_is_found_before_anything_is_trained(f):
 def test_metrics_by_name():
     assert [o.name for o in mk_metrics([AvgLoss(), AvgSmoothLoss, ValueMetric(lambda: 1, 'one'), mae])]==['loss', 'smooth_loss', 'one', 'mae']
     with pytest.raises(ValueError, match='two metrics named'): mk_metrics([mae, mae])
-    with pytest.raises(TypeError, match='is no metric'): mk_metrics(['accuracy'])
+    with pytest.raises(TypeError, match='is not a metric'): mk_metrics(['accuracy'])
 
 def test_state_goes_round():
     learn = fitted(mk(), 2)
