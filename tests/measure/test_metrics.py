@@ -239,7 +239,7 @@ def test_dict_metric_refuses():
     def refuses(m, exc, match):
         learn = Learner(DataLoaders(bs, bs, device='cpu'), DictModel(), metrics=m)
         with learn.no_logging(), pytest.raises(exc, match=match): learn.fit(1)
-    refuses(accuracy, TypeError, r': DictMetric\(accuracy\)')
+    refuses(accuracy, TypeError, r'use DictMetric\(accuracy\)')
     refuses(DictMetric(accuracy, pred='scores'), ValueError, "no 'scores' in the model's output")
     refuses(DictMetric(accuracy, targ='targets'), ValueError, "no 'targets' in the batch")
     with pytest.raises(ValueError, match='takes one metric, not 2'): DictMetric([accuracy, error_rate])
@@ -331,7 +331,7 @@ class Odd(Metric):
 
 @pytest.mark.parametrize('sync,error,text', [
     (None, TypeError, "metric odd does not declare how .* Give Odd a `sync`"), (dict(n='all'), ValueError, "'all' for n: it must be 'batches' or 'sum'"),
-    (dict(n='batches'), TypeError, "'batches' of n, int, and that is for lists"), (dict(vals='sum'), TypeError, "'sum' of vals, .* for numbers and tensors")])
+    (dict(n='batches'), TypeError, "'batches' for n, int, and that is for lists"), (dict(vals='sum'), TypeError, "'sum' for vals, .* for numbers and tensors")])
 def test_what_nobody_can_put_together(sync, error, text):
     m = Odd()
     m.sync = sync
