@@ -666,8 +666,8 @@ def _log_of_epoch(self:Recorder, name, value):
     if name in self.columns and name not in self._logged and name not in self._own:
         raise ValueError(f'learn.log({name!r}, …): this column already exists: use another name')
     if self._written==self.learn.epoch:
-        raise ValueError(f"learn.log({name!r}, …): the epoch's row has already been written: log earlier, for instance "
-            f'in after_epoch of a callback whose order is below {self.order}')
+        raise ValueError(f"learn.log({name!r}, …): the epoch's row has already been written: log earlier, as in "
+            f'after_epoch of a callback whose order is below {self.order}')
     self._log_column(name)
     self.row[name] = float(value)
 
