@@ -92,9 +92,9 @@ for _k in _changers: setattr(Series, _k, _changing(_k))
 @patch
 def end_with(self:Series,
     vals, # Values
-    n:int # After so many, in place of what is there
+    n:int # Number of values to keep; `vals` replace the rest
 ):
-    "Have `vals` after the first `n` values"
+    "Replace the values after the first `n` by `vals`"
     kept,size = [],0
     for o in self._closed:
         size += len(o)
@@ -163,7 +163,7 @@ class Scalars:
 @patch
 def end_with(self:Scalars,
     vals, # Numbers
-    n:int # After so many, in place of what is there
+    n:int # Number of values to keep; `vals` replace the rest
 ):
-    "Have `vals` after the first `n` values"
+    "Replace the values after the first `n` by `vals`"
     self.tolist().end_with(vals, n)
