@@ -1,4 +1,4 @@
-"""The command `learnloop`: train a demo, see what a run has left, and ask whether all is well here
+"""The command `learnloop`: train a demo, inspect and compare runs, and check the installation
 
 Docs: https://learnloop.github.io/learnloop/app/cli.html.md"""
 
@@ -36,9 +36,9 @@ from ..see.timeline import load_trace
 
 # %% ../../nbs/app/04_cli.ipynb #77fc0e95
 def show_checkpoints(
-    folder # Of a run
-)->bool: # Are all of them sound?
-    "List the checkpoints in `folder`, and say which are damaged"
+    folder # Folder of a run
+)->bool: # True if none is damaged
+    "List the checkpoints in `folder`, and mark damaged ones"
     if not (there := list_checkpoints(folder)):
         is_there = Path(folder).expanduser().is_dir()
         raise FileNotFoundError(f'no checkpoints in {folder}' if is_there else f'no folder {folder}')
@@ -49,9 +49,9 @@ def show_checkpoints(
 def write_report(
     logdir,     # Folder of a run
     output=None, # The file to write; None for `report.html` in `logdir`
-    as_json:bool=False # Print what the page would say as JSON, and write no page?
+    as_json:bool=False # Print the content as JSON instead of writing the page?
 )->Path|None: # The file
-    "Write a page of HTML about the run in `logdir`"
+    "Write an HTML report about the run in `logdir`"
     if as_json:
         run = Run(logdir)
         check_one_run(run.folder, run.files)
@@ -64,12 +64,12 @@ def _print_json(o): print(json.dumps(plain(o), indent=1, ensure_ascii=False, all
 
 # %% ../../nbs/app/04_cli.ipynb #8f6a0002
 def show_runs(
-    folders=(), # Of runs, or patterns such as `'runs/lr-*'`; none for `runs` and the current folder
-    by=None, # The metric to tell the best of; None for `valid_loss`, or what there is
-    better=None, # Which value of it is better: 'less' or 'more'; None for what the runs have noted
-    as_json:bool=False # Print a list of dicts, as JSON, in place of a table?
+    folders=(), # Folders of runs, or patterns such as `'runs/lr-*'`; empty for `runs` and the current folder
+    by=None, # Metric that decides which run is best; None for `valid_loss`, or a recorded metric
+    better=None, # Which value of it is better: 'less' or 'more'; None to use the runs' records
+    as_json:bool=False # Print a list of dicts as JSON instead of a table?
 ):
-    "List the runs in folders: how each ended, how good it was, whether it can go on"
+    "List the runs in folders: how each ended, how good it was, and whether it can resume"
     found = runs(list(folders) or [o for o in ('runs', '.') if Path(o).exists()], by, better)
     if as_json: _print_json([o.to_dict() for o in found])
     else: print(found)
@@ -78,17 +78,17 @@ def show_runs(
 def write_comparison(
     folders, # As for `show_runs`
     output='compare.html', # The file to write
-    by=None, # The metric that tells which run is best; None for `valid_loss`, or what there is
-    better=None # Which value of it is better: 'less' or 'more'; None for what the runs have noted
+    by=None, # Metric that decides which run is best; None for `valid_loss`, or a recorded metric
+    better=None # Which value of it is better: 'less' or 'more'; None to use the runs' records
 )->Path: # The file
-    "Write a page of HTML with runs beside each other: curves, what differs, and what came of it"
+    "Write an HTML page that compares runs: curves, differences and results"
     path = compare(folders, by, better=better).save(output)
     print(f'Comparison: {path}, which any browser opens')
     return path
 
 # %% ../../nbs/app/04_cli.ipynb #23cc7eef
 def show_trace(
-    file # That `learn.trace.save` has written
+    file # A file that `learn.trace.save` has written
 ):
     "Print the tables of a saved trace"
     print(load_trace(file))
@@ -96,18 +96,18 @@ def show_trace(
 # %% ../../nbs/app/04_cli.ipynb #fb110002
 def show_diff(
     run_a, # Folder of a run that was fitted with a `Fingerprint`, or its file
-    run_b=None, # Another one; None with `record` or `against`
-    tol:float=0., # As for `diff_runs`
-    yardstick=None, # Likewise
-    replay=(), # `module:function` that makes the learner, or one for each run: the step is made again
-    step:int|None=None, # The step to make again; None for the first that differs
-    record=None, # File to write the step of the first run to, for another machine
-    against=None, # Such a file, to compare the step of the first run with
+    run_b=None, # Another such folder or file; None with `record` or `against`
+    tol:float=0., # Argument of `diff_runs`
+    yardstick=None, # Argument of `diff_runs`
+    replay=(), # `module:function` that makes the learner, or one for each run, to replay the step
+    step:int|None=None, # The step to replay; None for the first that differs
+    record=None, # File in which to save the step of the first run, for another machine
+    against=None, # Such a file, to compare with the step of the first run
     as_json:bool=False # Print the difference as JSON?
-)->bool: # Are they equal?
+)->bool: # True if the runs are equal
     "Print the first step in which two runs differ"
     if record or against: return _record(run_a, replay, step, record, against)
-    if run_b is None: raise ValueError('name two runs, or one and --record FILE or --against FILE')
+    if run_b is None: raise ValueError('give two runs, or one run and --record FILE or --against FILE')
     res = diff_runs(run_a, run_b, tol, yardstick)
     if as_json: _print_json(res.to_dict())
     else: print(res)
@@ -118,10 +118,10 @@ def show_diff(
 
 # %% ../../nbs/app/04_cli.ipynb #f1140101
 def show_blame(
-    folder, # Of a run that was fitted with a `FlightRecorder`
-    step:int|None=None, # Only of this step; None for all that are kept
-    n:int=9, # Rows, at most
-    learner=None # `module:function` that makes the learner: the items are shown, too
+    folder, # Folder of a run that was fitted with a `FlightRecorder`
+    step:int|None=None, # Use only this step; None for all recorded steps
+    n:int=9, # Largest number of rows
+    learner=None # `module:function` that makes the learner, to show the items, too
 ):
     "Print the rows with the largest losses in a run"
     res = find_blame(folder, n, step)
@@ -131,29 +131,29 @@ def show_blame(
 
 # %% ../../nbs/app/04_cli.ipynb #7e1100b1
 def tell_run(
-    folder, # Of a run in which a fit runs
+    folder, # Folder of a run with a running fit
     command, # Words of a command: see `parse_command`
     wait:float=10. # Seconds to wait for the fit, which acts between two batches
 ):
-    "Give the fit that runs in `folder` a command, and say what came of it"
+    "Send a command to the fit that runs in `folder`, and print the result"
     folder,text = check_place('folder', folder, 'the folder of a run'),' '.join(command)
     parse_command(text)
     if not any(is_held(folder/o) is not False for o in (LOCK, '.lock')):
-        raise ValueError(f'{folder}: no fit is running there, so none would act on {text!r}')
+        raise ValueError(f'{folder}: no fit is running there, so nothing would act on {text!r}')
     name,until = send_command(folder, text),time.monotonic()+wait
     while True:
-        gone = not (folder/'tell'/name).exists()  # looked at first: the fit writes its log before
+        gone = not (folder/'tell'/name).exists()  # check first: the fit writes its log before it deletes this
         log = read_commands(folder) if (folder/'commands.json').exists() else []
         done = next((o for o in log if o['id']==name), None)
         if done and done['refused']: raise ValueError(f"the fit refused {text!r}: {done['result']}")
         if done: return print(f"{text}: epoch {done['epoch']}, batch {done['batch']} {done['result']}".strip())
         if gone: raise ValueError(f'the fit ended before it acted on {text!r}')
-        if time.monotonic()>until: return print(f'{text}: sent. The fit acts on it when its batch is done')
+        if time.monotonic()>until: return print(f'{text}: sent. The fit acts on it after the current batch')
         time.sleep(.05)
 
 # %% ../../nbs/app/04_cli.ipynb #fb110006
 def _maker(text):
-    "The function that `text` names, such as `train:mk_learner`, in a module that Python finds, or in this folder"
+    "Return the function that `text` names, such as `train:mk_learner`, in an importable module or in this folder"
     module,_,name = text.partition(':')
     if not (module and name): raise ValueError(f'{text!r} must be module:function, such as train:mk_learner')
     if '' not in sys.path: sys.path.insert(0, '')
@@ -162,11 +162,11 @@ def _maker(text):
     raise ValueError(f'{module} has no function {name!r}')
 
 def _record(run, replay, step, record, against):
-    "Make a step of `run` again, and write it, or compare it with one that was written"
+    "Replay a step of `run`, and save it or compare it with a saved step"
     if not replay: raise ValueError('give --replay module:function, which makes the learner of the run')
     other = read_state(against) if against else None
     step = step or (other and other['step'])
-    if not step: raise ValueError('give --step, the one that is to be made again')
+    if not step: raise ValueError('give --step, the step to replay')
     res = _maker(replay[0])().record_step(step, run_checkpoints(run))
     if record:
         write_state(record, res)
@@ -178,7 +178,7 @@ def _record(run, replay, step, record, against):
 
 # %% ../../nbs/app/04_cli.ipynb #c4d1a5aa
 def _number(typ, low, v):
-    "Convert `v`, the text of an option, to a number above or from `low` on"
+    "Convert the option text `v` to a float above `low`, or an int of at least `low`"
     try: res = typ(v)
     except ValueError: res = math.nan
     if math.isfinite(res) and (res>low if typ is float else res>=low): return res
@@ -192,26 +192,26 @@ def _demo_options(parser):
     low = dict(epochs=1, bs=1, lr=0, seed=0)
     for k,doc in docments(demo, returns=False).items():
         typ = partial(_number, type(own[k]), low[k]) if k in low else type(own[k])
-        # as text: argparse checks those, so a bad value in the file is found, too
+        # as text, because argparse checks text defaults: this finds bad values in the file, too
         parser.add_argument(f'--{k}', type=typ, default=str(defaults[k]), help=f'{doc} (default: %(default)s)')
 
 # %% ../../nbs/app/04_cli.ipynb #a5a15f8a
 def _add_demo(cmds, is_asked):
     doc = demo.__doc__
     cmd = cmds.add_parser('demo', help=doc, description=f'{doc}, log to TensorBoard and draw a figure')
-    if is_asked:  # what is wrong with its settings concerns no other command
+    if is_asked:  # faulty settings must not break other commands
         try: _demo_options(cmd)
         except (ValueError,configparser.Error) as e: cmd.error(str(e))
     def _run(**opts):
         if missing := [o for o in ('sklearn','matplotlib') if find_spec(o) is None]:
             cmd.exit(1, f"learnloop demo needs {' and '.join(missing)}: pip install 'learnloop[demo]'\n")
-        torch.set_num_threads(1)  # so small a network gains nothing from more, and loses a lot where other programs run
+        torch.set_num_threads(1)  # more threads gain nothing for a small network, and lose a lot beside other programs
         demo(**opts)
     cmd.set_defaults(run=_run, name='demo')
 
 # %% ../../nbs/app/04_cli.ipynb #70c9c608
 def _add(cmds, name, run, doc='', errors=(), verdict=False):
-    "Add a command that calls `run`; one that gives a `verdict` says with exit code 1 that not all is well"
+    "Add a command that calls `run`; with `verdict`, it exits with code 1 if `run` returns False"
     cmd = cmds.add_parser(name, help=run.__doc__, description=f'{run.__doc__}{doc}')
     def _run(**opts):
         try: ok = run(**opts)
@@ -221,49 +221,49 @@ def _add(cmds, name, run, doc='', errors=(), verdict=False):
     return cmd
 
 # %% ../../nbs/app/04_cli.ipynb #21946907
-_WRONG = ValueError,TypeError  # an argument, or what was read
+_WRONG = ValueError,TypeError  # from a wrong argument, or a damaged file
 
 # %% ../../nbs/app/04_cli.ipynb #9cfbac6e
 def _add_shows(cmds):
-    "Add the commands that show something of one run"
-    cmd = _add(cmds, 'checkpoints', show_checkpoints, '; the exit code is 1 if any is', errors=_WRONG, verdict=True)
-    cmd.add_argument('folder', help='of a run')
-    # what these read was written by who knows whom
-    cmd = _add(cmds, 'report', write_report, ', from the files that are there', errors=(*_WRONG,ImportError))
+    "Add the commands for a single run"
+    cmd = _add(cmds, 'checkpoints', show_checkpoints, '; exit with code 1 if any is', errors=_WRONG, verdict=True)
+    cmd.add_argument('folder', help='folder of a run')
+    # these read files from unknown sources, so catch further errors
+    cmd = _add(cmds, 'report', write_report, ', from the files in its folder', errors=(*_WRONG,ImportError))
     cmd.add_argument('logdir', help='folder of a run')
     cmd.add_argument('-o', '--output', metavar='FILE',
         help='the file to write (default: report.html in the folder of the run)')
     _add_json(cmd)
     _add_several(cmds)
     cmd = _add(cmds, 'trace', show_trace, errors=(*_WRONG,EOFError))
-    cmd.add_argument('file', help='that learn.trace.save has written, .json or .json.gz')
-    cmd = _add(cmds, 'blame', show_blame, ', as a FlightRecorder has kept them', errors=(*_WRONG,ImportError))
+    cmd.add_argument('file', help='written by learn.trace.save, .json or .json.gz')
+    cmd = _add(cmds, 'blame', show_blame, ', as recorded by a FlightRecorder', errors=(*_WRONG,ImportError))
     cmd.add_argument('folder', metavar='RUN', help='folder of a run that was fitted with a FlightRecorder')
     cmd.add_argument('--step', type=partial(_number, int, 1), metavar='N',
-        help='only this one (default: all that are kept)')
-    cmd.add_argument('-n', type=partial(_number, int, 1), default=9, help='rows to name (default: %(default)s)')
-    cmd.add_argument('--learner', metavar='MODULE:FUNCTION', help='makes the learner, whose items are shown')
+        help='use only this step (default: all recorded steps)')
+    cmd.add_argument('-n', type=partial(_number, int, 1), default=9, help='number of rows (default: %(default)s)')
+    cmd.add_argument('--learner', metavar='MODULE:FUNCTION', help='makes the learner, to show the items, too')
     cmd = _add(cmds, 'tell', tell_run, errors=_WRONG)
     cmd.add_argument('folder', metavar='RUN', help='folder of the run')
     cmd.add_argument('command', nargs='+', metavar='COMMAND',
-        help='lr=1e-4 wd=0 (with "end" behind it, the schedule ends), pause, go, validate, save, rewind N, stop')
+        help='lr=1e-4 wd=0 (add "end" to end the schedule), pause, go, validate, save, rewind N, stop')
     cmd.add_argument('--wait', type=partial(_number, float, 0), default=10., metavar='SECONDS',
         help='how long to wait for the fit (default: %(default)s)')
-    _add(cmds, 'doctor', doctor, '; the exit code is 1 if a check fails', verdict=True)
+    _add(cmds, 'doctor', doctor, '; exit with code 1 if a check fails', verdict=True)
 
 # %% ../../nbs/app/04_cli.ipynb #73cf256d
 def _add_several(cmds):
-    "Add the commands that show something of several runs"
+    "Add the commands for several runs"
     for name,run in (('runs', show_runs), ('compare', write_comparison)):
         cmd = _add(cmds, name, run, errors=_WRONG)
         is_list = name=='runs'
         default = ' (default: runs, and the current folder)' if is_list else ''
-        help = f"of runs, or a pattern such as 'runs/lr-*'{default}"
+        help = f"folder of runs, or a pattern such as 'runs/lr-*'{default}"
         cmd.add_argument('folders', nargs='*' if is_list else '+', metavar='FOLDER', help=help)
         if is_list: _add_json(cmd)
-        cmd.add_argument('--by', metavar='METRIC', help='tells which is best (default: valid_loss, or what there is)')
+        cmd.add_argument('--by', metavar='METRIC', help='decides which is best (default: valid_loss, or another one)')
         cmd.add_argument('--better', choices=('less', 'more'),
-            help='which value of METRIC is better (default: as the runs have noted)')
+            help='which value of METRIC is better (default: as recorded in the runs)')
     cmd.add_argument('-o', '--output', metavar='FILE', default='compare.html',
         help='the file to write (default: %(default)s)')
 
@@ -272,20 +272,20 @@ def _add_json(cmd): cmd.add_argument('--json', action='store_true', dest='as_jso
 
 # %% ../../nbs/app/04_cli.ipynb #fb110004
 def _add_diff(cmds):
-    cmd = _add(cmds, 'diff', show_diff, ', and what differs first within it; the exit code is 1 if they differ',
+    cmd = _add(cmds, 'diff', show_diff, ', and the first difference within it; exit with code 1 if they differ',
         errors=(*_WRONG,ImportError), verdict=True)
     cmd.add_argument('run_a', metavar='RUN_A', help='folder of a run that was fitted with a Fingerprint')
-    cmd.add_argument('run_b', metavar='RUN_B', nargs='?', help='folder of another one')
+    cmd.add_argument('run_b', metavar='RUN_B', nargs='?', help='folder of another such run')
     cmd.add_argument('--tol', type=float, default=0., metavar='X',
-        help='relative difference of loss and norms that counts as equal (default: not a bit)')
+        help='largest relative difference of loss and norms that counts as equal (default: 0)')
     cmd.add_argument('--yardstick', metavar='RUN',
-        help='folder of a run like A, from weights times 1+1e-7: what rounding comes to is allowed for')
+        help='folder of a run like A, from weights times 1+1e-7: differences as large as by rounding count as equal')
     cmd.add_argument('--replay', nargs='+', default=(), metavar='MODULE:FUNCTION',
-        help='makes the learner, or one for each run: the step is made again, and the first module that differs named')
+        help='makes the learner, or one for each run: replay the step, and name the first module that differs')
     cmd.add_argument('--step', type=partial(_number, int, 1), metavar='N',
-        help='which one (default: the first that differs)')
-    cmd.add_argument('--record', metavar='FILE', help='write the step of RUN_A, for another machine')
-    cmd.add_argument('--against', metavar='FILE', help='compare the step of RUN_A with one that was written')
+        help='the step to replay (default: the first that differs)')
+    cmd.add_argument('--record', metavar='FILE', help='save the step of RUN_A, for another machine')
+    cmd.add_argument('--against', metavar='FILE', help='compare the step of RUN_A with a saved one')
     _add_json(cmd)
 
 # %% ../../nbs/app/04_cli.ipynb #736e70fe
@@ -308,7 +308,7 @@ def _run_command(argv):
     run,name = opts.pop('run'),opts.pop('name')
     try:
         run(**opts)
-        _flush()  # a disk that is full is an error of the command, too
+        _flush()  # report a full disk as an error of the command
     except BrokenPipeError: raise
     except OSError as e:
         with suppress(OSError): _flush()
@@ -321,9 +321,9 @@ def main(
 ):
     "Run the command `learnloop`"
     if argv is None and hasattr(sys.stdout, 'reconfigure'):
-        sys.stdout.reconfigure(errors='replace')  # a bar of a timeline is no error in an ASCII terminal
+        sys.stdout.reconfigure(errors='replace')  # an ASCII terminal must not fail on the bars of a timeline
     try:
         try: _run_command(sys.argv[1:] if argv is None else argv)
-        finally: _flush()  # of the help, too
+        finally: _flush()  # after printing help, too
     except BrokenPipeError: sys.exit(141)
     except OSError as e: sys.exit(f'learnloop: {e}')

@@ -1,4 +1,4 @@
-"""`learnloop demo` trains a small network on handwritten digits, and is the example to read first
+"""`learnloop demo` trains a small network on handwritten digits; read this example first
 
 Docs: https://learnloop.github.io/learnloop/app/demo.html.md"""
 
@@ -22,10 +22,10 @@ from ..see.tensorboard import TensorBoardCallback
 
 # %% ../../nbs/app/02_demo.ipynb #bc4d3f09
 def digits(
-    seed:int=42, # Of the split, which should be the same for all runs that are compared
+    seed:int=42, # Seed of the split, which should be the same for all runs to compare
     bs:int=64    # Images in a batch
 )->DataLoaders: # Batches of images, (n,1,8,8) with values from 0 to 1, and classes, (n,)
-    "Load handwritten digits, split at random"
+    "Load handwritten digits, randomly split into training and validation images"
     from sklearn.datasets import load_digits
     data = load_digits()
     images = torch.tensor(data.images, dtype=torch.float32)[:,None]/16
@@ -36,8 +36,8 @@ def digits(
 # %% ../../nbs/app/02_demo.ipynb #1b0897b8
 def cnn(
     n_out:int=10, # Number of classes
-    width:int=16  # Channels of the first layer; each one after has twice as many, on a quarter of the area
-)->nn.Sequential: # From images, (n,1,8,8), to scores, (n,n_out)
+    width:int=16  # Channels of the first layer; each later layer doubles them, on a quarter of the area
+)->nn.Sequential: # Model from images, (n,1,8,8), to scores, (n,n_out)
     "Make a small convolutional network with batch normalization"
     def _conv(ni, nf, stride): return nn.Conv2d(ni, nf, 3, stride, padding=1, bias=False),nn.BatchNorm2d(nf),nn.ReLU()
     layers = *_conv(1, width, 1), *_conv(width, 2*width, 2), *_conv(2*width, 4*width, 2)
@@ -49,8 +49,8 @@ def _plot_preds(learn, fig, rows=3, cols=8):
     preds,targs = learn.get_preds()
     probs,classes = preds.softmax(1).max(1)
     is_wrong = classes!=targs
-    first = (is_wrong.float() + (1-probs)/2).argsort(descending=True)  # then those that the model was least sure of
-    fig.suptitle(f'Predictions: {is_wrong.sum()} of {len(targs)} are wrong; those first, then the least sure')
+    first = (is_wrong.float() + (1-probs)/2).argsort(descending=True)  # then the least confident ones
+    fig.suptitle(f'Predictions: {is_wrong.sum()} of {len(targs)} are wrong, shown first; then the least confident')
     for ax,i in zip(fig.subplots(rows, cols).flat, first, strict=False):
         ax.imshow(learn.dls.valid.dataset[i][0][0].numpy(), cmap='gray_r')
         ax.set(xticks=[], yticks=[])
@@ -62,9 +62,9 @@ def _plot_preds(learn, fig, rows=3, cols=8):
 # %% ../../nbs/app/02_demo.ipynb #83b0e907
 @draws
 def plot_fit(
-    learn:Learner # After a fit with `accuracy` among its metrics
+    learn:Learner # The learner, after a fit with the metric `accuracy`
 ): # The matplotlib figure
-    "Draw losses, accuracy, learning rate and predictions of a learner"
+    "Plot losses, accuracy, learning rate and predictions of a learner"
     from matplotlib.figure import Figure
     rec = learn.recorder
     fig = Figure(figsize=(13, 8), layout='constrained')
@@ -78,7 +78,7 @@ def plot_fit(
     loss.set(title='Loss', xlabel='batch', ylabel='cross-entropy', yscale='log')
     final = epochs['accuracy'][-1]
     acc.plot(range(len(rec.values)), epochs['accuracy'], marker='o', color=PALETTE[1])
-    acc.set(title=f'Validation accuracy: {final:.2%} in the end', xlabel='epoch', ylabel='accuracy', ylim=(None, 1.005))
+    acc.set(title=f'Validation accuracy: {final:.2%} at the end', xlabel='epoch', ylabel='accuracy', ylim=(None, 1.005))
     acc.xaxis.get_major_locator().set_params(integer=True)
     lr.plot(rec.lrs)
     lr.set(title='Learning rate', xlabel='batch', ylabel='learning rate')
@@ -87,15 +87,15 @@ def plot_fit(
 
 # %% ../../nbs/app/02_demo.ipynb #723fa958
 def demo(
-    epochs:int=10,  # Times that the network sees each training image
+    epochs:int=10,  # Number of epochs
     bs:int=64,      # Images in a batch
     lr:float=.01,   # Highest learning rate of the one-cycle schedule
     seed:int=42,    # Seed of weights, of shuffling, and of the split into training and validation images
-    folder:Path=Path('runs') # Where a folder with the logs and the figure is made
-)->Learner: # After training
+    folder:Path=Path('runs') # Folder in which a new folder with the logs and the figure is created
+)->Learner: # The trained learner
     "Train a small convolutional network on handwritten digits"
     run = folder/f'{datetime.now():%Y%m%d-%H%M%S}'
-    run.mkdir(parents=True, exist_ok=True)  # a folder that can't be is an error now, not after training
+    run.mkdir(parents=True, exist_ok=True)  # fail now, not after training, if the folder can't be created
     torch.manual_seed(seed)
     log = TensorBoardCallback(run, every_steps=1)
     learn = Learner(digits(seed, bs), cnn(), F.cross_entropy, lr=lr, metrics=accuracy, cbs=log)
@@ -103,10 +103,10 @@ def demo(
     plot_fit(learn).savefig(run/'digits.png', dpi=120)
     print(f"""
 Validation accuracy: {learn.final_record[-1]:.2%}
-Figure: {run/'digits.png'}, which any image viewer opens
+Figure: {run/'digits.png'}
 Logs:   {run}; open them with: tensorboard --logdir {folder}
 
-The loop that ran, without callbacks; learn.show_training_loop() has those in it:
+The loop that ran, without callbacks (learn.show_training_loop() includes them):
 
 {Learner(learn.dls, learn.model, learn.loss_func, default_cbs=False).show_training_loop()}""")
     return learn

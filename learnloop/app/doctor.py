@@ -1,4 +1,4 @@
-"""`learnloop doctor` shows versions, devices, processes and extras, and tries what each training does
+"""`learnloop doctor` shows versions, devices, processes and extras, and tests the basics of training
 
 Docs: https://learnloop.github.io/learnloop/app/doctor.html.md"""
 
@@ -24,7 +24,7 @@ from ..see.tensorboard import TensorBoardCallback
 
 # %% ../../nbs/app/03_doctor.ipynb #5b1d1f38
 def doctor(
-)->bool: # Did all checks pass?
+)->bool: # True if all checks passed
     "Show versions, devices, processes and extras, and try to train, save, resume, load and log"
     failed = []
     _section('versions', _versions())
@@ -38,7 +38,7 @@ def doctor(
 
 # %% ../../nbs/app/03_doctor.ipynb #bde03dee
 def _section(title, rows):
-    "Print rows of a name, a word and what there is to say, as they come and aligned"
+    "Print aligned rows of a name, a word and a text, as soon as each is ready"
     print(title)
     for name,*word,text in rows:
         line = '  '.join(('', f'{name:<17}', *(f'{o:<8}' for o in word), str(text)))
@@ -46,7 +46,7 @@ def _section(title, rows):
     print()
 
 def _try_all(failed):
-    "Run the checks, and tell what came of each; `failed` gets names and exceptions"
+    "Run the checks, and yield a row for each; append names and exceptions to `failed`"
     with tempfile.TemporaryDirectory(prefix='learnloop-', ignore_cleanup_errors=True) as d, torch.random.fork_rng():
         for name,check in _checks(Path(d)):
             try: row = name,'ok',check()
@@ -59,7 +59,7 @@ def _first_line(e): return f'{type(e).__name__}: {e}'.splitlines()[0].rstrip(': 
 
 # %% ../../nbs/app/03_doctor.ipynb #fc94c8ac
 def _fit(n_epoch, device='cpu', ddp=False, **kwargs):
-    "A new learner after a fit"
+    "Return a new learner after a fit"
     torch.manual_seed(0)
     learn = synth_learner(opt_func=torch.optim.Adam)
     learn.dls = learn.dls.to(device)
@@ -72,7 +72,7 @@ def _require(ok, msg):
 
 def _try_fit(device):
     first,*_,last = [o[1] for o in _fit(4, device).recorder.values]
-    _require(last<first, f'the loss went from {first:.3g} to {last:.3g}, and should fall')
+    _require(last<first, f'the loss went from {first:.3g} to {last:.3g}, but should fall')
     return f'loss from {first:.3g} to {last:.3g}'
 
 # %% ../../nbs/app/03_doctor.ipynb #126f3897
@@ -82,8 +82,8 @@ def _try_resume(folder):
     learn = _fit(4, resume=folder)
     same = all(map(torch.equal, learn.model.parameters(), want.model.parameters()))
     _require(same and learn.recorder.values==want.recorder.values,
-        'a fit that was resumed ended with other weights or losses than one that ran through')
-    return 'the same to the bit'
+        'a resumed fit ended with other weights or losses than an uninterrupted one')
+    return 'bit-identical'
 
 # %% ../../nbs/app/03_doctor.ipynb #de5d8c8d
 def _try_workers(n=2):
@@ -104,12 +104,12 @@ def _try_log(folder):
 def _weights(learn): return [o.detach().cpu() for o in learn.model.parameters()]
 
 def _in_two(device):
-    "How far the weights of a fit in two processes are from those in one"
+    "Return the largest difference in weights between a fit in two processes and a fit in one"
     def _train():
-        if device=='cpu': dist.init_process_group('gloo')  # else a device that is there would be taken
+        if device=='cpu': dist.init_process_group('gloo')  # else an available device would be used
         learn = _fit(4, device, ddp=True)
         return learn.team.world,_weights(learn)
-    one = _weights(_fit(4))  # on the CPU: a process that uses a device can't be copied
+    one = _weights(_fit(4))  # on the CPU: a process that uses a device can't fork
     n,two = launch(_train, n=2)[0]
     _require(n==2, f'{n} trained')
     return max((a-b).abs().max().item() for a,b in zip(one, two, strict=True))
@@ -125,11 +125,11 @@ def _try_processes(device='cpu', seconds=60):
     _require(not res.returncode, f'{text.splitlines()[-1]}\n{text}')
     apart = float(res.stdout.split()[-1])
     _require(apart<1e-2, f'the weights of two processes differ from those of one by {apart:.1e}')
-    return 'two, the same weights as of one'
+    return 'two processes, the same weights as one'
 
 # %% ../../nbs/app/03_doctor.ipynb #dp000005
 def _checks(folder):
-    "Pairs of what is tried, and the function for it"
+    "Yield the name and the function of each check"
     yield 'fit on cpu', partial(_try_fit, 'cpu')
     if (dev := default_device()).type!='cpu': yield f'fit on {dev}', partial(_try_fit, dev)
     yield 'save and resume', partial(_try_resume, folder/'checkpoints')
@@ -143,7 +143,7 @@ def _can_launch():
 
 # %% ../../nbs/app/03_doctor.ipynb #764a9df9
 _NEEDED = 'torch','fastcore','filelock','rich','tensorboard'
-_EXTRAS = {  # Package -> what it is for, and what to ask pip for
+_EXTRAS = {  # Package -> its use, and the argument of `pip install`
     'matplotlib':   ('plots, learnloop demo', "'learnloop[plots]'"),
     'scikit-learn': ('learnloop demo', "'learnloop[demo]'"),
     'optuna':       ('searches for hyper-parameters', "'learnloop[search]'"),
@@ -156,7 +156,7 @@ _EXTRAS = {  # Package -> what it is for, and what to ask pip for
 
 # %% ../../nbs/app/03_doctor.ipynb #537bd1c4
 def _package(name, pip, use=''):
-    "Name, version and use of a package, or how to install it"
+    "Return name, version and use of a package, or how to install it"
     try: return name,version(name),use
     except PackageNotFoundError: return name,'missing',f'pip install {pip}, for {use}' if use else f'pip install {pip}'
 
@@ -179,11 +179,11 @@ def _cuda(i):
 
 # %% ../../nbs/app/03_doctor.ipynb #0016f8e9
 def _no_cuda():
-    "Why there is no device"
+    "Return the reason why there is no device"
     if torch.version.cuda: built = f'CUDA {torch.version.cuda}'
     elif torch.version.hip: built = f'ROCm {torch.version.hip}'
-    else: return 'none: torch is built without'
-    return f'none: torch is built for {built}, and sees no device'
+    else: return 'none: torch is built without CUDA or ROCm'
+    return f'none: torch is built for {built}, but finds no device'
 
 def _devices():
     cuda = [(f'cuda:{i}', _cuda(i)) for i in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
@@ -199,13 +199,13 @@ def _backends():
 def _shared_memory(low=1e9):
     try: total,_,free = shutil.disk_usage('/dev/shm')
     except OSError: return 'no /dev/shm'
-    hint = ', which is little for workers of loaders: docker run --shm-size=8g' if total<low else ''
+    hint = ', too little for DataLoader workers: docker run --shm-size=8g' if total<low else ''
     return f'{free/1e9:.1f} of {total/1e9:.1f} GB free{hint}'
 
 def _host():
     name = socket.gethostname()
     try: at = socket.gethostbyname(name)
-    except OSError: return f'{name}, which has no address: name another in --rdzv-endpoint'
+    except OSError: return f'{name}, which has no address: give another host in --rdzv-endpoint'
     return f'{name}, {at}' + (', which other hosts cannot reach' if at.startswith('127.') else '')
 
 # %% ../../nbs/app/03_doctor.ipynb #dp000008

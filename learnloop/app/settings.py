@@ -1,4 +1,4 @@
-"""What a run reads from `settings.ini`, over the defaults that the code gives it
+"""Read settings from `settings.ini`, over the defaults in the code
 
 Docs: https://learnloop.github.io/learnloop/app/settings.html.md"""
 
@@ -24,33 +24,33 @@ def _read(path):
 
 # %% ../../nbs/app/00_settings.ipynb #52237f6f
 def _convert(val, default, folder):
-    "`val` as the type of `default`"
+    "Convert `val` to the type of `default`"
     if isinstance(default, bool): return ConfigParser.BOOLEAN_STATES[val.lower()]
     if isinstance(default, Path): return folder/Path(val).expanduser()
     return type(default)(val)
 
 # %% ../../nbs/app/00_settings.ipynb #c097d156
 def run_settings(
-    section:str, # What runs, and its section of the file: 'demo', 'bench', 'tests'
+    section:str, # Name of the program and of its section: 'demo', 'bench', 'tests'
     /,
     **defaults # All keys of the section, each with its default: a bool, int, float, str or Path
-)->AttrDict: # `defaults`, with the values of the file in place of its own
-    "Read `section` of the nearest `settings.ini`, in the current folder or above it, over `defaults`"
+)->AttrDict: # `defaults`, overridden by the values in the file
+    "Override `defaults` with a section of the nearest `settings.ini`, in the current folder or above it"
     for k,v in defaults.items():
         if not isinstance(v, (bool,int,float,str,Path)):
-            raise TypeError(f"[{section}] {k}: its default is {v!r}, but has to be a bool, int, float, str or Path")
+            raise TypeError(f"[{section}] {k}: its default is {v!r}: it must be a bool, int, float, str or Path")
     res,folder = AttrDict(defaults),find_file_parents('settings.ini')
     if folder is None: return res
     cfg = _read(path := folder/'settings.ini')
     if section not in cfg:
         near = get_close_matches(section, cfg.sections(), 1)
-        if near: warnings.warn(f"{path} has no [{section}]: if [{near[0]}] should be it, rename it", stacklevel=2)
+        if near: warnings.warn(f"{path} has no section [{section}]: if you mean [{near[0]}], rename it", stacklevel=2)
         return res
     where = f'{path} [{section}]'
     for k,v in cfg[section].items():
-        if k not in defaults: raise ValueError(f"{where}: nothing reads {k!r}; there are: {', '.join(defaults)}")
+        if k not in defaults: raise ValueError(f"{where}: unknown key {k!r}; known keys: {', '.join(defaults)}")
         try: res[k] = _convert(v, defaults[k], folder)
         except (ValueError,KeyError) as e:
             typ = type(defaults[k]).__name__
-            raise ValueError(f"{where} {k}: {v!r} is no {typ}; write one like {str(defaults[k])!r}") from e
+            raise ValueError(f"{where} {k}: {v!r} is not a valid {typ}; write one like {str(defaults[k])!r}") from e
     return res

@@ -1,4 +1,4 @@
-"""A learner on a line with noise, in a call: for examples, experiments and tests of callbacks
+"""Make a learner that fits a noisy line, in one call: for examples, experiments and tests of callbacks
 
 Docs: https://learnloop.github.io/learnloop/app/synth.html.md"""
 
@@ -18,13 +18,13 @@ from ..loop.learner import Learner
 # %% ../../nbs/app/01_synth.ipynb #e5837120
 def synth_dls(
     a:float=2., # Slope of the line
-    b:float=3., # Its value at 0
+    b:float=3., # Value of the line at 0
     bs:int=16,  # Items in a batch
     n_train:int=10, # Batches to train on
     n_valid:int=2,  # Batches to validate on
-    seed:int=42 # Of the data; shuffling draws from torch's own generator
-)->DataLoaders: # Of batches `(x, y)`, each (bs, 1)
-    "Make loaders of points on a line, with noise"
+    seed:int=42 # Seed of the data; shuffling uses PyTorch's default generator
+)->DataLoaders: # Batches `(x, y)`, each (bs, 1)
+    "Make loaders of noisy points on a line"
     g = torch.Generator().manual_seed(seed)
     def _ds(n):
         x = torch.randn(bs*n, 1, generator=g)
@@ -33,14 +33,14 @@ def synth_dls(
 
 # %% ../../nbs/app/01_synth.ipynb #0505b294
 class RegModel(nn.Module):
-    "The line `a*x + b`, with `a` and `b` to be found"
+    "The line `a*x + b`, with `a` and `b` to be learned"
     def __init__(self):
         super().__init__()
         self.a,self.b = (nn.Parameter(torch.zeros(1)) for _ in range(2))
     def forward(self,
-        x # Of any shape
-    ): # Of the same shape
-        "Compute the line at `x`"
+        x # Tensor of any shape
+    ): # Tensor of the same shape
+        "Return the value of the line at `x`"
         return self.a*x + self.b
 
 # %% ../../nbs/app/01_synth.ipynb #18d6fb2f
@@ -50,9 +50,9 @@ def synth_learner(
     bs:int=16,      # Items in a batch
     lr:float=.1,    # Learning rate
     model=None,     # Any model from (n, 1) to (n, 1); None for a `RegModel`
-    seed:int=42,    # Of the data
-    **kwargs        # To `Learner`
-)->Learner: # With mean squared error
-    "Make a learner that finds a line"
+    seed:int=42,    # Seed of the data
+    **kwargs        # Arguments of `Learner`
+)->Learner: # Its loss is the mean squared error
+    "Make a learner that fits a line"
     dls = synth_dls(bs=bs, n_train=n_train, n_valid=n_valid, seed=seed)
     return Learner(dls, model or RegModel(), lr=lr, **dict(loss_func=F.mse_loss) | kwargs)

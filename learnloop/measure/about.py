@@ -1,4 +1,4 @@
-"""Versions, device, settings, model, optimizer, data and callbacks of a run, as plain data that a file can hold
+"""Versions, device, settings, model, optimizer, data and callbacks of a run, as plain data for a file
 
 Docs: https://learnloop.github.io/learnloop/measure/about.html.md"""
 
@@ -26,20 +26,20 @@ from .metrics import mk_metrics
 
 # %% ../../nbs/measure/10_about.ipynb #8f0a000e
 def find_commit(
-    folder=None # In a repository; None for the current one
-)->str|None: # 40 or 64 digits; None if there is none
-    "Find the commit that is checked out"
+    folder=None # Folder in a repository; None for the current folder
+)->str|None: # 40 or 64 digits; None without a commit
+    "Find the checked-out commit"
     folder = Path(folder or '.').absolute()
     git = next((o/'.git' for o in (folder, *folder.parents) if (o/'.git').exists()), None)
     if git is None: return None
     with suppress(OSError, ValueError):
-        if git.is_file(): git = git.parent/git.read_text().partition(':')[2].strip()  # that of a worktree
+        if git.is_file(): git = git.parent/git.read_text().partition(':')[2].strip()  # the git folder of a worktree
         head,common = (git/'HEAD').read_text().strip(),git/'commondir'
         if head.startswith('ref:'): head = _commit_of(head[4:].strip(), git, common)
         return head if head and re.fullmatch('[0-9a-f]{40,64}', head) else None
 
 def _commit_of(ref, git, common):
-    "The commit that the branch `ref` is at"
+    "Return the commit of the branch `ref`"
     places = [git, git/common.read_text().strip()] if common.is_file() else [git]
     for o in places:
         if (o/ref).is_file(): return (o/ref).read_text().strip()
@@ -50,7 +50,7 @@ def _commit_of(ref, git, common):
 def _versions():
     res = dict(learnloop=sys.modules['learnloop'].__version__, python=platform.python_version(),
         cuda=torch.version.cuda, commit=find_commit())
-    mods = {k:sys.modules.get(k) for k in ('torch','numpy','torchvision','transformers')}  # those that are imported
+    mods = {k:sys.modules.get(k) for k in ('torch','numpy','torchvision','transformers')}  # only imported ones
     res |= {k:str(getattr(m, '__version__', '')) for k,m in mods.items() if m is not None}
     return {k:v for k,v in res.items() if v is not None}
 
@@ -69,7 +69,7 @@ def _numerics():
 
 # %% ../../nbs/measure/10_about.ipynb #8f0a0012
 def _named(k, d):
-    "The description `d` under the name `k`: the class by itself, with arguments or without"
+    "Return the description `d` under the name `k`: the class under `k` alone, and each argument under `k.name`"
     if not isinstance(d, dict): return {k:d}
     return {k:d['class']} | {f'{k}.{nm}':v for nm,v in d.items() if nm!='class'}
 
@@ -85,24 +85,24 @@ def _settings(learn):
 
 # %% ../../nbs/measure/10_about.ipynb #7d695327
 def _own_class(m):
-    "The class of the module `m`: not the one that `to_fsdp` made, and of a lazy module the one that it becomes"
+    "Return the class of the module `m`, before `to_fsdp`; for a lazy module, the class that it becomes"
     cls = next(c for c in type(m).__mro__ if not c.__module__.startswith('torch.distributed'))
     return getattr(m, 'cls_to_become', None) or cls
 
 def _line(m, facts):
-    "The class of the module `m` and its arguments: what it prints, and others that aren't the defaults"
+    "Return the class of the module `m` and its arguments: those that it prints, and other non-default ones"
     cls = _own_class(m)
     if any(is_lazy(p) for p in m._parameters.values() if p is not None): return f'{cls.__name__}(lazy)'
     said,usual = '',constructor_args(cls)
     with suppress(Exception): said = ' '.join(m.extra_repr().split())
     args = {k:v for k,v in facts.items() if k not in ('class','code','holds') and f'{k}=' not in said}
-    there = said.split(', ')  # without their names, too
+    there = said.split(', ')  # it may print arguments without their names
     args = {k:v for k,v in args.items() if str(v) not in there and (k not in usual or described(usual[k])!=v)}
     parts = filter(None, [said, *[f'{k}={v}' for k,v in args.items()]])
     return described(f'{cls.__name__}({", ".join(parts)})')
 
 def _modules(model, most=200):
-    "Lines of modules by their paths, code of their classes, and constants that they hold"
+    "Describe modules by path: lines, the code of their classes, and the constants that they hold"
     layers,code,holds = {},{},{}
     for nm,m in model.named_modules():
         if hasattr(m, '_orig_mod'): continue
@@ -149,7 +149,7 @@ def _loader(dl):
     if not isinstance(dl, (DataLoader,list,tuple)): parts['made_of'] = dl
     if parts['collate_fn'] is default_collate: del parts['collate_fn']
     for k,o in parts.items():
-        if isinstance(o, (list,tuple)): res[k] = type(o).__name__  # some items tell what is in it
+        if isinstance(o, (list,tuple)): res[k] = type(o).__name__  # `some_items` describes its contents
         elif o is not None: res |= _named(k, described(o, elsewhere=[v for v in (ds, sampler) if v is not o]))
     res.pop('sampler.data_source', None)
     if ds is not None: res['items'] = batch_len(ds)
@@ -163,8 +163,8 @@ def _callback(cb):
 
 def run_facts(
     learn # The learner, in a fit or outside of one
-)->dict: # Topic -> facts by name; JSON can hold all of it
-    "Describe the run that `learn` is for"
+)->dict: # Topic -> facts by name, in types that JSON supports
+    "Describe the run of `learn`"
     dls = {k:getattr(learn.dls, k, None) for k in getattr(learn.dls, 'names', ('train','valid'))}
     cbs = [o for o in sorted(learn.cbs, key=lambda o: o.order) if type(o).__name__[0]!='_']
     return dict(versions=_versions(), machine=_machine(learn), numerics=_numerics(), settings=_settings(learn),
@@ -173,9 +173,9 @@ def run_facts(
 
 # %% ../../nbs/measure/10_about.ipynb #8f0a0019
 def flat_facts(
-    facts:dict # As `run_facts` has them
-)->dict: # Name with dots -> a number, text or list
-    "Name each fact by its path"
+    facts:dict # Result of `run_facts`
+)->dict: # Name with dots -> a number, string or list
+    "Flatten the facts: name each one by its path"
     res = {}
     for k,v in facts.items():
         if isinstance(v, dict): res |= {f'{k}.{nm}':o for nm,o in flat_facts(v).items()}
@@ -197,7 +197,7 @@ def _untouched(dl, ds):
             now.update(was)
 
 def _some_items(dl, facts):
-    "A hash of some items of the loader `dl`; None if it has none that may be read, or none that `facts` don't tell of"
+    "Hash some items of the loader `dl`; None if none may be read, or if `facts` already hash the data"
     ds = getattr(dl, 'dataset', dl)
     n = batch_len(ds)
     if any('dataset' in k and re.search(r'(Tensor|ndarray) \(', str(v)) for k,v in facts.items()): return None
@@ -214,7 +214,7 @@ def _some_items(dl, facts):
 def about_run(
     learn # The learner, in a fit or outside of one
 )->dict: # Topic -> facts by name, plain data
-    "Describe the run as far as training depends on it, with a hash of some items"
+    "Describe what training depends on, including a hash of some items"
     facts = run_facts(learn)
     cbs = sorted(learn.cbs, key=lambda o: o.order)
     acting = [o.name for o in cbs if not o.read_only and o.name in facts['callbacks']]

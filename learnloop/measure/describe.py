@@ -29,7 +29,7 @@ from .hook import label_of
 _VERSIONED = {'builtins', 'torch', 'learnloop', *sys.stdlib_module_names}
 
 def _is_versioned(o):
-    "Does a version tell what the class or function `o` does? `wraps` gives a wrapper the module of what it wraps"
+    "Whether a version identifies the code of `o`; for a function, use its globals, because `wraps` sets the module"
     name = o.__globals__.get('__name__') if isinstance(o, FunctionType) else getattr(o, '__module__', None)
     return (name or 'builtins').partition('.')[0] in _VERSIONED
 
@@ -37,7 +37,7 @@ def _hash(text): return hashlib.blake2b(text.encode(), digest_size=4).hexdigest(
 
 # %% ../../nbs/measure/09_describe.ipynb #97428407
 def _code_text(co, doc=None):
-    "The bytecode and the constants of the code object `co`, without its docstring"
+    "Return the bytecode and the constants of the code object `co`, without its docstring"
     def _of(o):
         if isinstance(o, CodeType): return _code_text(o)
         if isinstance(o, frozenset): return sorted(map(repr, o))  # its order differs between processes
@@ -45,7 +45,7 @@ def _code_text(co, doc=None):
     return f'{co.co_code.hex()} {co.co_names} {[_of(o) for o in co.co_consts if doc is None or o!=doc]}'
 
 def _function_text(f, is_method=False):
-    "The code of `f` and of the functions that it wraps, and the filters that `on` gave it"
+    "Return the code of `f` and of the functions that it wraps, and the filters set by `on`"
     parts = [f'{o.event} {o.every} {o.once}' for o in getattr(f, 'heard', ())]
     for _ in range(9):
         if isinstance(f, FunctionType) and not _is_versioned(f):
@@ -55,13 +55,13 @@ def _function_text(f, is_method=False):
 
 # %% ../../nbs/measure/09_describe.ipynb #8f570963
 def _functions_in(o):
-    "The functions that the attribute `o` of a class has"
+    "Return the functions in the attribute `o` of a class"
     if isinstance(o, property): return [f for f in (o.fget, o.fset) if f]
     f = getattr(o, '__func__', o)
     return [f] if isinstance(f, FunctionType) else []
 
 def _class_text(cls):
-    "Methods and constants of `cls` and of its bases, as far as no version tells what they are"
+    "Return methods and constants of `cls` and of its bases, unless a version identifies them"
     parts = []
     for c in cls.__mro__:
         if _is_versioned(c): continue
@@ -72,7 +72,7 @@ def _class_text(cls):
 
 # %% ../../nbs/measure/09_describe.ipynb #446ea024
 def _steady(v):
-    "The number or text `v`; its type if it may be a time or a name that differs in each process"
+    "Return the number or string `v`, or its type if it may differ between processes, like a time"
     if isinstance(v, tuple): return [_steady(o) if isinstance(o, (Real,str)) else type(o).__name__ for o in v[:50]]
     if isinstance(v, bool): return v
     if isinstance(v, Integral): return int(v) if abs(v)<10**9 else 'int'
@@ -82,29 +82,29 @@ def _steady(v):
     return v if re.fullmatch(r'[A-Za-z_][\w .+-]{0,23}', v) else f'str {_hash(v)}'
 
 def _is_fixed(v):
-    "Is `v` a value that code depends on, and that doesn't change as it runs?"
+    "Whether `v` is a value that code depends on, and that doesn't change while it runs"
     if isinstance(v, Tensor): return not v.requires_grad
     return isinstance(v, (Real,str,partial,type,tuple,MethodType,nn.Module)) or inspect.isroutine(v)
 
 # %% ../../nbs/measure/09_describe.ipynb #4a1a060d
 def _used(f):
-    "Constants that the function `f` uses: variables of the function around it, and globals in capitals"
+    "Return the constants that `f` uses: variables of the enclosing function, and globals in capitals"
     code,cells = f.__code__,getattr(f, '__closure__', None) or ()
     res = {k:f.__globals__[k] for k in code.co_names if k.isupper() and k in f.__globals__}
     for k,c in zip(code.co_freevars, cells, strict=True):
-        with suppress(ValueError): res[k] = c.cell_contents  # it may be empty yet
+        with suppress(ValueError): res[k] = c.cell_contents  # it may still be empty
     return {k:v for k,v in res.items() if k!='__class__' and _is_fixed(v)}
 
 def _cells(f):
-    "What a method uses, as text: one level deep, as it is a part of a digest"
+    "Return the constants that a method uses, in a form for a digest, one level deep"
     def _of(v): return _steady(v) if isinstance(v, (Real,str,tuple)) else [label_of(v), code_digest(v)]
     return {k:_of(v) for k,v in _used(f).items() if not isinstance(v, (Tensor,nn.Module))}
 
 # %% ../../nbs/measure/09_describe.ipynb #aaac20de
 def code_digest(
     o # A function, a method or a class
-)->str|None: # 8 hexadecimal digits; None for code that has a version, or that isn't in Python
-    "Hash the code of `o`: of a class, all its methods and those of its bases"
+)->str|None: # 8 hexadecimal digits; None for code with a version, or not written in Python
+    "Hash the code of `o`; for a class, all methods, including those of its bases"
     o = getattr(o, '__func__', o)
     text = _class_text(o) if isinstance(o, type) else _function_text(o)
     return _hash(text) if text else None
@@ -114,14 +114,14 @@ _SECRET = re.compile('key$|token|secret|passw|credential|auth', re.I)
 _IN_MEMORY = re.compile(' at 0x[0-9a-fA-F]+')
 
 def _public(s):
-    "The text `s` without an address, the folder of a path, or an address in memory"
+    "Return the string `s` without URLs, the folder of a path, and memory addresses"
     if '://' in s: return '(an address)'
     is_path = isinstance(s, PurePath) or s[:1] in ('/','~','\\') or s[1:3] in (':\\',':/')
     s = PurePath(s).name if is_path and '\n' not in s else _IN_MEMORY.sub('', s)
     return s if len(s)<=200 else s[:199]+'…'
 
 def _number(v):
-    "The number `v` as JSON can hold it: infinities and NaN as text"
+    "Return the number `v` for JSON: infinities and NaN become strings"
     if isinstance(v, bool): return v
     if isinstance(v, Integral): return int(v)
     return float(v) if math.isfinite(v) else str(float(v))
@@ -131,7 +131,7 @@ def _number(v):
 def constructor_args(
     cls # A class
 )->dict: # Name -> default; empty for a constructor in C
-    "Read the arguments of the constructor of `cls`"
+    "Return the arguments of the constructor of `cls`"
     with suppress(TypeError, ValueError):
         named = inspect.signature(cls.__init__).parameters.values()
         return {p.name:p.default for p in named if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
@@ -139,7 +139,7 @@ def constructor_args(
 
 # %% ../../nbs/measure/09_describe.ipynb #2e2ca08e
 def _made_with(o):
-    "Arguments of the constructors of `o`'s classes that it keeps under their names"
+    "Return the constructor arguments that `o` keeps as attributes of the same names"
     res,mine = {},getattr(o, '__dict__', {})
     if isinstance(o, nn.Module): mine = mine | mine.get('_buffers', {})
     for cls in type(o).__mro__[:-1]:
@@ -152,7 +152,7 @@ class _Describing:
     "Describes an object and what it holds"
     def __init__(self, elsewhere=(), n=1000): self.elsewhere,self.left = {id(o) for o in elsewhere},n
     def of(self, o, depth, steady=False):
-        "Describe `o`; if `steady`, without numbers and texts that may differ in each process"
+        "Describe `o`; if `steady`, without numbers and strings that may differ between processes"
         self.left -= 1
         if o is None or isinstance(o, (Real,str)):
             if steady and o is not None: return _steady(o)
@@ -171,15 +171,15 @@ class _Describing:
         return [self.of(v, depth-1, steady) for v in o[:50]] + [f'… of {len(o)}' for _ in o[50:51]]
     def all_of(self, o, depth, steady=False):
         vals = [(_IN_MEMORY.sub('', str(k)), v) for k,v in o.items()]
-        if len(vals)>50: vals = sorted(vals, key=itemgetter(0))[:50]  # the order may be that of a set
+        if len(vals)>50: vals = sorted(vals, key=itemgetter(0))[:50]  # the order may come from a set
         return {k:self.of(v, depth, steady) for k,v in vals if not _SECRET.search(k)}
 
 def _some(o, depth):
-    "A hash of the first element of a long list, of the middle one and of the last one"
+    "Hash the first, the middle and the last element of a long list"
     return _hash(repr([_Describing(n=50).of(o[i], min(depth, 2), True) for i in (0, len(o)//2, -1)]))
 
 def _array(o):
-    "Shape, type and a hash of a tensor or an array; of one number, that number"
+    "Return shape, dtype and a hash of a tensor or array; for a single number, the number"
     if isinstance(o, Tensor) and (o.is_meta or is_lazy(o)): return f'Tensor {tuple(o.shape)} {o.dtype}'
     size = o.numel() if isinstance(o, Tensor) else o.size
     if size==1 and isinstance(o, Tensor) and not o.is_complex(): return _number(o.item())
@@ -188,7 +188,7 @@ def _array(o):
 # %% ../../nbs/measure/09_describe.ipynb #566a3951
 @patch
 def _object(self:_Describing, o, depth):
-    "The name of a function or of the class of an object; a dict with it as `class`, if there is more to say"
+    "Return the name of a function or of an object's class; with further facts, a dict with the name as `class`"
     args,holds,f = {},{},getattr(o, 'func', None) if isinstance(o, partial) else getattr(o, '__func__', o)
     code = code_digest(f if isinstance(f, (type,FunctionType)) or hasattr(f, '__wrapped__') else type(f))
     if isinstance(o, partial): args = {k:v for k,v in dict(args=o.args, **o.keywords).items() if k!='args' or v}
@@ -204,32 +204,32 @@ def _object(self:_Describing, o, depth):
     return res if len(res)>1 else res['class']
 
 def _tells_itself(o):
-    "Has it a `repr` of ours? It says what made the object"
+    "Whether `o` has a `repr` of learnloop, which shows its arguments"
     ours = type(o).__module__.split('.')[0]=='learnloop' and not isinstance(o, (Callback,nn.Module))
     return ours and type(o).__repr__ is not object.__repr__
 
 # %% ../../nbs/measure/09_describe.ipynb #a11edb4c
 def _functions_of(cb):
-    "Functions that the callback `cb` was given, by event, and the callback of another system that it stands for"
+    "Return the functions given to the callback `cb`, by event, and the foreign callback that it wraps"
     if not isinstance(cb, Callback): return {}
     res = {k:f.__func__ for k,f in vars(cb).get('_events', {}).items()}
     return res if cb.foreign is None else res | dict(foreign=cb.foreign)
 
 @patch
 def _held(self:_Describing, o):
-    "Attributes of `o` that code depends on: of a module or a callback, its constants; of other objects, all"
+    "Return the attributes that code depends on: constants of a module or callback; all of other objects"
     mine = getattr(o, '__dict__', {})
     if not isinstance(o, (nn.Module,Callback)): return {k:v for k,v in mine.items() if k[:2]!='__' and 'cache' not in k}
     if _is_versioned(type(o)): return {}
     return {k:v for k,v in mine.items() if k not in _OF_BASE and _is_fixed(v)}
 
-_OF_BASE = {'learn', '_name', '_event_args', *vars(nn.Module())} # Attributes that every module or callback may have
+_OF_BASE = {'learn', '_name', '_event_args', *vars(nn.Module())} # Attributes that any module or callback may have
 
 # %% ../../nbs/measure/09_describe.ipynb #1b724d0e
 def described(
     o, # Anything
-    depth:int=5, # Levels of containers and objects that are described; below them, only the type is
-    elsewhere=() # Objects of which only the type is described
-): # Numbers, texts, lists and dicts of such
-    "Describe `o` as plain data, the same in each process that makes it in the same way"
+    depth:int=5, # Levels of containers and objects to describe; below them, only types
+    elsewhere=() # Objects of which to describe only the type
+): # Numbers, strings, lists and dicts of these
+    "Describe `o` as plain data, which is the same in each process that makes `o` in the same way"
     return _Describing(elsewhere).of(o, depth)

@@ -1,4 +1,4 @@
-"""What showing a run takes: durations as people write them, plots in one style, one process that speaks
+"""Helpers for showing a run: durations, one plot style, output from one process
 
 Docs: https://learnloop.github.io/learnloop/measure/display.html.md"""
 
@@ -19,7 +19,7 @@ from ..data.checks import safely
 def format_time(
     s:float # Seconds
 )->str: # `mm:ss`, or `h:mm:ss`
-    "Write a duration of `s` seconds"
+    "Format a duration of `s` seconds"
     m,s = divmod(round(s), 60)
     h,m = divmod(m, 60)
     return f'{h}:{m:02}:{s:02}' if h else f'{m:02}:{s:02}'
@@ -27,8 +27,8 @@ def format_time(
 # %% ../../nbs/measure/08_display.ipynb #1a3f00c1
 def human_time(
     s:float|None # Seconds; None for unknown
-)->str: # With three digits below a minute, and with two units at most above
-    "Write a duration of `s` seconds in units that fit it"
+)->str: # Three digits below a minute; at most two units above
+    "Format a duration of `s` seconds in suitable units"
     if s is None: return ''
     for most,k,unit in (.9995e-3, 1e6, 'µs'),(.9995, 1e3, 'ms'),(59.95, 1, 's'):
         v = s*k
@@ -40,15 +40,15 @@ def human_time(
 
 # %% ../../nbs/measure/08_display.ipynb #f053521b
 def is_main_process()->bool:
-    "Is this the only process, or the first of several?"
+    "Whether this is the only process, or the first of several"
     if dist.is_available() and dist.is_initialized(): return dist.get_rank()==0
     return os.environ.get('RANK', '0')=='0'
 
 # %% ../../nbs/measure/08_display.ipynb #1a3f00e1
 def told_error(
-    e:BaseException # What was raised
-)->dict: # `kind`, `message`, `notes`, a list, and `traceback`: text
-    "Write down what there is to say of `e`"
+    e:BaseException # The exception
+)->dict: # Strings `kind`, `message` and `traceback`, and a list `notes`
+    "Describe the exception `e` as plain data"
     res = dict(kind=type(e).__name__, message=safely(str, e), notes=[*getattr(e, '__notes__', ())],
         traceback=safely(''.join, traceback.format_exception(e)))
     def _short(s): return s.replace(str(Path.home()), '~')[:20_000]
@@ -56,9 +56,9 @@ def told_error(
 
 # %% ../../nbs/measure/08_display.ipynb #1a3f00e3
 def error_line(
-    e:BaseException # What was raised
-)->str: # At most 300 letters
-    "Write down in a line what `e` is, without the name of whoever's home it was in"
+    e:BaseException # The exception
+)->str: # At most 300 characters
+    "Describe the exception `e` in one line, without the path of the home folder"
     text = ' '.join(f'{type(e).__name__}: {safely(str, e)}'.removesuffix(': ').split()).replace(str(Path.home()), '~')
     return text if len(text)<=300 else text[:299]+'…'
 
@@ -67,7 +67,7 @@ def pyplot():
     "Import `matplotlib.pyplot`, and load its backend"
     try: import matplotlib.pyplot as plt
     except ImportError as e: raise ImportError("plots need matplotlib: pip install 'learnloop[plots]'") from e
-    if not plt.get_fignums(): plt.draw_if_interactive()  # draws nothing, as there is no figure, but loads the backend
+    if not plt.get_fignums(): plt.draw_if_interactive()  # there is no figure to draw, but this loads the backend
     return plt
 
 # %% ../../nbs/measure/08_display.ipynb #1a3f00c4
@@ -75,7 +75,7 @@ PALETTE = '#2f7de1', '#f46506', '#127d5d', '#c23898', '#8d8dc8', '#756f38', '#89
 
 # %% ../../nbs/measure/08_display.ipynb #1a3f00c5
 def _rc(ink, cycle):
-    "Settings of matplotlib for our style, `cycle` of colours"
+    "Return the matplotlib settings of our style, with the property cycle `cycle`"
     res = {f'{o}.facecolor':'none' for o in ('figure','axes')}
     res |= {o:ink for o in 'text.color axes.labelcolor axes.edgecolor xtick.color ytick.color grid.color'.split()}
     res |= {f'axes.spines.{o}':False for o in ('left','right','top')}
@@ -87,36 +87,36 @@ def _rc(ink, cycle):
 # %% ../../nbs/measure/08_display.ipynb #1a3f00c6
 @contextmanager
 def plot_style(
-    ink:str='#7f7f7f', # Of text, axes and grid; `'black'` for what is to be printed
-    **rc # More of matplotlib's `rcParams`
+    ink:str='#7f7f7f', # Colour of text, axes and grid; `'black'` for print
+    **rc # Further matplotlib `rcParams`
 ):
-    "Draw with matplotlib as learnloop's own plots are drawn; what you have set in `rcParams` stays as it is"
+    "Draw in the style of learnloop's plots; your own settings in `rcParams` are kept"
     plt = pyplot()  # loads the backend, whose settings must outlive this block
-    lines = plt.cycler(linestyle=['-','--']) * plt.cycler(color=PALETTE)  # from the ninth line on, dashes
+    lines = plt.cycler(linestyle=['-','--']) * plt.cycler(color=PALETTE)  # dashed from the ninth line on
     own = {k:v for k,v in _rc(ink, lines).items() if plt.rcParams[k]==plt.rcParamsDefault[k]}
     with plt.rc_context(own | rc): yield
 
 # %% ../../nbs/measure/08_display.ipynb #1a3f00cb
 def draws(
-    f # Function that draws, and returns axes, or a list of them; on `ax`, if it is given that
-): # A decorator
-    "Have `f` draw in our style, unless it is given axes, which have theirs; notebooks print nothing of what it returns"
+    f # Function that draws, on `ax` if given, and returns axes or a list of axes
+): # The decorated function
+    "Make `f` draw in our style, unless axes are given; notebooks don't print its result"
     sig = inspect.signature(f)
     @wraps(f)
     def _f(*args, **kwargs):
         try: is_given = sig.bind(*args, **kwargs).arguments.get('ax') is not None
-        except TypeError: return f(*args, **kwargs)  # who raises it says more
+        except TypeError: return f(*args, **kwargs)  # the call itself raises a better error
         with nullcontext() if is_given else plot_style(): return _quiet(f(*args, **kwargs))
     return _f
 
 # %% ../../nbs/measure/08_display.ipynb #1a3f00ca
-def _nothing(): "What a notebook prints of axes"
+def _nothing(): "Print nothing for axes in a notebook"
 
 class _AxesList(list):
-    def _ipython_display_(self): "Nothing: the picture is there"
+    def _ipython_display_(self): "Print nothing: the plot is already shown"
 
 def _quiet(res):
-    "`res`, if it is axes, as notebooks print nothing of"
+    "Return `res`; if it is axes, make notebooks print nothing for it"
     axes = pyplot().Axes
     if isinstance(res, axes): res._ipython_display_ = _nothing
     is_multi = isinstance(res, list|tuple) and len(res) and all(isinstance(o, axes) for o in res)
@@ -126,18 +126,18 @@ def _quiet(res):
 def settle_axes(
     ax # Axes with lines
 )->None:
-    "Have whole numbers across, and of lines that are all at one level the value alone upward"
+    "Use whole numbers on the x-axis; if all lines have one value, label only that on the y-axis"
     ax.xaxis.get_major_locator().set_params(integer=True)
     vals = {float(v) for o in ax.lines for v in o.get_ydata() if v==v}
     if len(vals)==1: ax.set_yticks([*vals], labels=[f'{o:.5g}' for o in vals])
 
 # %% ../../nbs/measure/08_display.ipynb #1a3f00d1
 def draw_legend(
-    ax # Axes with lines that have labels
+    ax # Axes with labelled lines
 )->None:
-    "Show which line is which; raise the upper limit of `ax` if the legend would cover a line"
+    "Draw a legend; raise the upper limit of `ax` if the legend would cover a line"
     legend = ax.legend()
-    ax.figure.draw_without_rendering()  # limits and places are settled when it is drawn
+    ax.figure.draw_without_rendering()  # drawing determines limits and positions
     box = legend.get_window_extent()
     if not any(o.get_path().transformed(o.get_transform()).intersects_bbox(box, filled=False) for o in ax.lines): return
     y0,y1 = ax.bbox.y0,ax.bbox.y1

@@ -1,4 +1,4 @@
-"""What happens inside a model: hear its layers, watch their activations, list their shapes
+"""Look inside a model: hook layers, watch activations, list shapes
 
 Docs: https://learnloop.github.io/learnloop/measure/hook.html.md"""
 
@@ -29,24 +29,24 @@ from .table import Table
 
 # %% ../../nbs/measure/03_hook.ipynb #fba25710
 class Hook:
-    "Have `hook_func` hear what goes through `m`, until `remove`, or in a `with` block"
+    "Call `hook_func` on the inputs and outputs of `m`, until `remove` or the end of a `with` block"
     def __init__(self,
-        m:nn.Module,          # The module to listen to
-        hook_func,            # `hook_func(m, inputs, output)`, or `hook_func(m, (), grads)`; `stored` has its value
-        is_forward:bool=True, # Going forward? Otherwise going backward
-        detach:bool=True,     # Give it tensors without their graph? With it, `stored` may keep a whole graph alive
-        cpu:bool=False        # Move them to the CPU first? Each time, that waits for the device
+        m:nn.Module,          # The module to hook
+        hook_func,            # `hook_func(m, inputs, output)`, or `hook_func(m, (), grads)`; its result is in `stored`
+        is_forward:bool=True, # Hook the forward pass? Otherwise the backward pass
+        detach:bool=True,     # Detach the tensors first? Otherwise `stored` may keep a whole graph alive
+        cpu:bool=False        # Move the tensors to the CPU first? Each move waits for the device
     ):
         self.m,self.hook_func,self.detach,self.cpu,self.stored = m,hook_func,detach,cpu,None
         self.hook = m.register_forward_hook(self._call if is_forward else self._watch)
 
     def _call(self, m, inp, out):
-        if m is not self.m: return  # a copy of the model, or this was removed between forward and backward
+        if m is not self.m: return  # called for a copy of the model, or removed between forward and backward
         if self.detach: inp,out = to_detach((inp, out), self.cpu)
         self.stored = self.hook_func(m, inp, out)
 
     def _watch(self, m, inp, out):
-        # hooks of tensors: those of modules fail if the next layer works in place, and warn in the first layer
+        # tensor hooks: module hooks fail if the next layer works in place, and warn in the first layer
         ts = [o for o in tensors_in(out) if o.requires_grad]
         grads = [None]*len(ts)
         def _hear(i, g):
@@ -55,11 +55,11 @@ class Hook:
         for i,t in enumerate(ts): t.register_hook(partial(_hear, i))
 
     def remove(self):
-        "Stop listening; `stored` stays"
+        "Remove the hook; keep `stored`"
         self.hook.remove()
         self.m = None
 
-    def __deepcopy__(self, memo): return self  # so that `_call` can tell a copy of the model
+    def __deepcopy__(self, memo): return self  # so that `_call` recognizes a copy of the model
     def __enter__(self): return self
     def __exit__(self, *args): self.remove()
 
@@ -67,11 +67,11 @@ class Hook:
 class Hooks:
     "A `Hook` for each of several modules"
     def __init__(self,
-        ms,                   # The modules to listen to
+        ms,                   # The modules to hook
         hook_func,            # As in `Hook`
-        is_forward:bool=True, # Going forward? Otherwise going backward
-        detach:bool=True,     # Give it tensors without their graph?
-        cpu:bool=False        # Move them to the CPU first?
+        is_forward:bool=True, # Hook the forward pass? Otherwise the backward pass
+        detach:bool=True,     # Detach the tensors first?
+        cpu:bool=False        # Move the tensors to the CPU first?
     ):
         self.hooks = []
         try:
@@ -82,10 +82,10 @@ class Hooks:
 
     @property
     def stored(self)->list:
-        "What `hook_func` returned last, for each module"
+        "Return the last result of `hook_func` for each module"
         return [o.stored for o in self.hooks]
     def remove(self):
-        "Stop listening"
+        "Remove the hooks"
         for o in self.hooks: o.remove()
     def __getitem__(self, i): return self.hooks[i]
     def __len__(self): return len(self.hooks)
@@ -94,39 +94,39 @@ class Hooks:
 
 # %% ../../nbs/measure/03_hook.ipynb #d4266d74
 def hook_output(
-    module:nn.Module,  # The module to listen to
-    detach:bool=True,  # A copy, without graph? Otherwise the very tensor
-    cpu:bool=False,    # On the CPU?
-    grad:bool=False    # The gradients of what comes out, a tuple, in place of what comes out?
+    module:nn.Module,  # The module to hook
+    detach:bool=True,  # Store a detached copy? Otherwise the tensor itself
+    cpu:bool=False,    # Store it on the CPU?
+    grad:bool=False    # Store the gradients of the outputs, a tuple, instead of the outputs?
 )->Hook: # With the last output in `stored`
-    "Keep the output of `module`"
+    "Store the output of `module`"
     return Hook(module, partial(_output, detach), not grad, detach, cpu)
 
 def _output(detach, m, inp, out): return batch_map(out, 'clone', lambda o: o.clone()) if detach else out
 
 # %% ../../nbs/measure/03_hook.ipynb #70b13614
 def hook_outputs(
-    modules,           # The modules to listen to
-    detach:bool=True,  # Copies, without graph?
-    cpu:bool=False,    # On the CPU?
-    grad:bool=False    # Gradients, in place of outputs?
+    modules,           # The modules to hook
+    detach:bool=True,  # Store detached copies?
+    cpu:bool=False,    # Store them on the CPU?
+    grad:bool=False    # Store gradients instead of outputs?
 )->Hooks: # With the last output of each in `stored`
-    "Keep the outputs of `modules`"
+    "Store the outputs of `modules`"
     return Hooks(modules, partial(_output, detach), not grad, detach, cpu)
 
 # %% ../../nbs/measure/03_hook.ipynb #d378396d
 class HookCallback(Callback):
-    "Have `hook` hear modules in fits and evaluations; what it returned last is in `hooks.stored`"
+    "Hook modules in fits and evaluations; the last results of `hook` are in `hooks.stored`"
     hook,hooks,rank_invariant = staticmethod(partial(_output, True)),(),True
     def __init__(self,
-        modules=None,         # The modules to listen to; None for all layers of the model
-        every:int|None=None,  # Only in each n-th batch of training, from the first; None for all there is
-        remove_end:bool=True, # Remove hooks at the end? Else, after a fit that went well, by the next or `remove`
-        is_forward:bool=True, # Going forward? Otherwise going backward
-        detach:bool=True,     # Give `hook` tensors without their graph?
-        cpu:bool=True,        # Move them to the CPU first? Saves the device's memory, and waits for it
-        include_paramless:bool=False, # Layers without parameters, too, if `modules` is None?
-        hook=None             # Called as `hook(m, inputs, output)`; None for the method, which copies the output
+        modules=None,         # The modules to hook; None for all layers of the model
+        every:int|None=None,  # Hook only each n-th training batch, from the first; None for all batches
+        remove_end:bool=True, # Remove the hooks at the end? False keeps them until the next fit or `remove`
+        is_forward:bool=True, # Hook the forward pass? Otherwise the backward pass
+        detach:bool=True,     # Detach the tensors first?
+        cpu:bool=True,        # Move the tensors to the CPU first? Saves device memory, but waits for the device
+        include_paramless:bool=False, # Also hook layers without parameters, if `modules` is None?
+        hook=None             # Function `hook(m, inputs, output)`; None for the method, which copies the output
     ):
         if every is not None: check_whole('every', every)
         self.modules,self.include_paramless = listify(modules) or None,include_paramless
@@ -165,18 +165,18 @@ def _register(self:HookCallback):
 def uncompiled(
     model:nn.Module # Any module
 )->nn.Module:
-    "The module that `torch.compile` has wrapped; `model` itself if it has not"
+    "Return the module that `torch.compile` has wrapped, or `model` itself if it isn't compiled"
     return getattr(model, '_orig_mod', model)
 
 def _layers(model):
-    "Layers of `model`, with their names"
+    "Return the layers of `model`, with their names"
     return {m:n for n,m in model.named_modules() if not list(m.children()) or list(m.parameters(recurse=False))}
 
-_eagers = [] # Contexts without compiled code that are open, and the stance that the outermost has put away
+_eagers = [] # Open contexts without compiled code, after the stance that the outermost one replaced
 
 @contextmanager
 def _eager():
-    "A context without compiled code, if there may be any: it runs past hooks. Contexts may end in any order"
+    "Run without compiled code, which would skip hooks; such contexts may end in any order"
     if 'torch._dynamo' not in sys.modules: return (yield)
     if not _eagers: _eagers.append(torch.compiler.set_stance('force_eager'))
     _eagers.append(None)
@@ -187,13 +187,13 @@ def _eager():
 
 # %% ../../nbs/measure/03_hook.ipynb #b1cf62d5
 class ActivationStats(HookCallback):
-    "Record mean, standard deviation and share near zero of what layers put out in each batch of training"
+    "Record mean, standard deviation and share near zero of the layers' outputs in each training batch"
     order,fit_only,run_valid,safe_in_evaluate = -20,True,False,True
-    near,bins,top = .05,40,10.  # What is near zero; the histogram's bins, from 0 to `top`
+    near,bins,top = .05,40,10.  # The limit of "near zero"; the number of bins of the histogram, from 0 to `top`
     def __init__(self,
-        with_hist:bool=False, # Histograms of magnitudes, too, for `color_dim`?
-        every:int=1,          # Look at each n-th batch, from the first
-        **kwargs              # To `HookCallback`; `is_forward=False` for gradients
+        with_hist:bool=False, # Also record histograms of magnitudes, for `color_dim`?
+        every:int=1,          # Record each n-th batch, from the first
+        **kwargs              # Arguments of `HookCallback`; `is_forward=False` for gradients
     ):
         super().__init__(every=every or 1, **dict(cpu=False)|kwargs)
         self.with_hist = with_hist
@@ -202,7 +202,7 @@ class ActivationStats(HookCallback):
     def _clear(self): self._calls,self._new,self._blocks,self._iters = {},[],[],[]
     def hook(self, m, inp, out):
         "Measure the first floating-point tensor of `out`"
-        if not self.learn.training: return  # an evaluation inside of a batch
+        if not self.learn.training: return  # an evaluation within a batch
         # a checkpointed module computes its output again for the backward pass
         if self.is_forward and torch._C._current_graph_task_id()!=-1: return
         ts = [o for o in tensors_in(out) if o.is_floating_point()] if self.is_forward else out[:1]
@@ -220,7 +220,7 @@ class ActivationStats(HookCallback):
 
 # %% ../../nbs/measure/03_hook.ipynb #f7cf15fc
 def _measure(o, near, bins, top):
-    "Mean, variance and share near zero of `o`, then the histogram of its magnitudes; and the number of its values"
+    "Return mean, variance, share near zero and the histogram of magnitudes of `o`; and its number of values"
     o,n = o.detach().float(),o.numel()
     var,mean = torch.var_mean(o, correction=min(1, n-1))
     mags = o.abs()
@@ -228,7 +228,7 @@ def _measure(o, near, bins, top):
     return torch.cat([vals, mags.histc(bins, 0, top)]) if bins else vals,n
 
 def _pool(calls):
-    "What `_measure` gives of all values that were measured in `calls`"
+    "Combine the results of several calls of `_measure`"
     n = sum(k for _,k in calls)
     if len(calls)==1 and n>1: return calls[0][0]
     mean,near = (sum(v[i]*(k/n) for v,k in calls) for i in (0, 2))
@@ -254,7 +254,7 @@ def _stack(self:ActivationStats):
 # %% ../../nbs/measure/03_hook.ipynb #b448a623
 @patch(as_prop=True)
 def stats(self:ActivationStats)->dict: # `mean`, `std`, `near_zero`: (batches, layers); perhaps `hist`: with bins
-    "Look: fetch from the device what was recorded in the last fit"
+    "Fetch the recorded statistics of the last fit from the device"
     self._stack()
     if not self._blocks: raise ValueError('nothing was recorded: fit first; modules must be called in training')
     o = torch.cat([o.cpu() for o in self._blocks])
@@ -265,15 +265,15 @@ def stats(self:ActivationStats)->dict: # `mean`, `std`, `near_zero`: (batches, l
 # %% ../../nbs/measure/03_hook.ipynb #d58478e3
 @patch
 def layer_stats(self:ActivationStats,
-    idx:int|str # The layer: its place in `names`, or its name
+    idx:int|str # The layer: its index in `names`, or its name
 )->torch.Tensor: # (3, batches)
-    "Get mean, standard deviation and share near zero of a layer, batch by batch"
+    "Return mean, standard deviation and share near zero of a layer, by batch"
     s,i = self.stats,self._place_of(idx)
     return torch.stack([s[k][:,i] for k in ('mean', 'std', 'near_zero')])
 
 @patch
 def _place_of(self:ActivationStats, layer):
-    "Number of the layer that is named by its place or name"
+    "Return the index of a layer, given its index or name"
     n = len(self.names)
     if isinstance(layer, int) and -n<=layer<n: return layer
     if layer in self.names: return self.names.index(layer)
@@ -284,8 +284,8 @@ def _place_of(self:ActivationStats, layer):
 @patch
 @draws
 def plot_layer_stats(self:ActivationStats,
-    idx=None,     # Layers, by place or name: one or several; None for all
-    figsize=(9,2) # Inches
+    idx=None,     # One or several layers, by index or name; None for all
+    figsize=(9,2) # Width and height in inches
 )->list: # The three axes
     "Plot mean, standard deviation and share near zero of layers by batch"
     axs = pyplot().subplots(1, 3, figsize=figsize, layout='constrained')[1]
@@ -301,9 +301,9 @@ def plot_layer_stats(self:ActivationStats,
 # %% ../../nbs/measure/03_hook.ipynb #185d2dd4
 @patch
 def hist(self:ActivationStats,
-    idx:int|str # The layer: its place in `names`, or its name
+    idx:int|str # The layer: its index in `names`, or its name
 )->torch.Tensor: # Logarithm of 1 + number of values, (bins, batches)
-    "Get the histograms of a layer, batch by batch"
+    "Return the histograms of a layer, by batch"
     if not self.with_hist: raise ValueError('no histograms were recorded: ActivationStats(with_hist=True)')
     return self.stats['hist'][:,self._place_of(idx)].T.log1p()
 
@@ -311,11 +311,11 @@ def hist(self:ActivationStats,
 @patch
 @draws
 def color_dim(self:ActivationStats,
-    idx:int|str,    # The layer: its place in `names`, or its name
-    figsize=(5,2),  # Inches
+    idx:int|str,    # The layer: its index in `names`, or its name
+    figsize=(5,2),  # Width and height in inches
     ax=None         # Axes to draw on; None for new ones
 ): # The axes
-    "Draw the histograms of a layer side by side, magnitudes upward, batches to the right"
+    "Draw the histograms of a layer side by side: magnitudes upward, batches to the right"
     if ax is None: ax = pyplot().subplots(figsize=figsize, layout='constrained')[1]
     ends = self._iters[0],self._iters[-1]+self.every,0,self.top
     ax.imshow(self.hist(idx).numpy(), origin='lower', aspect='auto', extent=ends, interpolation='nearest')
@@ -328,11 +328,11 @@ def summarize(
     learn:Learner, # The learner
     batch=None # As for `learn.summary`
 ): # A `ModelSummary`
-    "Send a batch through the model, and describe the layers; prints nothing"
+    "Run the model on a batch, and describe the layers, without printing"
     model,outputs = uncompiled(learn.model),{}
     dev = next((t.device for ts in (model.parameters(), model.buffers()) for t in ts), learn.device)
     if batch is None: batch = _first_batch(learn, dev)
-    if learn.team.spreads: learn.team.gather('summary')  # all have to call the model: if one is elsewhere, it is said
+    if learn.team.spreads: learn.team.gather('summary')  # raise an error unless all processes call the model
     xb,_ = split_batch(to_device(batch, dev), *batch_args(learn.dls))
     def _see(m, inp, out): outputs.setdefault(m, Counter())[describe(out)] += 1
     with _undisturbed(model), Hooks(_layers(model), _see, detach=False):
@@ -345,7 +345,7 @@ def summarize(
     return ModelSummary(learn, model, xb, outputs)
 
 def _first_batch(learn, device):
-    "The first batch of the training loader, on `device`"
+    "Return the first batch of the training loader, on `device`"
     try: return DataLoaders(learn.dls.train, device=device).one_batch()
     except Exception as e:
         e.add_note('learnloop: or give a batch: learn.summary(batch)')
@@ -354,9 +354,9 @@ def _first_batch(learn, device):
 # %% ../../nbs/measure/03_hook.ipynb #eea791b0
 @patch
 def summary(self:Learner,
-    batch=None # A batch as a loader gives it; None for the first of the training loader
-): # A `ModelSummary`: what notebooks and prompts show
-    "Show the layers, with the shapes that a batch takes, and what trains them; a script prints it"
+    batch=None # A batch in the form of the loader's; None for the training loader's first batch
+): # A `ModelSummary`, which notebooks and prompts display
+    "Show the layers with their output shapes, the loss, optimizers and callbacks; print it in a script"
     res = summarize(self, batch)
     if not is_interactive() and self.team.is_first: say(res)
     return res
@@ -364,7 +364,7 @@ def summary(self:Learner,
 # %% ../../nbs/measure/03_hook.ipynb #33e808bf
 @contextmanager
 def _undisturbed(model):
-    "Evaluation mode, without gradients, uncompiled; leaves modes, buffers and random number generators as they were"
+    "Use evaluation mode, without gradients or compiled code; restore modes, buffers and random states"
     modes = [(m, m.training) for m in model.modules()]
     with preserve_rng(), torch.no_grad(), _eager(), kept_buffers(model):
         try:
@@ -373,14 +373,14 @@ def _undisturbed(model):
         finally:
             for m,v in modes:
                 m.training = v
-                if hasattr(m, 'reshard'): m.reshard()  # else FSDP would keep its parameters whole
+                if hasattr(m, 'reshard'): m.reshard()  # else FSDP would keep its parameters unsharded
 
 # %% ../../nbs/measure/03_hook.ipynb #bdc13675
 @contextmanager
 def kept_buffers(
     *models # Modules
 ):
-    "Put buffers back at the end of a `with` block: observers of quantization write to theirs, in any mode"
+    "Restore buffers at the end of a `with` block: quantization observers write to theirs in any mode"
     own  = [(m, dict(m._buffers)) for o in models for m in o.modules()]
     bufs = [(b, b.clone()) for o in models for b in o.buffers() if not nn.parameter.is_lazy(b) and not b.is_meta]
     try: yield
@@ -394,16 +394,16 @@ def kept_buffers(
 # %% ../../nbs/measure/03_hook.ipynb #973ed68a
 @dataclass(slots=True)
 class LayerRow:
-    "A layer, as a batch went through it"
-    name:str      # Its path in the model
+    "A row of a model summary: one layer"
+    name:str      # Path of the layer in the model
     type:str      # Name of its class
     output:str    # Shapes of its outputs; '–' if its `forward` was not called
-    n_params:int  # Number of its parameters, without those that an earlier row has
-    trainable:str # 'yes', 'no' or 'partly'; 'tied' if an earlier row has all of them; '' if there are none
+    n_params:int  # Number of its parameters, without those of earlier rows
+    trainable:str # 'yes', 'no' or 'partly'; 'tied' if all are in earlier rows; '' without parameters
 
 # %% ../../nbs/measure/03_hook.ipynb #e80f63f2
 def _rows(model, outputs):
-    "A `LayerRow` for each layer: those in `outputs`, in the order of their calls, then the others that have parameters"
+    "Return a `LayerRow` for each layer in `outputs`, in the order of calls, then for others with parameters"
     names,seen,res = _layers(model),set(),[]
     for m in [*outputs, *(m for m in names if m not in outputs)]:
         ps = dict.fromkeys(m.parameters(recurse=False))
@@ -419,19 +419,19 @@ def _trainable(ps):
     return 'yes' if n==len(ps) else 'partly' if n else 'no'
 
 def _shapes(counts, most=3):
-    "Descriptions of outputs, with how often there were such, as text"
+    "Format descriptions of outputs and their counts"
     res = [s if n==1 else f'{s} × {n}' for s,n in counts.items()]
     if len(res)>most: res[most:] = [f'… {len(res)-most} more']
     return ', '.join(res)
 
 # %% ../../nbs/measure/03_hook.ipynb #53c37e07
 class ModelSummary:
-    "What `summary` returns: text, and Markdown in notebooks"
+    "The result of `summary`: text, or Markdown in notebooks"
     def __init__(self,
         learn:Learner,   # The learner
         model:nn.Module, # Its model, uncompiled
-        xb:tuple=(),     # The inputs that went through it; none if no batch did
-        outputs:dict|None=None # For each layer in the order of calls, how often it had an output of which description
+        xb:tuple=(),     # The inputs of the model; empty if it wasn't run
+        outputs:dict|None=None # Layer -> counts of its outputs' descriptions, in the order of calls
     ):
         self.type,self.rows = type(model).__name__,_rows(model, outputs or {})
         self.n_params,self.n_trainable = total_params(model)
@@ -454,14 +454,14 @@ class ModelSummary:
 
 # %% ../../nbs/measure/03_hook.ipynb #0127ef84
 def label_of(
-    o # A function or an object, perhaps in `partial`s
+    o # A function or an object, also inside `partial`s
 )->str:
-    "Name of a function or class; of any other object, that of its class"
+    "Return the name of a function or class, or the class name of any other object"
     f = innermost(o)
     return getattr(f, '__name__', type(f).__name__)
 
 def _optimizers(opt):
-    "For each optimizer a heading, its name, and a line for each of its groups"
+    "Yield a heading, the name and a line for each group of each optimizer"
     for k,o in (opt if isinstance(opt, dict) else {'':opt}).items():
         groups = [] if isinstance(o, type) else getattr(o, 'param_groups', [])
         when = '' if groups else ', made at the first fit'
@@ -478,8 +478,8 @@ def _group_line(i, g):
 # %% ../../nbs/measure/03_hook.ipynb #ff3885ba
 def total_params(
     m:nn.Module # Any module
-)->tuple: # Number of its parameters, and of those that train
-    "Count parameters; those that are shared count once"
+)->tuple: # Number of its parameters, and of the trainable ones
+    "Count the parameters; shared ones count once"
     ps = list(m.parameters())
     return _n_params(ps),_n_params(p for p in ps if p.requires_grad)
 
@@ -488,23 +488,23 @@ def _n_params(ps): return sum(p.numel() for p in ps if not nn.parameter.is_lazy(
 # %% ../../nbs/measure/03_hook.ipynb #6366eeac
 def dummy_eval(
     m:nn.Module,     # A model whose first parameter with more than two dimensions belongs to a convolution
-    size:tuple=(64,64) # Height and width of the image; as many numbers as the convolution has directions
-): # What `m` puts out
-    "Put an image of noise through `m`"
+    size:tuple=(64,64) # Height and width of the image; one number for each dimension of the convolution
+): # The output of `m`
+    "Run `m` on an image of noise"
     for conv in m.modules():
         w = next((p for p in conv.parameters(recurse=False) if p.dim()>2), None)
         if w is None: continue
         n_channels = w.shape[1]*getattr(conv, 'groups', 1)
         with _undisturbed(m): return m(torch.rand(1, n_channels, *size, device=w.device, dtype=w.dtype)*2-1)
-    raise ValueError(f'{type(m).__name__} has no convolution that tells how many channels an image has: '
-        'call it with a batch of your own')
+    raise ValueError(f'{type(m).__name__} has no convolution to derive the number of channels from: '
+        'call it with your own batch')
 
 # %% ../../nbs/measure/03_hook.ipynb #8204e621
 def model_sizes(
     m:nn.Module,       # The model, as for `dummy_eval`
-    size:tuple=(64,64) # Of the image
+    size:tuple=(64,64) # Height and width of the image
 )->list: # The shape for each child of `m`; None for one that wasn't called
-    "List the shapes that come out of the children of `m`"
+    "List the output shapes of the children of `m`"
     def _shape(m, inp, out): return next((o.shape for o in tensors_in(out)), None)
     with Hooks(m.children(), _shape, detach=False) as hooks: dummy_eval(m, size)
     return hooks.stored
@@ -512,7 +512,7 @@ def model_sizes(
 # %% ../../nbs/measure/03_hook.ipynb #b7ab6974
 def num_features_model(
     m:nn.Module,       # The model, as for `dummy_eval`
-    size:tuple=(64,64) # Of the image; larger if the model makes nothing of one so small
+    size:tuple=(64,64) # Height and width of the image; larger if the model needs it
 )->int:
-    "Count the features that come out of the last child of `m`"
+    "Return the number of output features of the last child of `m`"
     return model_sizes(m, size)[-1][1]

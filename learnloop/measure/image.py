@@ -1,4 +1,4 @@
-"""Tensors as pictures: what is an image, drawn by matplotlib, and as Pillow has it
+"""Show tensors as images, with matplotlib or Pillow
 
 Docs: https://learnloop.github.io/learnloop/measure/image.html.md"""
 
@@ -21,8 +21,8 @@ def is_image(
 # %% ../../nbs/measure/07_image.ipynb #979a361e
 def stretch(
     x:Tensor # Image of any type, in any layout
-)->Tensor: # As it is, if of uint8; else floats from 0 to 1
-    "Stretch the range of `x` to 0 to 1, if it goes beyond"
+)->Tensor: # Unchanged if uint8; else floats from 0 to 1
+    "Rescale the values of `x` to 0 to 1 if they exceed this range"
     if x.dtype==torch.uint8: return x
     x = x.float()
     lo,hi = x.min(),x.max()
@@ -32,9 +32,9 @@ def stretch(
 def show_image(
     ax,       # Axes to draw on
     x:Tensor, # Image, (1,h,w) or (3,h,w)
-    **kwargs  # To `ax.imshow`
+    **kwargs  # Arguments of `ax.imshow`
 )->None:
-    "Draw an image, its range stretched to 0 to 1 if it goes beyond"
+    "Draw an image, rescaled to 0 to 1 if its values exceed this range"
     x = stretch(x)
     if len(x)==1: ax.imshow(x[0].numpy(), **dict(cmap='gray')|kwargs)
     else:         ax.imshow(x.permute(1, 2, 0).numpy(), **kwargs)
@@ -43,8 +43,8 @@ def show_image(
 # %% ../../nbs/measure/07_image.ipynb #788933c6
 def to_pil(
     x # Image, (1,h,w) or (3,h,w), or a mask, (h,w): a tensor or an array
-): # Image of Pillow, grey or in colours
-    "Make an image of Pillow's of `x`, its range stretched to 0 to 1 if it goes beyond"
+): # Pillow image, grey or in colour
+    "Convert `x` to a Pillow image, rescaled to 0 to 1 if its values exceed this range"
     from PIL import Image
     x = torch.as_tensor(x).detach().cpu()
     x = stretch(x if x.dim()==3 else x.float()[None])

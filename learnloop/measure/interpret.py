@@ -1,4 +1,4 @@
-"""What a model gets wrong: results, top losses, the confusion matrix, test-time augmentation
+"""Find a model's mistakes: results, top losses, the confusion matrix, test-time augmentation
 
 Docs: https://learnloop.github.io/learnloop/measure/interpret.html.md"""
 
@@ -30,14 +30,14 @@ from .table import Table
 
 # %% ../../nbs/measure/04_interpret.ipynb #74e6569f
 class Interpretation:
-    "Predictions, targets and losses of the items of a loader, to look at"
-    ids = None # What items are called; None for their numbers
+    "Predictions, targets and losses for the items of a loader"
+    ids = None # Names of items; None for their indices
     def __init__(self,
-        preds,        # Predictions, items first
+        preds,        # Predictions, (n, …)
         targs=None,   # Targets
         losses=None,  # Loss of each item, (n,)
-        decoded=None, # Decoded predictions; None if `preds` are
-        inputs=None,  # Function from the number of an item to its input
+        decoded=None, # Decoded predictions; None if `preds` are decoded
+        inputs=None,  # Function from the index of an item to its input
         vocab=None    # Names of classes
     ):
         self.preds,self.targs,self.losses,self.inputs = preds,targs,losses,inputs
@@ -53,49 +53,49 @@ class Interpretation:
 @patch(cls_method=True)
 def from_learner(cls:Interpretation,
     learn,     # Learner that predicts
-    ds_idx=1,  # Which of `dls`, by index or name
-    dl=None,   # Any other loader
-    act=None,  # Applied to predictions; None for the loss function's `activation`, if it has one
-    vocab=None, # Names of classes; None for those of `dls.vocab` or of the dataset's `classes`
-    with_loss:bool=True, # The loss of each item, too? Needs targets; see `loss_not_reduced`
-    n:int|None=None # Only the first `n` items, and no batch more than these take; None for all
-): # In the order of the dataset
-    "Interpret the predictions of `learn`"
+    ds_idx=1,  # Loader in `dls`, by index or name
+    dl=None,   # Another loader to use instead
+    act=None,  # Function applied to predictions; None for the loss function's `activation`, if it has one
+    vocab=None, # Names of classes; None for `dls.vocab` or the dataset's `classes`
+    with_loss:bool=True, # Also compute the loss of each item? Needs targets; see `loss_not_reduced`
+    n:int|None=None # Use only the first `n` items, and read no further batches; None for all
+): # Items in the order of the dataset
+    "Predict the items of a loader, and collect predictions, targets and losses"
     dl = learn.find_dl(ds_idx, dl)
     vocab = vocab or find_vocab(learn, dl)
     if n is not None: dl = _first_batches(learn, dl, n)
     get,with_loss = _getter(learn, dl),with_loss and learn.loss_func is not None
     res = learn.get_preds(dl=dl, with_input=get is None, with_decoded=True, with_loss=with_loss, act=act)
     if get is None: get,res = partial(item_at, res[0]),res[1:]
-    if res[0] is None: raise ValueError('the loader gave no batch: there is nothing to interpret')
+    if res[0] is None: raise ValueError('the loader gave no batch, so there is nothing to interpret')
     out,targs,decoded,*losses = res
     preds,decoded = _without_loss(out),_without_loss(decoded)
-    # of what a model returns beside its loss
+    # decode again without the loss that the model returned in its output
     if preds is not out and decoded is preds: decoded = decode_preds(learn.loss_func, preds, targs)
     return cls(*item_at((preds, targs, losses[0] if losses else None, decoded), slice(n)), get, vocab)
 
 # %% ../../nbs/measure/04_interpret.ipynb #49575131
 @patch
 def top_losses(self:Interpretation,
-    k:int|None=None,   # How many; None for all
-    largest:bool=True, # Highest first? Else lowest first
-    items:bool=False   # Inputs of these items, too?
-)->tuple: # Losses, (k,), numbers of items, (k,), and if asked for a list of inputs
+    k:int|None=None,   # Number of items; None for all
+    largest:bool=True, # Highest first? Otherwise lowest first
+    items:bool=False   # Also return the inputs of these items?
+)->tuple: # Losses, (k,); indices of items, (k,); and a list of inputs if `items`
     "Find the items with the highest losses"
     if self.losses is None: raise ValueError('there are no losses: the loader has no targets, or with_loss was False')
     n = len(self.losses)
-    if k is not None and not 0<k: raise ValueError(f'k={k!r}: a number of items from 1 up, or None for all {n}')
+    if k is not None and not 0<k: raise ValueError(f'k={k!r}: it must be 1 or more, or None for all {n} items')
     vals,idxs = self.losses.topk(min(k or n, n), largest=largest)
     return (vals, idxs, [self.inputs(i) for i in idxs.tolist()]) if items else (vals, idxs)
 
 # %% ../../nbs/measure/04_interpret.ipynb #58da834e
 @patch
 def words(self:Interpretation,
-    i:int # Number of an item
-)->tuple: # Prediction, target, loss; None where there is none
-    "Say in words what item `i` was taken for, what it is, and how large its loss was"
+    i:int # Index of an item
+)->tuple: # Prediction, target and loss; None for each that is missing
+    "Format the prediction, the target and the loss of item `i`"
     d,t = item_at((self.decoded, self.targs), i)
-    if _is_flags(d) and isinstance(t, Tensor): t = t.bool()  # several labels: targets are floats for the loss
+    if _is_flags(d) and isinstance(t, Tensor): t = t.bool()  # multi-label: the loss needs float targets
     targ = None if t is None else item_text(t, self.vocab)
     loss = None if self.losses is None else f'{self.losses[i]:.2f}'
     return item_text(d, self.vocab),targ,loss
@@ -105,17 +105,17 @@ def _is_flags(o): return isinstance(o, Tensor) and o.dtype==torch.bool
 # %% ../../nbs/measure/04_interpret.ipynb #d0c30003
 @patch
 def caption(self:Interpretation,
-    i:int # Number of an item
+    i:int # Index of an item
 )->str:
-    "The prediction, and the target if that reads differently"
+    "Return the prediction, with the target if that reads differently"
     pred,targ,_ = self.words(i)
     return pred if targ in (None, pred) else f'{pred} (is {targ})'
 
 # %% ../../nbs/measure/04_interpret.ipynb #d0c30006
 @patch
 def is_wrong(self:Interpretation,
-    i:int # Number of an item
-)->bool: # False for what isn't decided, such as a regression
+    i:int # Index of an item
+)->bool: # False if there is no decision, as in a regression
     "Whether a decision differs from the target"
     d,t = item_at((self.decoded, self.targs), i)
     if not (isinstance(d, Tensor) and isinstance(t, Tensor)) or d.is_floating_point() or d.shape!=t.shape: return False
@@ -125,14 +125,14 @@ def is_wrong(self:Interpretation,
 @patch
 @draws
 def show_results(self:Interpretation,
-    idxs,      # Numbers of items
-    show=None, # Function `show(ax, x, y, pred)` that draws an item, `pred` decoded; None for images or a table
-    size:float=1.2, # Of a picture, in inches
-    **kwargs   # To `ax.imshow`, or to `show`
+    idxs,      # Indices of items
+    show=None, # Function `show(ax, x, y, pred)` that draws an item, with `pred` decoded; None for images or a table
+    size:float=1.2, # Size of each picture, in inches
+    **kwargs   # Arguments of `ax.imshow`, or of `show`
 ): # The axes, or a table
-    "Show inputs, predictions and targets of the items `idxs`; wrong ones are marked"
+    "Show inputs, predictions and targets of the items `idxs`; mark wrong predictions"
     idxs = [int(i) for i in idxs]
-    if not idxs: raise ValueError('idxs is empty: give numbers of items')
+    if not idxs: raise ValueError('idxs is empty: give indices of items')
     if show is not None or is_image(self.inputs(idxs[0])): return self._grid(idxs, show, size, **kwargs)
     rows = [(self.ids[i] if self.ids else i, item_text(self.inputs(i)), *self.words(i),
         'wrong' if self.is_wrong(i) else None) for i in idxs]
@@ -142,7 +142,7 @@ def show_results(self:Interpretation,
 # %% ../../nbs/measure/04_interpret.ipynb #4caf1b7c
 @patch
 def _grid(self:Interpretation, idxs, show, size, **kwargs):
-    "Draw the items `idxs`, and return the axes"
+    "Draw the items `idxs` in a grid, and return the axes"
     ncols = math.ceil(math.sqrt(2*len(idxs)))
     nrows = math.ceil(len(idxs)/ncols)
     figsize = ncols*size,nrows*(size+.5)
@@ -163,10 +163,10 @@ def _draw(self:Interpretation, ax, i, **kwargs): show_image(ax, self.inputs(i), 
 # %% ../../nbs/measure/04_interpret.ipynb #1c0bbe1c
 @patch
 def plot_top_losses(self:Interpretation,
-    k:int=9, # How many
-    largest:bool=True, # Highest losses? Else the lowest
+    k:int=9, # Number of items
+    largest:bool=True, # Show the highest losses? Otherwise the lowest
     show=None, # Function `show(ax, x, y, pred)` that draws an item; None for images or a table
-    **kwargs # To `show_results`
+    **kwargs # Arguments of `show_results`
 ): # The axes, or a table
     "Show the items with the highest losses"
     return self.show_results(self.top_losses(k, largest)[1], show, **kwargs)
@@ -175,25 +175,25 @@ def plot_top_losses(self:Interpretation,
 @patch
 @checked_args(to=[Interpretation.show_results])
 def show_results(self:Learner,
-    ds_idx=1,  # Which of `dls`, by index or name
-    dl=None,   # Any other loader
-    n:int=9,   # Items, from the first on
-    show=None, # Function `show(ax, x, y, pred)` that draws an item, `pred` decoded; None for images or a table
-    act=None,  # Applied to predictions; None for the loss function's `activation`, if it has one
-    vocab=None, # Names of classes; None for those of `dls.vocab` or of the dataset's `classes`
-    **kwargs   # To `Interpretation.show_results`
+    ds_idx=1,  # Loader in `dls`, by index or name
+    dl=None,   # Another loader to use instead
+    n:int=9,   # Number of items, from the first
+    show=None, # Function `show(ax, x, y, pred)` that draws an item, with `pred` decoded; None for images or a table
+    act=None,  # Function applied to predictions; None for the loss function's `activation`, if it has one
+    vocab=None, # Names of classes; None for `dls.vocab` or the dataset's `classes`
+    **kwargs   # Arguments of `Interpretation.show_results`
 ): # The axes, or a table
-    "Show inputs, predictions and targets of some items; wrong ones are marked"
+    "Show inputs, predictions and targets of the first items; mark wrong predictions"
     interp = Interpretation.from_learner(self, ds_idx, dl, act, vocab, with_loss=False, n=n)
     return interp.show_results(range(len(interp)), show, **kwargs)
 
 # %% ../../nbs/measure/04_interpret.ipynb #2b47caaf
 @patch(cls_method=True)
 def from_batch(cls:Interpretation,
-    learn,          # Learner with a batch at hand, as in `after_batch`
-    n:int|None=None # Only the first `n` items; None for all
-): # Without losses; on the CPU
-    "Interpret the batch that `learn` has at hand"
+    learn,          # Learner with a current batch, as in `after_batch`
+    n:int|None=None # Use only the first `n` items; None for all
+): # Without losses, on the CPU
+    "Collect predictions and targets of the current batch of `learn`"
     xb,yb,pred = to_detach(item_at((learn.xb, learn.yb, learn.pred), slice(n)))
     (x,targs),lf = input_and_target(xb, yb),innermost(learn.loss_func)
     preds = _without_loss(getattr(lf, 'activation', lambda o: o)(pred))
@@ -201,10 +201,10 @@ def from_batch(cls:Interpretation,
 
 # %% ../../nbs/measure/04_interpret.ipynb #f17742e7
 class ClassificationInterpretation(Interpretation):
-    "Interpretation of a classifier: of items, or of whatever has a class, such as pixels"
+    "Interpretation of a classifier, with a class for each item or for each of its parts, such as pixels"
     def __init__(self,
-        *args, # To `Interpretation`
-        **kwargs # To `Interpretation`
+        *args, # Arguments of `Interpretation`
+        **kwargs # Arguments of `Interpretation`
     ):
         super().__init__(*args, **kwargs)
         if _is_column(self.decoded) and _is_column(self.targs):
@@ -212,7 +212,7 @@ class ClassificationInterpretation(Interpretation):
         d,t = self.decoded,self.targs
         are_classes = isinstance(t, Tensor) and isinstance(d, Tensor) and d.shape==t.shape and not d.is_floating_point()
         if not are_classes or d.dtype==torch.bool and d.dim()>1:
-            raise ValueError(f'decoded predictions are {describe(d)}, targets are {describe(t)}: they must be classes, '
+            raise ValueError(f'decoded predictions are {describe(d)}, targets are {describe(t)}: they must be classes '
                 'of the same shape; use a loss function with `decodes`, such as CrossEntropyLossFlat')
         if self.vocab is None:
             top = max(int(d.max()), int(t.max()))+1
@@ -227,19 +227,19 @@ def confusion_matrix(self:ClassificationInterpretation)->Tensor: # Counts, (n_cl
     n,t,d = len(self.vocab),self.targs.flatten().long(),self.decoded.flatten().long()
     t,d = t[t>=0],d[t>=0]
     top = max(int(t.max()), int(d.max())) if len(t) else 0
-    if top>=n: raise ValueError(f'there are {n} names of classes, and a class {top}: vocab needs {top+1}')
+    if top>=n: raise ValueError(f'vocab has {n} names of classes, but there is a class {top}: it needs {top+1} names')
     return torch.bincount(t*n+d, minlength=n*n).view(n, n)
 
 # %% ../../nbs/measure/04_interpret.ipynb #18537b09
 @patch
 @draws
 def plot_confusion_matrix(self:ClassificationInterpretation,
-    normalize:bool=False, # Shares of each row, in place of counts?
-    title:str='Confusion matrix', # Above the picture
-    cmap='Blues', # matplotlib's colour map
+    normalize:bool=False, # Show shares of each row instead of counts?
+    title:str='Confusion matrix', # Title of the plot
+    cmap='Blues', # Matplotlib colour map
     norm_dec:int=2, # Decimals of shares
-    plot_txt:bool=True, # Write the numbers, too? They need room
-    figsize=(4,4), # Inches
+    plot_txt:bool=True, # Write the numbers into the cells? They need room
+    figsize=(4,4), # Width and height in inches
     ax=None # Axes to draw on; None for new ones
 ): # The axes
     "Draw the confusion matrix"
@@ -260,9 +260,9 @@ def plot_confusion_matrix(self:ClassificationInterpretation,
 # %% ../../nbs/measure/04_interpret.ipynb #28f06563
 @patch
 def most_confused(self:ClassificationInterpretation,
-    min_val:int=1 # Leave out what happened less often
-)->list: # Of (class, predicted class, how often), most frequent first
-    "List the classes that are most often mistaken for another"
+    min_val:int=1 # Leave out pairs with lower counts
+)->list: # Tuples (class, predicted class, count), most frequent first
+    "List the pairs of classes that are confused most often"
     cm = self.confusion_matrix().fill_diagonal_(0)
     res = [(self.vocab[i], self.vocab[j], int(cm[i,j])) for i,j in (cm>=max(min_val, 1)).nonzero().tolist()]
     return sorted(res, key=lambda o: -o[2])
@@ -270,9 +270,9 @@ def most_confused(self:ClassificationInterpretation,
 # %% ../../nbs/measure/04_interpret.ipynb #52e6e6c5
 @patch
 def print_classification_report(self:ClassificationInterpretation,
-    **kwargs # To scikit-learn's `classification_report`
+    **kwargs # Arguments of scikit-learn's `classification_report`
 )->None:
-    "Print precision, recall and F1 of each class"
+    "Print precision, recall and F1 score of each class"
     try: from sklearn.metrics import classification_report
     except ImportError as e: raise ImportError("the report needs scikit-learn: pip install 'learnloop[demo]'") from e
     t,d = self.targs.flatten(),self.decoded.flatten()
@@ -281,7 +281,7 @@ def print_classification_report(self:ClassificationInterpretation,
 
 # %% ../../nbs/measure/04_interpret.ipynb #d616569b
 class SegmentationInterpretation(ClassificationInterpretation):
-    "Interpretation of a model that finds a class for each pixel"
+    "Interpretation of a model that predicts a class for each pixel"
     def words(self, i):
         right = (self.decoded[i]==self.targs[i]).float().mean()
         return f'{right:.0%} right',None,super().words(i)[2]
@@ -291,8 +291,8 @@ class SegmentationInterpretation(ClassificationInterpretation):
         top = max(len(self.vocab)-1, 1)
         ax.imshow(self.decoded[i].numpy(), alpha=alpha, cmap='tab20', vmin=0, vmax=top, interpolation='nearest')
 
-    def iou(self)->Tensor: # (n_classes,), nan for a class that is nowhere
-        "Compute the share of pixels in common, of those that have the class or were given it"
+    def iou(self)->Tensor: # (n_classes,), nan for a class that doesn't occur
+        "Return the intersection over union of predicted and actual pixels for each class"
         cm = self.confusion_matrix().double()
         return cm.diag()/(cm.sum(0)+cm.sum(1)-cm.diag())
 
@@ -300,20 +300,20 @@ class SegmentationInterpretation(ClassificationInterpretation):
 @patch
 @checked_args
 def tta(self:Learner,
-    ds_idx=1, # Which of `dls`, by index or name
-    dl=None,  # Any other loader
-    n:int=4,  # Passes with `aug`, if that is one function
-    aug=None, # Function of a batch's inputs, to new ones; or a list of functions, or of loaders of the same items
-    beta:float|None=.25, # Share of predictions without augmentation; None to return both, `(augmented, plain)`
-    use_max:bool=False,  # The highest of all predictions, in place of the mean?
-    act=None  # Applied to predictions before the mean; None for the loss function's `activation`, if it has one
-)->tuple: # Predictions and targets, as of `get_preds`
+    ds_idx=1, # Loader in `dls`, by index or name
+    dl=None,  # Another loader to use instead
+    n:int=4,  # Number of passes, if `aug` is a single function
+    aug=None, # Function that augments a batch's inputs; or a list of functions, or of loaders of the same items
+    beta:float|None=.25, # Weight of predictions without augmentation; None to return both, `(augmented, plain)`
+    use_max:bool=False,  # Take the maximum of all predictions instead of the mean?
+    act=None  # Function applied before averaging; None for the loss function's `activation`, if it has one
+)->tuple: # Predictions and targets, as from `get_preds`
     "Predict with test-time augmentation"
     if aug is None:
         raise ValueError('aug is None: give a function of the inputs, such as lambda x: x.flip(-1), '
             'or a list of functions or loaders')
     augs = [aug]*n if callable(aug) else list(aug)
-    if not augs: raise ValueError(f'n={n}, aug={aug!r}: there must be one pass or more')
+    if not augs: raise ValueError(f'n={n}, aug={aug!r}: there must be at least one pass')
     dl,res = self.find_dl(ds_idx, dl),None
     preds,targs = self.get_preds(dl=dl, act=act)
     for f in augs:
@@ -321,7 +321,7 @@ def tta(self:Learner,
         p = self.get_preds(**how, act=act, with_targs=False)[0]
         if not isinstance(p, Tensor) or p.shape!=preds.shape:
             raise ValueError(f'predictions are {describe(preds)}, augmented ones {describe(p)}: '
-                'they must be of the same items, from a loader that can be read again')
+                'both must have the same items, so the loader must be repeatable')
         res = p if res is None else torch.maximum(res, p) if use_max else res+p
     if use_max: return torch.maximum(res, preds),targs
     res = res/len(augs)
@@ -336,10 +336,10 @@ class _Augment(Callback):
 
 # %% ../../nbs/measure/04_interpret.ipynb #95cf588b
 def item_at(
-    b, # A batch, or anything that has items, nested or not
-    i  # Number of an item, or a slice of items
-): # Of the structure of `b`; what has no items stays
-    "Item `i` of the batch `b`"
+    b, # A batch, or any nested structure with items
+    i  # Index of an item, or a slice
+): # In the structure of `b`; parts without items are unchanged
+    "Return item `i` of the batch `b`"
     if isinstance(b, Tensor): return b[i] if b.dim() else b
     vals = batch_parts(b)
     if vals is None: return b
@@ -348,20 +348,20 @@ def item_at(
 
 # %% ../../nbs/measure/04_interpret.ipynb #8d04eb19
 def find_vocab(
-    learn, # Learner, whose `dls` may have a `vocab`
-    dl     # Loader, whose dataset may have `classes`
-): # None if nobody knows them
-    "Find names of classes"
+    learn, # Learner whose `dls` may have a `vocab`
+    dl     # Loader whose dataset may have `classes`
+): # None if there are no names
+    "Return the names of the classes"
     ds = getattr(dl, 'dataset', None)
     while ds is not None and not hasattr(ds, 'classes'): ds = getattr(ds, 'dataset', None)
     return getattr(learn.dls, 'vocab', None) or getattr(ds, 'classes', None)
 
 # %% ../../nbs/measure/04_interpret.ipynb #585dc2cd
 def item_text(
-    v,         # A value of an item: an input, a target, a decision
+    v,         # A value of an item: an input, a target or a decision
     vocab=None # Names of classes
 )->str:
-    "Write a value in a few characters"
+    "Format a value in a few characters"
     if _is_flags(v) and v.dim()==1 and vocab and len(v)==len(vocab):
         return ', '.join(str(o) for o,is_on in zip(vocab, v, strict=True) if is_on) or 'none'
     if isinstance(v, Tensor):
@@ -374,33 +374,33 @@ def item_text(
 
 # %% ../../nbs/measure/04_interpret.ipynb #a3166410
 def input_and_target(
-    xb,     # Inputs of a batch, as the learner has them
-    yb=()   # Its targets
-)->tuple: # The input that is worth showing, and the target
-    "Find in a batch what to show, by the names that Hugging Face gives"
+    xb,     # Inputs of a batch: `learn.xb`
+    yb=()   # Its targets: `learn.yb`
+)->tuple: # The input to show, and the target
+    "Find the input and the target to show, in dict batches by Hugging Face's names"
     x,y = detuplify(xb),detuplify(yb)
     if not isinstance(x, Mapping): return x,y
     return next((x[k] for k in ('input_ids','pixel_values') if k in x), x),x.get('labels') if y is None else y
 
 def _without_loss(o):
-    "Predictions without the loss that a model put beside them; what is left, if it is one"
+    "Return a model's output without the loss; if a single value is left, that value"
     if not isinstance(o, Mapping): return o
     o = {k:v for k,v in o.items() if k!='loss'}
     return o if len(o)>1 else next(iter(o.values()))
 
 # %% ../../nbs/measure/04_interpret.ipynb #23924a9f
 def _getter(learn, dl):
-    "A function from the number of an item to its input; None if only the batches have it"
+    "Return a function from the index of an item to its input; None if only batches have the inputs"
     ds = getattr(dl, 'dataset', None)
     if not isinstance(dl, DataLoader) or isinstance(ds, IterableDataset) or dl.batch_sampler is None: return
     return lambda i: item_at(detuplify(split_batch(dl.collate_fn([ds[i]]), *batch_args(learn.dls))[0]), 0)
 
 def _first_batches(learn, dl, n):
-    "Batches of `dl` with `n` items or more, if it has as many"
+    "Return the first batches of `dl`, until they have at least `n` items"
     dl,res = in_order(dl),[]
     if isinstance(dl, DataLoader):
         dl = copy(dl)
-        dl._iterator = None  # persistent workers live there: taking their batch would end a running epoch
+        dl._iterator = None  # it holds persistent workers: reading from them would end a running epoch
     with preserve_rng(dl):
         for b in dl:
             res.append(b)

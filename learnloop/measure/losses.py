@@ -1,4 +1,4 @@
-"""Losses that forgive shapes, and know what a prediction means
+"""Losses that match shapes, and know how to decode predictions
 
 Docs: https://learnloop.github.io/learnloop/measure/losses.html.md"""
 
@@ -19,16 +19,16 @@ from ..loop.denominator import SUM, known_denominator, target_weights
 
 # %% ../../nbs/measure/01_losses.ipynb #ca3f1626
 class BaseLoss(nn.Module):
-    "A loss of torch's on flattened predictions and targets; subclasses say what predictions mean"
+    "A PyTorch loss on flattened predictions and targets; subclasses define the meaning of predictions"
     y_int = False
     def __init__(self,
         loss_cls,     # Class of the loss, or a function that makes one
-        *args,        # To `loss_cls`
-        axis:int=-1,  # Where predictions have the classes
-        flatten:bool=True, # Flatten? If not, shapes stay, but for the classes, which go to dimension 1
-        floatify:bool=False, # Make floats of predictions and targets? float32, or double if predictions are
-        is_2d:bool=True, # Do predictions have an axis of classes?
-        **kwargs      # To `loss_cls`
+        *args,        # Arguments of `loss_cls`
+        axis:int=-1,  # Dimension of the classes in predictions
+        flatten:bool=True, # Flatten the tensors? If not, only the classes move, to dimension 1
+        floatify:bool=False, # Convert predictions and targets to float32, or double if predictions are double?
+        is_2d:bool=True, # Do predictions have a dimension of classes?
+        **kwargs      # Arguments of `loss_cls`
     ):
         super().__init__()
         self.func = loss_cls(*args, **kwargs)
@@ -36,9 +36,9 @@ class BaseLoss(nn.Module):
 
     def forward(self,
         pred, # Predictions, of any shape
-        targ, # As many elements; with classes: indices, for all other axes, or probabilities, of the same shape
-        **kwargs # To the loss
-    )->torch.Tensor: # A scalar, or unreduced, flattened like the targets: `view(bs, -1)` has a row for each item
+        targ, # Same number of elements; with classes: indices without `axis`, or probabilities of the same shape
+        **kwargs # Arguments of the loss
+    )->torch.Tensor: # A scalar; unreduced, flat like the targets: `view(bs, -1)` has a row for each item
         "Compute the loss"
         pred = _match_weights(self.func, pred)
         if self.floatify: pred,targ = (o.to(torch.promote_types(pred.dtype, torch.float32)) for o in (pred, targ))
@@ -46,17 +46,17 @@ class BaseLoss(nn.Module):
         return self.func(pred, targ, **kwargs)
 
     def activation(self,
-        x # What the model returns
-    ): # Predictions in the terms of the targets
-        "Leave `x` as it is: subclasses make probabilities"
+        x # Output of the model
+    ): # Predictions, such as probabilities
+        "Return `x` unchanged; subclasses compute probabilities"
         return x
     def decodes(self,
-        x # What `activation` returns
+        x # Result of `activation`
     ): # Decisions
-        "Leave `x` as it is: subclasses decide"
+        "Return `x` unchanged; subclasses decide"
         return x
     reduction = property(lambda self: self.func.reduction, lambda self,v: setattr(self.func, 'reduction', v),
-        doc="What becomes of the losses of items: 'mean', 'sum' or 'none'")
+        doc="How to reduce the losses of items: 'mean', 'sum' or 'none'")
     def extra_repr(self): return f'axis={self.axis}, flatten={self.flatten}'
 
 # %% ../../nbs/measure/01_losses.ipynb #d8c3d2d1
@@ -64,9 +64,9 @@ class BaseLoss(nn.Module):
 def denominator(self:BaseLoss,
     pred, # Predictions
     targ, # Targets
-    **kwargs # As for the loss
-): # A number, a scalar tensor or 'items'; None if it is unknown
-    "Find what the loss is a mean of"
+    **kwargs # Arguments of the loss
+): # A number, a scalar tensor or 'items'; None if unknown
+    "Return the denominator of the loss"
     known = known_denominator(partial(self.func, **kwargs) if kwargs else self.func)
     if not callable(known): return known
     if self.is_2d and targ.is_floating_point(): targ = targ.movedim(self.axis, min(1, targ.dim()-1))
@@ -74,7 +74,7 @@ def denominator(self:BaseLoss,
 
 # %% ../../nbs/measure/01_losses.ipynb #d8c3d2c9
 def _match_weights(loss, pred):
-    "Have the class weights of `loss` where `pred` is; and `pred` in a type that goes with theirs"
+    "Move the class weights of `loss` to the device of `pred`, and promote `pred` to their dtype"
     for w in loss.buffers():
         if w.device!=pred.device: loss.to(pred.device)
         pred = pred.to(torch.promote_types(pred.dtype, w.dtype))
@@ -88,16 +88,16 @@ def _misfit(loss, pred, targ, rule):
 @patch
 def _match_elements(self:BaseLoss, pred, targ):
     if not self.flatten: return pred,targ
-    if pred.numel()!=targ.numel(): raise _misfit(self, pred, targ, 'they must have as many elements')
+    if pred.numel()!=targ.numel(): raise _misfit(self, pred, targ, 'they must have the same number of elements')
     return pred.reshape(-1),targ.reshape(-1)
 
 @patch
 def _match_classes(self:BaseLoss, pred, targ):
     n,is_soft = pred.shape[self.axis],targ.is_floating_point()
     if is_soft and targ.shape!=pred.shape: raise _misfit(self, pred, targ,
-        'probabilities must have the shape of predictions; indices of classes must be whole numbers')
+        'probabilities must have the shape of predictions; indices of classes must be integers')
     if not is_soft and targ.numel()*n!=pred.numel(): raise _misfit(self, pred, targ,
-        f'there are {n} classes along axis {self.axis}, and one index for each element of the other axes')
+        f'there are {n} classes along axis {self.axis}; targets must have one index for each element of the others')
     to = -1 if self.flatten else min(1, pred.dim()-1)
     pred,targ = pred.movedim(self.axis, to),targ.movedim(self.axis, to) if is_soft else targ.long()
     if not self.flatten: return pred,targ
@@ -105,12 +105,12 @@ def _match_classes(self:BaseLoss, pred, targ):
 
 # %% ../../nbs/measure/01_losses.ipynb #c52af413
 class _Elementwise(BaseLoss):
-    "A loss of each element on its own: there are no classes"
+    "A loss for each element, without classes"
     def __init__(self,
-        *args,       # To torch's loss
+        *args,       # Arguments of the PyTorch loss
         axis:int=-1, # Ignored: there are no classes
         floatify:bool=True, # Compute in float32?
-        **kwargs     # To `BaseLoss` and torch's loss
+        **kwargs     # Arguments of `BaseLoss` and of the PyTorch loss
     ): super().__init__(self.loss_cls, *args, axis=axis, floatify=floatify, is_2d=False, **kwargs)
 
 class MSELossFlat(_Elementwise):
@@ -127,36 +127,36 @@ def _denominator(self,
     pred, # Predictions
     targ  # Targets
 ): # A number, a scalar tensor or 'items'
-    "Find what the loss is a mean of"
+    "Return the denominator of the loss"
     if self.reduction!='mean': return SUM if self.reduction=='sum' else 'items'
     return target_weights(targ, self.weight, self.ignore_index).sum()
 
 class _Classes:
-    "What scores of classes mean"
+    "Decode scores of classes"
     y_int,axis = True,1
     def activation(self, x):
-        "Make probabilities of scores"
+        "Return the probabilities of classes"
         return x.softmax(self.axis)
     def decodes(self, x):
-        "Choose the class that is most probable"
+        "Return the most probable class"
         return x.argmax(self.axis)
 
 class CrossEntropyLossFlat(_Classes, BaseLoss):
     "Cross entropy of scores and classes"
     loss_cls = nn.CrossEntropyLoss
     def __init__(self,
-        *args,       # To `nn.CrossEntropyLoss`, such as a weight for each class
-        axis:int=-1, # Where predictions have the classes: 1 for images
-        **kwargs     # To `BaseLoss` and `nn.CrossEntropyLoss`
+        *args,       # Arguments of `nn.CrossEntropyLoss`, such as a weight for each class
+        axis:int=-1, # Dimension of the classes in predictions: 1 for images
+        **kwargs     # Arguments of `BaseLoss` and `nn.CrossEntropyLoss`
     ): super().__init__(self.loss_cls, *args, axis=axis, **kwargs)
 
 # %% ../../nbs/measure/01_losses.ipynb #0e969d3f
 class LabelSmoothingCrossEntropy(_Classes, nn.CrossEntropyLoss):
-    "Cross entropy with a share of the target spread over all classes, which are along dimension 1"
+    "Cross entropy with a share of the target spread over all classes, in dimension 1"
     def __init__(self,
-        eps:float=.1, # Share that is spread
+        eps:float=.1, # Share of the target to spread
         weight=None,  # Weight of each class, (n_classes,)
-        reduction:str='mean' # Or 'sum', 'none'
+        reduction:str='mean' # 'mean', 'sum' or 'none'
     ): super().__init__(weight, reduction=reduction, label_smoothing=eps)
     def forward(self,
         pred, # Scores, (n, n_classes, …)
@@ -171,20 +171,20 @@ class LabelSmoothingCrossEntropyFlat(CrossEntropyLossFlat):
     "`LabelSmoothingCrossEntropy` on flattened predictions and targets"
     loss_cls = LabelSmoothingCrossEntropy
     def __init__(self,
-        *args,        # To `BaseLoss` as those of the loss
-        axis:int=-1,  # Where predictions have the classes
-        eps:float=.1, # Share that is spread
-        **kwargs      # To `BaseLoss` and `LabelSmoothingCrossEntropy`
+        *args,        # Arguments of the loss, passed through `BaseLoss`
+        axis:int=-1,  # Dimension of the classes in predictions
+        eps:float=.1, # Share of the target to spread
+        **kwargs      # Arguments of `BaseLoss` and `LabelSmoothingCrossEntropy`
     ): super().__init__(*args, axis=axis, eps=eps, **kwargs)
 
 # %% ../../nbs/measure/01_losses.ipynb #11f29d98
 class FocalLoss(_Classes, nn.Module):
-    "Cross entropy in which easy items count less; classes are along dimension 1"
+    "Cross entropy in which easy items count less, with classes in dimension 1"
     def __init__(self,
-        gamma:float=2., # How much less: 0 for cross entropy; 2 worked best in the paper
+        gamma:float=2., # Focus on hard items: 0 for cross entropy; 2 worked best in the paper
         weight=None,    # Weight of each class, (n_classes,)
-        reduction:str='mean', # Or 'sum', 'none'
-        ignore_index:int=-100 # Target that doesn't count
+        reduction:str='mean', # 'mean', 'sum' or 'none'
+        ignore_index:int=-100 # Target to leave out
     ):
         if gamma<0: raise ValueError(f'FocalLoss: gamma is {gamma}: it must be 0 or more')
         super().__init__()
@@ -212,10 +212,10 @@ class FocalLossFlat(CrossEntropyLossFlat):
     "`FocalLoss` on flattened predictions and targets"
     loss_cls = FocalLoss
     def __init__(self,
-        *args,          # To `BaseLoss` as those of the loss
-        gamma:float=2., # How much less easy items count
-        axis:int=-1,    # Where predictions have the classes
-        **kwargs        # To `BaseLoss` and `FocalLoss`
+        *args,          # Arguments of the loss, passed through `BaseLoss`
+        gamma:float=2., # Focus on hard items; 0 for cross entropy
+        axis:int=-1,    # Dimension of the classes in predictions
+        **kwargs        # Arguments of `BaseLoss` and `FocalLoss`
     ): super().__init__(*args, gamma=gamma, axis=axis, **kwargs)
 
 # %% ../../nbs/measure/01_losses.ipynb #6f597d3c
@@ -223,16 +223,16 @@ class BCEWithLogitsLossFlat(_Elementwise):
     "Binary cross entropy of scores"
     loss_cls = nn.BCEWithLogitsLoss
     def __init__(self,
-        *args,        # To `nn.BCEWithLogitsLoss`
-        axis:int=-1,  # Ignored: each element is a class of its own
+        *args,        # Arguments of `nn.BCEWithLogitsLoss`
+        axis:int=-1,  # Ignored: each element is a yes or no
         floatify:bool=True, # Compute in float32?
-        thresh:float=.5, # Probability from which a decision is yes
-        flatten:bool|None=None, # None to do it if there are no weights
-        **kwargs      # To `BaseLoss` and `nn.BCEWithLogitsLoss`
+        thresh:float=.5, # Probability above which a decision is yes
+        flatten:bool|None=None, # Flatten the tensors? None to flatten if there are no weights
+        **kwargs      # Arguments of `BaseLoss` and `nn.BCEWithLogitsLoss`
     ):
         weighted = any(o is not None for o in (*args[:1], kwargs.get('weight'), kwargs.get('pos_weight')))
         if flatten and weighted: raise ValueError('BCEWithLogitsLossFlat: weights are by class, '
-            'and flatten=True loses the classes: leave it out')
+            'but flatten=True removes the dimension of classes: leave it out')
         if flatten is None: flatten = not weighted
         super().__init__(*args, axis=axis, floatify=floatify, flatten=flatten, **kwargs)
         self.thresh = thresh
@@ -246,24 +246,24 @@ class BCELossFlat(_Elementwise):
 
 # %% ../../nbs/measure/01_losses.ipynb #f9dfb7e6
 class DiceLoss(_Classes, nn.Module):
-    "1 - Dice of probabilities and classes, for each item and class"
+    "1 - Dice coefficient of probabilities and classes, for each item and class"
     def __init__(self,
-        axis:int=1,        # Where predictions have the classes
-        smooth:float=1e-6, # Added to overlap and areas: a class that is nowhere, and predicted nowhere, has a loss of 0
-        reduction:str='sum', # Over items and classes; or 'mean', 'none'
-        square_in_union:bool=False # Areas of squared probabilities?
+        axis:int=1,        # Dimension of the classes in predictions
+        smooth:float=1e-6, # Added to overlap and areas, so that an absent class has a loss of 0
+        reduction:str='sum', # 'sum', 'mean' or 'none', over items and classes
+        square_in_union:bool=False # Square the probabilities in the areas?
     ):
         super().__init__()
         self.axis,self.smooth,self.reduction,self.square_in_union = axis,smooth,reduction,square_in_union
 
     def forward(self,
         pred, # Scores, (n, …) with the classes along `axis`
-        targ  # Indices of classes, the shape of `pred` without `axis`
-    ): # A scalar; unreduced (n, n_classes)
+        targ  # Indices of classes, in the shape of `pred` without `axis`
+    ): # A scalar; unreduced, (n, n_classes)
         "Compute the loss"
         n = pred.shape[self.axis]
         if pred.movedim(self.axis, -1).shape[:-1]!=targ.shape:
-            raise _misfit(self, pred, targ, f'targets must be indices of classes, in shape without axis {self.axis}')
+            raise _misfit(self, pred, targ, f'targets must be indices, in the shape without axis {self.axis}')
         p = pred.softmax(self.axis, dtype=torch.promote_types(pred.dtype, torch.float32))
         p = p.movedim(self.axis, 1).reshape(len(pred), n, -1)
         t = F.one_hot(targ.long(), n).movedim(-1, 1).reshape(p.shape).to(p.dtype)
@@ -274,5 +274,5 @@ class DiceLoss(_Classes, nn.Module):
         pred, # Predictions
         targ  # Targets
     ): # A number, a scalar tensor or 'items'
-        "Find what the loss is a mean of: it is one of items"
+        "Return the denominator of the loss: the number of items, for a mean"
         return SUM if self.reduction=='sum' else 'items'

@@ -1,4 +1,4 @@
-"""Numbers that tell how good a model is, exact whatever the sizes of the batches
+"""Measure how good a model is, exactly, whatever the batch sizes
 
 Docs: https://learnloop.github.io/learnloop/measure/metrics.html.md"""
 
@@ -29,7 +29,7 @@ from .series import Scalars, Series
 
 # %% ../../nbs/measure/00_metrics.ipynb #df5d01a6
 def _flat(pred, targ):
-    "Both in one dimension, if their elements come in the same order"
+    "Flatten both; raise an error unless their elements have the same order"
     a,b = pred.shape,targ.shape
     if pred.numel()!=targ.numel():
         raise ValueError(f'predictions {describe(pred)} and targets {describe(targ)} differ in number of elements')
@@ -41,23 +41,22 @@ def _flat(pred, targ):
 def _ends(shape): return {*itertools.accumulate(shape, operator.mul)}
 
 def _check_scores(pred, targ, axis, instead):
-    "Refuse predictions without several scores to choose from, and targets with a value for each score"
+    "Raise an error if an item has only one score, or if targets have a value for each score"
     has_one = pred.shape[axis]==1 or pred.dim()==1 and targ.numel()>1
     if not has_one and pred.shape!=targ.shape: return
     got = f'predictions {describe(pred)} and targets {describe(targ)}'
     if not has_one:
-        raise ValueError(f'{got} have one shape, and a target must be the index of a class: give targ.argmax({axis}) '
-            f'if targets are one-hot; where an item may have several classes, use {instead}')
-    raise ValueError(f'{got}: there is one score for each item, and the highest of one score is always that of class '
-        f'0; use {instead}')
+        raise ValueError(f'{got} have the same shape, but a target must be the index of a class: give '
+            f'targ.argmax({axis}) if targets are one-hot; if an item may have several classes, use {instead}')
+    raise ValueError(f'{got}: each item has only one score, so the highest score is always that of class 0; '
+        f'use {instead}')
 
 # %% ../../nbs/measure/00_metrics.ipynb #df5d01a8
 def _checked(res, targ, ok, rule):
-    "`res`, if `ok` holds for all targets; else an error, or NaN where asking would make the device wait"
+    "Return `res` if `ok` holds for all targets; else raise an error on the CPU, return NaN elsewhere"
     if not targ.is_cpu: return torch.where(ok.all(), res, math.nan)
     if ok.all(): return res
     raise ValueError(f'a target is {targ[~ok][0].item():g}: {rule}')
-
 
 # %% ../../nbs/measure/00_metrics.ipynb #df5d01a7
 _whole = 'it must be the index of a class, a whole number'
@@ -65,15 +64,15 @@ _one_score = ('accuracy_multi for scores above and below 0, or partial(accuracy_
     'probabilities')
 
 def accuracy(
-    pred, # Scores of classes, (n, …) with the classes along `axis`; for one score an item, see `accuracy_multi`
-    targ, # Indices of classes, the shape of `pred` without `axis`
-    axis:int=-1 # Where the classes are
+    pred, # Scores of classes, (n, …) with the classes along `axis`; for one score per item, see `accuracy_multi`
+    targ, # Indices of classes, in the shape of `pred` without `axis`
+    axis:int=-1 # Dimension of the classes
 )->torch.Tensor: # Between 0 and 1
-    "Compute the share of items whose highest score is that of their class"
+    "Return the share of items whose class has the highest score"
     _check_scores(pred, targ, axis, _one_score)
     if pred.numel()!=targ.numel()*pred.shape[axis]:
         raise ValueError(f'predictions {describe(pred)} without their axis {axis}, and targets {describe(targ)}, '
-            'differ in number of elements: say where the classes are, as in partial(accuracy, axis=1)')
+            'differ in number of elements: give the dimension of the classes, as in partial(accuracy, axis=1)')
     pred,targ = _flat(pred.argmax(dim=axis), targ)
     res = (pred==targ).float().mean()
     return _checked(res, targ, targ==targ.round(), _whole) if targ.is_floating_point() else res
@@ -83,21 +82,22 @@ accuracy.better = 'more'
 def error_rate(
     pred, # Scores of classes, (n, …) with the classes along `axis`
     targ, # Indices of classes
-    axis:int=-1 # Where the classes are
+    axis:int=-1 # Dimension of the classes
 )->torch.Tensor: # Between 0 and 1
-    "Compute 1 - `accuracy`"
+    "Return 1 - `accuracy`"
     return 1-accuracy(pred, targ, axis)
 error_rate.better = 'less'
 
 # %% ../../nbs/measure/00_metrics.ipynb #13c9536f
 def top_k_accuracy(
     pred, # Scores of classes, (n, …) with the classes along `axis`
-    targ, # Indices of classes, the shape of `pred` without `axis`
-    k:int=5, # How many classes may be named
-    axis:int=-1 # Where the classes are
+    targ, # Indices of classes, in the shape of `pred` without `axis`
+    k:int=5, # Number of highest-scoring classes to consider
+    axis:int=-1 # Dimension of the classes
 )->torch.Tensor: # Between 0 and 1
-    "Compute the share of items whose class is among the `k` with the highest scores"
-    if not 0<k<=(n := pred.shape[axis]): raise ValueError(f'top_k_accuracy: k is {k}, of {n} classes')
+    "Return the share of items whose class is among the `k` with the highest scores"
+    if not 0<k<=(n := pred.shape[axis]):
+        raise ValueError(f'top_k_accuracy: k is {k}: it must be 1 to {n}, the number of classes')
     _check_scores(pred, targ, axis, _one_score)
     top = pred.topk(k, dim=axis).indices
     if top.select(axis, 0).shape!=targ.shape:
@@ -109,11 +109,11 @@ top_k_accuracy.better = 'more'
 # %% ../../nbs/measure/00_metrics.ipynb #d68dbfdf
 def accuracy_multi(
     pred, # Scores, of any shape: one for each item, or several
-    targ, # Zeros and ones, as many elements
-    thresh:float=.5, # Probability above which it is a yes
-    sigmoid:bool=True # Make probabilities of scores? Not if they are
+    targ, # Zeros and ones, with as many elements as `pred`
+    thresh:float=.5, # Probability above which the answer is yes
+    sigmoid:bool=True # Apply the sigmoid to `pred`? False if they are probabilities
 )->torch.Tensor: # Between 0 and 1
-    "Compute the share of answers that are right"
+    "Return the share of correct yes/no answers"
     pred,targ = _flat(pred, targ)
     res = ((pred.sigmoid() if sigmoid else pred)>thresh).eq(targ.bool()).float().mean()
     if targ.dtype is torch.bool: return res
@@ -122,97 +122,97 @@ accuracy_multi.better = 'more'
 
 # %% ../../nbs/measure/00_metrics.ipynb #f3489abe
 def _numbers(pred, targ):
-    "Both flat, in at least 32 bits: an error of 300, squared, is infinite in 16 bits"
+    "Flatten both, in at least 32 bits: in 16 bits, the square of 300 is infinite"
     return (o.float() if o.dtype.itemsize<4 or not o.is_floating_point() else o for o in _flat(pred, targ))
 
 def mse(
     pred, # Predictions, of any shape
-    targ  # Targets, as many elements
+    targ  # Targets, with as many elements as `pred`
 )->torch.Tensor: # In squared units of the target
-    "Compute the mean squared error"
+    "Return the mean squared error"
     return F.mse_loss(*_numbers(pred, targ))
 mse.better = 'less'
 
 # %% ../../nbs/measure/00_metrics.ipynb #6b520f28
 def mae(
     pred, # Predictions, of any shape
-    targ  # Targets, as many elements
+    targ  # Targets, with as many elements as `pred`
 )->torch.Tensor: # In units of the target
-    "Compute the mean absolute error"
+    "Return the mean absolute error"
     return F.l1_loss(*_numbers(pred, targ))
 mae.better = 'less'
 
 # %% ../../nbs/measure/00_metrics.ipynb #b1d7d775
 def msle(
     pred, # Predictions above -1, of any shape
-    targ  # Targets above -1, as many elements
+    targ  # Targets above -1, with as many elements as `pred`
 )->torch.Tensor:
-    "Compute the mean squared error of log(1+…)"
+    "Return the mean squared error of log(1+…)"
     pred,targ = _numbers(pred, targ)
     return F.mse_loss(pred.log1p(), targ.log1p())
 msle.better = 'less'
 
 # %% ../../nbs/measure/00_metrics.ipynb #1fd1c401
 class Metric:
-    "A number computed over all batches of a phase: define `accumulate` and `value`, and `reset` to start anew"
-    sync = None # By attribute, how what processes have there becomes one: 'batches' or 'sum'; see `together`
-    better = None # Which value is better: 'less' or 'more'; None if it isn't declared
-    def reset(self): "Forget what was accumulated"
+    "A number computed over all batches of a phase; subclasses define `reset`, `accumulate` and `value`"
+    sync = None # How to combine each attribute over processes: 'batches' or 'sum'; see `together`
+    better = None # Which value is better: 'less' or 'more'; None if undeclared
+    def reset(self): "Clear what was accumulated"
     def accumulate(self,
         learn # The learner: `pred`, `yb`, `loss`, `bs`, …
     ):
-        "Take in a batch"
+        "Accumulate the current batch"
         raise NotImplementedError(f'{type(self).__name__}.accumulate')
     @property
     def value(self):
-        "What came out; None if there was nothing"
+        "Return the value over all batches; None if there were none"
         raise NotImplementedError(f'{type(self).__name__}.value')
     @property
     def name(self):
-        "Title of its column"
+        "Return the title of the metric's column"
         return type(self).__name__.lower()
     def check(self,
         n_targs:int # Number of targets in the batch
-    ): "Raise an error if it can't be computed from a prediction and `n_targs` targets"
+    ): "Raise an error if the metric can't be computed from a prediction and `n_targs` targets"
     @property
     def n_listed(self):
-        "How many values its lists have so far"
+        "Return the number of values in its lists so far"
         return max((len(getattr(self, k)) for k,how in (self.sync or {}).items() if how=='batches'), default=0)
     def __repr__(self): return f'{type(self).__name__}({self.name})'
 
 # %% ../../nbs/measure/00_metrics.ipynb #be77e002
 def check_better(
     better, # 'less', 'more', or None
-    what:str='better' # Name of the argument, for the message
+    what:str='better' # Name of the argument, for the error message
 )->str|None: # `better`
-    "Refuse `better` unless it is 'less', 'more' or None"
+    "Raise an error unless `better` is 'less', 'more' or None"
     if better is None or isinstance(better, str) and better in ('less', 'more'): return better
     raise ValueError(f"{what} is {better!r}: it must be 'less' or 'more'")
 
 @patch
 def _declare(self:Metric, better, func):
-    "Note which value is better: as `better` says, else as an attribute of `func` or of its innermost function says"
+    "Set `better` to the argument, else to the attribute of `func` or of its innermost function"
     declared = better,*(getattr(o, 'better', None) for o in (func, innermost(func)))
     found = next((o for o in declared if isinstance(o, str) or o is better is not None), None)
     if found is None and _is_loss(innermost(func)): found = 'less'
     if found is not None: self.better = check_better(found, f'metric {self.name}: better')
 
 def _is_loss(f):
-    "Is `f` one of torch's losses?"
+    "Whether `f` is one of PyTorch's losses"
     module = getattr(f if type(f) is FunctionType else type(f), '__module__', '')
     if module!='torch.nn.functional': return module=='torch.nn.modules.loss'
     return 'reduction' in inspect.signature(f).parameters
 
 # %% ../../nbs/measure/00_metrics.ipynb #2aa7883d
 class AvgMetric(Metric):
-    "Mean over all items of `func(pred, *yb)`, a batch counting by its items: right for accuracy, wrong for F1"
+    "Mean of `func(pred, *yb)` over all items, weighting each batch by its size: right for accuracy, wrong for F1"
     sync,watched = dict(vals='batches', sizes='batches'),None
     def __init__(self,
         func, # Function of prediction and targets that returns the mean over a batch, a scalar
         metric_name:str|None=None, # Title of its column; None for the function's name
-        weight=None, # Function of prediction and targets: how much a batch counts; None for its number of items
-        then=None,   # Function of the mean over all, such as `math.sqrt`; None for the mean itself
-        better:str|None=None # Which value is better: 'less' or 'more'; None for `func.better`, unless there is a `then`
+        weight=None, # Function of prediction and targets that returns a batch's weight; None for its number of items
+        then=None,   # Function applied to the overall mean, such as `math.sqrt`; None for the mean itself
+        better:str|None=None # Which value is better: 'less' or 'more'; None for `func.better`, unless you give `then`
     ):
         self.func,self.metric_name,self.weight,self.then = func,metric_name,weight or _weight_of(func),then
         self._declare(better, None if then else func)
@@ -235,7 +235,7 @@ class AvgMetric(Metric):
     def check(self, n_targs):
         if _takes(self.func, 1+n_targs): return
         try: sig = inspect.signature(self.func)
-        except (TypeError,ValueError): return  # a builtin that doesn't tell
+        except (TypeError,ValueError): return  # a builtin without a signature
         try: sig.bind(*[None]*(1+n_targs))
         except TypeError as e:
             called = f'metric {self.name}{sig} is called with a prediction and {n_targs} target(s)'
@@ -243,7 +243,7 @@ class AvgMetric(Metric):
 
 # %% ../../nbs/measure/00_metrics.ipynb #be7720d1
 def _weight_of(func):
-    "What a loss function of which that is known is a mean of"
+    "Return the denominator function of a known loss function, else None"
     known = known_denominator(func)
     return known if callable(known) else None
 
@@ -258,32 +258,32 @@ def _scalar(self:AvgMetric, v):
 
 # %% ../../nbs/measure/00_metrics.ipynb #683e97cf
 def _takes(f, n):
-    "Is `f` an ordinary function that can be called with `n` arguments? False if only its signature can tell"
+    "Whether `f` is a plain function that takes `n` arguments; False if only its signature can tell"
     if type(f) is not FunctionType or f.__dict__.keys()-{'better'} or f.__code__.co_kwonlyargcount: return False
     most = f.__code__.co_argcount
     return most-len(f.__defaults__ or ())<=n<=most
 
 @patch
 def _watch(self:AvgMetric, *args):
-    "Call `func` for the first time, and warn if it broadcasts predictions and targets"
+    "Call `func` for the first time; warn if it broadcasts predictions against targets"
     self.watched = 'once'
     with watch_broadcast(args[0], args[1:], f'metric {self.name}', ''): return self.func(*args)
 
 def _way_out(metric, n_targs):
-    if n_targs: return '; wrap it in a function that takes those'
-    return ("; if they are in a dict under a name: DataLoaders(…, targ='name'), or, where the model computes the loss "
-        f'with them: DictMetric({metric.name})')
+    if n_targs: return '; wrap it in a function that takes these arguments'
+    return ("; if the targets are in a dict batch, give their key: DataLoaders(…, targ='name'); or, if the model "
+        f'itself computes the loss from them, use DictMetric({metric.name})')
 
 # %% ../../nbs/measure/00_metrics.ipynb #c0ae0002
 _nothing = object()
 
 def _handed_on(v):
-    "`v` as other processes get it"
+    "Return `v` in the form in which it is sent to other processes"
     if isinstance(v, Scalars): v = v.tolist()
     return to_detach(list(v) if isinstance(v, list|tuple) else v)
 
 def _in_turns(lists, n_before):
-    "The first `n_before` values of the first list, then values of all in turns"
+    "Return the first `n_before` values of the first list, then interleave the values of all lists"
     first,*others = lists
     every = zip_longest(first[n_before:], *others, fillvalue=_nothing)
     return [*first[:n_before], *(o for batch in every for o in batch if o is not _nothing)]
@@ -291,10 +291,10 @@ def _in_turns(lists, n_before):
 # %% ../../nbs/measure/00_metrics.ipynb #c0ae0003
 @patch
 def together(self:Metric,
-    team, # Whoever speaks for the processes: `learn.team`
-    n_before:int=0 # Values at the head of the first process's lists that are of all: those that a checkpoint had
+    team, # Object that communicates between processes: `learn.team`
+    n_before:int=0 # Leading values of the first process's lists that a checkpoint restored
 ):
-    "Have in each process what all of them have accumulated"
+    "Combine, in each process, what all processes have accumulated"
     if not self.sync: return
     rows = team.gather({k:_handed_on(getattr(self, k)) for k in self.sync})
     for k,how in self.sync.items():
@@ -302,7 +302,7 @@ def together(self:Metric,
         is_list = isinstance(old, list|tuple|Scalars)
         if is_list==(how=='sum'):
             what = 'numbers and tensors' if how=='sum' else 'lists with a value for each batch'
-            raise TypeError(f'metric {self.name}: sync says {how!r} of {k}, {describe(old)}, and that is for {what}')
+            raise TypeError(f'metric {self.name}: sync gives {how!r} for {k}, {describe(old)}, and that is for {what}')
         if is_list: new = type(old)(_in_turns(vals, n_before))
         else: new = sum(vals[1:], start=vals[0])
         setattr(self, k, new.to(old.device) if isinstance(old, torch.Tensor) else new)
@@ -310,15 +310,15 @@ def together(self:Metric,
 # %% ../../nbs/measure/00_metrics.ipynb #c0ae0007
 @patch
 def check_sync(self:Metric):
-    "Refuse a metric of which nobody says how processes put it together"
+    "Raise an error if the metric doesn't declare how to combine it over processes"
     known = 'batches','sum'
     if self.sync is None and type(self).together is Metric.together:
-        raise TypeError(f'metric {self.name}: nothing says how what several processes have accumulated becomes one. '
-            f"Give {type(self).__name__} a `sync`: dict(total='sum') adds the attribute `total` up, 'batches' is for "
-            'a list with a value for each batch; {} if its value is that of the whole run as it is')
+        raise TypeError(f'metric {self.name} does not declare how to combine its values over several processes. '
+            f"Give {type(self).__name__} a `sync`: dict(total='sum') sums the attribute `total`, 'batches' is for "
+            'a list with a value for each batch, and {} means that its value already covers all processes')
     for k,how in (self.sync or {}).items():
         if how in known: continue
-        raise ValueError(f"metric {self.name}: sync says {how!r} of {k}: it must be 'batches' or 'sum'")
+        raise ValueError(f"metric {self.name}: sync gives {how!r} for {k}: it must be 'batches' or 'sum'")
 
 # %% ../../nbs/measure/00_metrics.ipynb #c0ae000a
 @patch
@@ -326,7 +326,7 @@ def joint(self:Metric,
     team, # As for `together`
     n_before:int=0 # As for `together`
 ): # A metric
-    "Make a copy that has what all processes have accumulated"
+    "Return a copy with what all processes have accumulated"
     res = self._copy()
     res.together(team, n_before)
     return res
@@ -336,9 +336,9 @@ def _copy(self:Metric): return copy(self)
 
 # %% ../../nbs/measure/00_metrics.ipynb #fc0a9766
 def as_metric(
-    make # Called with the function, returns its `Metric`; `AccumMetric` for whatever must see all items at once
+    make # Function that turns the decorated function into a `Metric`; `AccumMetric` if it needs all items at once
 ): # A decorator
-    "Have `mk_metrics` make something else of a function than an `AvgMetric`"
+    "Set the kind of metric that `mk_metrics` makes from a function, instead of an `AvgMetric`"
     def _f(func):
         func.mk_metric = make
         return func
@@ -348,18 +348,18 @@ def as_metric(
 _either_way = 'mean_squared_error mean_absolute_error mean_squared_log_error accuracy_score zero_one_loss hamming_loss'
 
 def _refuse_sklearn(f):
-    "Refuse a function of scikit-learn that takes targets first, and all items; means that don't care pass"
+    "Raise an error for a scikit-learn function, which takes targets first and all items; allow symmetric means"
     mod,nm = getattr(f, '__module__', None) or '',getattr(f, '__name__', '')
     if not mod.startswith('sklearn.metrics') or nm in _either_way.split(): return
     how = ', is_class=False' if mod.endswith('_regression') else ''
-    raise TypeError(f'metric {nm} is a function of scikit-learn, of all targets and all predictions; '
-        f'a metric is called with the predictions and targets of a batch. Make one of it: skm_metric({nm!r}{how})')
+    raise TypeError(f'metric {nm} is a scikit-learn function, which takes all targets and all predictions, but '
+        f'a metric is called with the predictions and targets of a batch: use skm_metric({nm!r}{how})')
 
 # %% ../../nbs/measure/00_metrics.ipynb #5ee49cdc
 def mk_metrics(
-    ms # A metric, a function, a torchmetrics object or collection, or a list of such
+    ms # A metric, a function, a torchmetrics object or collection, or a list of these
 )->list: # `Metric`s
-    "Make metrics of whatever is given"
+    "Convert functions and objects to metrics"
     res = []
     for o in [ms] if isinstance(ms, nn.Module) else listify(ms):
         if isinstance(o, type) and hasattr(o, 'accumulate' if issubclass(o, Metric) else 'compute'):
@@ -376,23 +376,23 @@ def mk_metrics(
             res.append(getattr(f, 'mk_metric', AvgMetric)(o))
         else:
             fix = f'; scikit-learn has some by name: skm_metric({o!r})' if isinstance(o, str) else ''
-            if isinstance(o, dict): fix = '; metrics is a list, and each has a name'
+            if isinstance(o, dict): fix = '; metrics must be a list: each metric has its own name'
             if isinstance(o, torch.Tensor|float): fix = '; give the function itself, without calling it'
             take = 'a function of (pred, *yb), a Metric, or a torchmetrics object'
-            raise TypeError(f'{o!r} is no metric: give {take}{fix}')
+            raise TypeError(f'{o!r} is not a metric: give {take}{fix}')
     names = [m.name for m in res]
     if len(set(names))<len(names):
         twice = next(nm for nm in names if names.count(nm)>1)
-        raise ValueError(f'two metrics named {twice!r}: give one a name of its own: AvgMetric(…, metric_name=…)')
+        raise ValueError(f'two metrics are named {twice!r}: rename one: AvgMetric(…, metric_name=…)')
     return res
 
 # %% ../../nbs/measure/00_metrics.ipynb #e17a0002
 def accumulate_all(
     metrics, # `Metric`s
     learn,   # The learner, after a batch: `pred`, `yb`, `loss`, `bs`, …
-    note     # Called with an error and the metric that it comes from, before it goes on
+    note     # Called with an error and its metric, before the error is raised again
 ):
-    "Have `metrics` take in a batch, in their order: those of plain functions without a call of their own"
+    "Accumulate a batch in each metric, in order; this inlines the common case of a plain function"
     m = None
     try:
         for m in metrics:
@@ -411,9 +411,9 @@ def accumulate_all(
 @as_metric(lambda f: AvgMetric(mse, 'rmse', then=math.sqrt, better='less'))
 def rmse(
     pred, # Predictions, of any shape
-    targ  # Targets, as many elements
+    targ  # Targets, with as many elements as `pred`
 )->torch.Tensor: # In units of the target
-    "Compute the root of the mean squared error"
+    "Return the root of the mean squared error"
     return mse(pred, targ).sqrt()
 
 # %% ../../nbs/measure/00_metrics.ipynb #9bdc948d
@@ -424,9 +424,9 @@ def _mspe(pred, targ):
 @as_metric(lambda f: AvgMetric(_mspe, 'exp_rmspe', then=math.sqrt, better='less'))
 def exp_rmspe(
     pred, # Logarithms of predictions, of any shape
-    targ  # Logarithms of targets, as many elements
+    targ  # Logarithms of targets, with as many elements as `pred`
 )->torch.Tensor: # As a share of the target
-    "Compute the root of the mean squared relative error, of exponentials"
+    "Return the root mean squared relative error of the exponentials"
     return _mspe(pred, targ).sqrt()
 
 # %% ../../nbs/measure/00_metrics.ipynb #1d637ff7
@@ -437,10 +437,10 @@ def foreground_acc(
     pred, # Scores of classes, (n, n_classes, …)
     targ, # Indices of classes, (n, …) or (n, 1, …)
     bkg_idx:int=0, # Index of the background
-    axis:int=1     # Where the classes are
+    axis:int=1     # Dimension of the classes
 )->torch.Tensor: # Between 0 and 1; nan if all is background
-    "Compute the share of pixels outside of the background whose class is right"
-    _check_scores(pred, targ, axis, 'a model with a score for each class, background among them')
+    "Return the share of foreground pixels whose class is predicted correctly"
+    _check_scores(pred, targ, axis, 'a model with a score for each class, including the background')
     pred,targ = _flat(pred.argmax(axis), targ)
     keep = targ!=bkg_idx
     return ((pred==targ) & keep).sum()/keep.sum()
@@ -448,10 +448,10 @@ foreground_acc.better = 'more'
 
 # %% ../../nbs/measure/00_metrics.ipynb #54476846
 class Dice(Metric):
-    "Overlap of predictions and targets in class 1, of two"
+    "Dice coefficient of predictions and targets for class 1 of two"
     sync,better,_by_sklearn = dict(overlap='sum', areas='sum'),'more','f1_score'
     def __init__(self,
-        axis:int=1 # Where predictions have the classes
+        axis:int=1 # Dimension of the classes in the predictions
     ):
         self.axis = axis
         self.reset()
@@ -462,7 +462,7 @@ class Dice(Metric):
         self.overlap,self.areas = self.overlap+(pred&targ).sum(),self.areas+pred.sum()+targ.sum()
     def _refuse(self, n):
         how = 'thresh=.5' if n==1 else f"axis={self.axis}, average='macro'"
-        raise ValueError(f'{type(self).__name__} is for the scores of two classes, and there are {n} along axis '
+        raise ValueError(f'{type(self).__name__} needs the scores of two classes, but there are {n} along axis '
             f'{self.axis}: use skm_metric({self._by_sklearn!r}, {how})')
     def _ratio(self, overlap, areas): return 2*overlap/areas
     @property
@@ -470,25 +470,25 @@ class Dice(Metric):
 
 # %% ../../nbs/measure/00_metrics.ipynb #167edf70
 class JaccardCoeff(Dice):
-    "Intersection over union of predictions and targets in class 1, of two"
+    "Intersection over union of predictions and targets for class 1 of two"
     _by_sklearn = 'jaccard_score'
     def _ratio(self, overlap, areas): return overlap/(areas-overlap)
 
 # %% ../../nbs/measure/00_metrics.ipynb #0aefe595
 class AccumMetric(Metric):
-    "`func(pred, targ)` of all items at once"
+    "`func(pred, targ)`, called once with all items"
     sync = dict(preds='batches', targs='batches')
     def __init__(self,
         func, # Function of all predictions and all targets
-        dim_argmax:int|None=None,  # Where the classes are, to predict the highest; None to keep scores
-        activation:str='no',       # 'sigmoid'; 'softmax' over `dim_argmax`; 'binarysoftmax': the last class alone
-        thresh:float|None=None,    # Predictions from here on are True; None to keep them
+        dim_argmax:int|None=None,  # Dimension of the classes, to predict the highest; None to keep scores
+        activation:str='no',       # 'sigmoid'; 'softmax' over `dim_argmax`; 'binarysoftmax' to keep only the last class
+        thresh:float|None=None,    # Predictions of at least this are True; None to keep them
         to_np:bool=False,          # Give `func` NumPy arrays?
-        invert_arg:bool=False,     # Call `func(targ, pred)`, as scikit-learn has it?
-        flatten:bool=True,         # Flatten both?
+        invert_arg:bool=False,     # Call `func(targ, pred)`, in scikit-learn's order?
+        flatten:bool=True,         # Flatten predictions and targets?
         name:str|None=None,        # Title of its column; None for the function's name
         better:str|None=None,      # Which value is better: 'less' or 'more'; None for `func.better`
-        **kwargs                   # To `func`
+        **kwargs                   # Arguments of `func`
     ):
         if activation not in (known := ('no', 'sigmoid', 'softmax', 'binarysoftmax')):
             raise ValueError(f'activation {activation!r}: it must be one of {", ".join(map(repr, known))}')
@@ -512,7 +512,7 @@ class AccumMetric(Metric):
     name = AvgMetric.name
     def check(self, n_targs):
         if n_targs==1: return
-        raise TypeError(f'metric {self.name} is of one target, and the batch has {n_targs}{_way_out(self, n_targs)}')
+        raise TypeError(f'metric {self.name} takes one target, but the batch has {n_targs}{_way_out(self, n_targs)}')
 
 # %% ../../nbs/measure/00_metrics.ipynb #656a5539
 @patch
@@ -520,7 +520,7 @@ def _predict(self:AccumMetric, pred):
     dim = -1 if self.dim_argmax is None else self.dim_argmax
     highest = self.activation=='no' and self.dim_argmax is not None
     if (highest or self.activation.endswith('softmax')) and (pred.dim()<2 or pred.shape[dim]==1):
-        raise ValueError(f"predictions {describe(pred)}: there is one score for each item, so there are no classes to "
+        raise ValueError(f"predictions {describe(pred)}: each item has only one score, so there are no classes to "
             "choose from; give skm_metric thresh=.5, or AccumMetric activation='sigmoid'")
     if   self.activation=='sigmoid':  pred = pred.sigmoid()
     elif self.activation!='no':       pred = pred.softmax(dim)
@@ -531,19 +531,19 @@ def _predict(self:AccumMetric, pred):
 # %% ../../nbs/measure/00_metrics.ipynb #907e22db
 def _sklearn_metric(name):
     try: import sklearn.metrics as skm
-    except ImportError as e: raise ImportError("metrics of scikit-learn need it: pip install 'learnloop[demo]'") from e
+    except ImportError as e: raise ImportError("skm_metric needs scikit-learn: pip install 'learnloop[demo]'") from e
     if callable(f := getattr(skm, name, None)): return f
     raise ValueError(f'scikit-learn has no metric {name!r}{did_you_mean(name, dir(skm))}')
 
 def skm_metric(
-    func, # Function of scikit-learn, or its name in `sklearn.metrics`
-    is_class:bool=True, # Are classes predicted? Then the highest scores, or with `thresh` those above it
-    thresh:float|None=None, # Probability from which a class is predicted, where each is a yes or no
-    axis:int=-1, # Where the classes are
-    activation:str|None=None, # See `AccumMetric`; None for 'sigmoid' where classes have a `thresh`, else 'no'
-    **kwargs # To `AccumMetric`, such as `better`, `flatten` and `name`, and to `func`
+    func, # Scikit-learn function, or its name in `sklearn.metrics`
+    is_class:bool=True, # Predict classes: the highest score or, with `thresh`, all that reach it?
+    thresh:float|None=None, # Lowest probability of a predicted class, if each class is a yes or no
+    axis:int=-1, # Dimension of the classes
+    activation:str|None=None, # See `AccumMetric`; None for 'sigmoid' if `is_class` with a `thresh`, else 'no'
+    **kwargs # Arguments of `AccumMetric`, such as `better`, `flatten` and `name`, and of `func`
 )->AccumMetric:
-    "Make a metric of one of scikit-learn's"
+    "Make a metric from a scikit-learn function"
     if isinstance(func, str): func = _sklearn_metric(func)
     if activation is None: activation = 'sigmoid' if is_class and thresh is not None else 'no'
     how = dict(dim_argmax=axis if is_class and thresh is None else None, activation=activation, thresh=thresh)
@@ -551,14 +551,14 @@ def skm_metric(
 
 # %% ../../nbs/measure/00_metrics.ipynb #3df32819
 def optim_metric(
-    f,        # Function of predictions, targets, and `argname`
-    argname:str, # Name of the argument to choose
-    bounds,   # Its lowest and its highest value
+    f,        # Function of predictions, targets and the argument `argname`
+    argname:str, # Name of the argument to optimize
+    bounds,   # Lowest and highest value of the argument
     tol:float=.01, # Step between values that are tried
-    do_neg:bool=True, # Is a high value of `f` a good one?
-    get_x:bool=False # Return the argument, too?
-): # Function of all predictions and targets: the best value of `f`, or that and the argument
-    "Make a metric with the best of `f` over an argument"
+    do_neg:bool=True, # Is a higher value of `f` better?
+    get_x:bool=False # Also return the argument?
+): # Function of all predictions and targets: returns the best value of `f`, and the argument if `get_x`
+    "Make a metric of the best value of `f` over an argument"
     lo,hi = bounds
     n = math.ceil((hi-lo)/tol)
     def _f(pred, targ):
@@ -571,11 +571,11 @@ def optim_metric(
 # %% ../../nbs/measure/00_metrics.ipynb #6151efc0
 class TorchMetric(Metric):
     "An object with `update(pred, *yb)`, `compute()` and `reset()`, as in torchmetrics"
-    sync = dict(n='sum')  # torchmetrics puts the rest together, in `compute`
+    sync = dict(n='sum')  # torchmetrics combines the rest in `compute`
     def __init__(self,
         metric, # The object
-        metric_name:str|None=None, # Title of its column; None for the name of its class, in small letters
-        better:str|None=None # Which value is better: 'less' or 'more'; None for what `metric.higher_is_better` says
+        metric_name:str|None=None, # Title of its column; None for the name of its class, in lower case
+        better:str|None=None # Which value is better: 'less' or 'more'; None to use `metric.higher_is_better`
     ):
         self.metric,self.metric_name,self.n = metric,metric_name,0
         known = {True:'more', False:'less'}.get(getattr(metric, 'higher_is_better', None))
@@ -596,14 +596,14 @@ class TorchMetric(Metric):
     @property
     def name(self): return self.metric_name or type(self.metric).__name__.lower()
     def check_sync(self):
-        "Refuse what isn't of torchmetrics"
+        "Raise an error if the object isn't from torchmetrics"
         if getattr(self.metric, 'sync_on_compute', False): return
-        raise TypeError(f'metric {self.name}: of such objects, only those of torchmetrics, with sync_on_compute=True, '
-            f'compute a value of several processes, and this is a {type(self.metric).__name__}: make it a Metric that '
-            'has a `sync`')
+        raise TypeError(f'metric {self.name} is a {type(self.metric).__name__}, which cannot combine several '
+            'processes. Among such objects, only those of torchmetrics can, with sync_on_compute=True: make it a '
+            'Metric with a `sync`')
     def together(self, team, n_before=0):
         super().together(team)
-        if not self.metric._update_count: self.metric._update_count = 1  # or it warns, where a process had no part
+        if not self.metric._update_count: self.metric._update_count = 1  # else it warns in a process that had no batch
     def joint(self, team, n_before=0):
         res = super().joint(team)
         res.metric.sync()
@@ -620,22 +620,22 @@ def _copy(self:TorchMetric):
 _HOW = 'Batches are weighted by their items, which is not the loss of all of them in one'
 
 def _units(learn, part='loss', *who):
-    "What the loss of `learn`, or of what stands for a learner, is a mean of"
+    "Return the denominator of the loss of `learn`, or of an object in its place"
     return learn.mean_of.units(learn, part, *who) if hasattr(learn, 'mean_of') else learn.bs
 
 class AvgLoss(AvgMetric):
-    "The loss of all batches together: each counts by its denominator, and sums are added up"
+    "Loss over all batches, each weighted by its denominator; losses that are sums are added"
     name,better,check,part = 'loss','less',Metric.check,'loss'
     def __init__(self): super().__init__(None)
     def reset(self): self.vals,self.sizes = Scalars(),Scalars()
     def accumulate(self, learn):
-        if learn.loss_grad is not None: self._take(learn, learn.loss)  # else the batch was skipped before it had a loss
+        if learn.loss_grad is not None: self._take(learn, learn.loss)  # else the batch was cancelled before its loss
     def _take(self, learn, v):
         joins = not getattr(learn, 'training', True) and (len(self.vals) or learn.team.world>1)
         self.add(v, _units(learn, self.part, 'Evaluation' if joins else '', _HOW))
     def add(self,
         value, # A scalar tensor
-        n # What it is the mean of: a number, or a scalar tensor
+        n # Its denominator: a number, or a scalar tensor
     ):
         "Add `value` to the mean"
         self.vals.append(value)
@@ -652,8 +652,8 @@ class Perplexity(AvgLoss):
 
 # %% ../../nbs/measure/00_metrics.ipynb #f1be7c14
 class LossPart(AvgLoss):
-    "Mean of a part of the loss over all items of the batches that have it"
-    better = None  # it may be a loss, a norm, or an accuracy
+    "Mean of one part of the loss over all batches that have that part"
+    better = None  # a part may be a loss, a norm or an accuracy
     def __init__(self,
         part:str # Its name in `learn.loss_parts`
     ):
@@ -666,10 +666,10 @@ class LossPart(AvgLoss):
 
 # %% ../../nbs/measure/00_metrics.ipynb #a55eb922
 class LossMetric(AvgLoss):
-    "Mean of an attribute of the loss function, over what its loss is a mean of"
+    "Mean of an attribute of the loss function, with the loss's denominator"
     better,name = None,AvgMetric.name
     def __init__(self,
-        attr:str, # Its name: a scalar that the loss function sets at each call
+        attr:str, # Name of the attribute: a scalar that the loss function sets at each call
         nm:str|None=None, # Title of its column; None for `attr`
         better:str|None=None # Which value is better: 'less' or 'more'
     ):
@@ -681,30 +681,30 @@ class LossMetric(AvgLoss):
 
 # %% ../../nbs/measure/00_metrics.ipynb #6738a9db
 def LossMetrics(
-    attrs, # Names of attributes: a list, or a string with commas between them
-    nms=None # Titles of their columns, likewise; None for `attrs`
-)->list: # Of `LossMetric`s
-    "Make a metric of each of several attributes of the loss function"
+    attrs, # Names of attributes: a list, or a comma-separated string
+    nms=None # Titles of their columns, in the same form; None for `attrs`
+)->list: # `LossMetric`s
+    "Make a metric from each of several attributes of the loss function"
     attrs,nms = (o.split(',') if isinstance(o, str) else o for o in (attrs, nms or attrs))
     return [LossMetric(a.strip(), n.strip()) for a,n in zip(attrs, nms, strict=True)]
 
 # %% ../../nbs/measure/00_metrics.ipynb #d1505035
 class Smoother:
-    "Debiased exponential mean of a series of numbers"
+    "Debiased exponential moving average of a series of numbers"
     def __init__(self,
-        beta:float=0.98 # Weight of the past: the mean reaches back some 1/(1-beta) = 50 values
+        beta:float=0.98 # Weight of the past: the average covers about the last 1/(1-beta) = 50 values
     ): self.beta,self.val,self.n = beta,0.,0
     def __call__(self,
         v:float # Next value
-    )->float: # The mean so far
-        "Take in `v`"
+    )->float: # The average so far
+        "Add `v` and return the average"
         if not math.isfinite(v): return v
         self.n,self.val = self.n+1,self.beta*self.val + (1-self.beta)*v
         return self.val/(1-self.beta**self.n)
 
 # %% ../../nbs/measure/00_metrics.ipynb #924fc06c
 class AvgSmoothLoss(AvgLoss):
-    "Exponential mean of the training loss"
+    "Exponential moving average of the training loss"
     name = 'smooth_loss'
     def __init__(self,
         beta:float=0.98 # Weight of the past
@@ -716,7 +716,7 @@ class AvgSmoothLoss(AvgLoss):
     def together(self, team, n_before=0):
         mine = [*zip(self.vals.tolist(), self.sizes.tolist(), strict=True)]
         first,*others = team.gather(mine)
-        parts = zip_longest(first[n_before:], *others, fillvalue=(0., 0))  # of a batch, by process
+        parts = zip_longest(first[n_before:], *others, fillvalue=(0., 0))  # by batch, then by process
         whole = [*first[:n_before], *(mean_of_all(*zip(*o, strict=True)) for o in parts)]
         self.vals,self.sizes = (Scalars(o[i] for o in whole) for i in range(2))
     @property
@@ -727,38 +727,38 @@ class AvgSmoothLoss(AvgLoss):
 
 # %% ../../nbs/measure/00_metrics.ipynb #c961c3d1
 class ValueMetric(Metric):
-    "A value that is computed elsewhere, by a callback for instance"
+    "A value computed elsewhere, for instance by a callback"
     def __init__(self,
-        func, # Called without arguments, returns the value
+        func, # Function without arguments that returns the value
         metric_name:str|None=None, # Title of its column; None for the function's name
         better:str|None=None # Which value is better: 'less' or 'more'; None for `func.better`
     ):
         self.func,self.metric_name = func,metric_name
         self._declare(better, func)
-    def accumulate(self, learn): "Nothing: `func` knows"
+    def accumulate(self, learn): "Do nothing: `func` has the value"
     value = property(lambda self: self.func())
     name,sync = AvgMetric.name,{}
 
 # %% ../../nbs/measure/00_metrics.ipynb #fc161391
 class LearnerView:
-    "The learner, with some attributes in place of its own"
+    "A view of the learner with some attributes replaced"
     def __init__(self,
         learn, # The learner
-        **attrs # What is read in place of its own
+        **attrs # Replaced attributes
     ): self.__dict__.update(attrs, _learn=learn)
     def __getattr__(self, k): return getattr(self._learn, k)
 
 # %% ../../nbs/measure/00_metrics.ipynb #fc161392
 class DictMetric(Metric):
-    "A metric of what is inside: scores in the model's output, labels in a batch that is a dict"
+    "A metric that finds scores inside the model's output and labels inside a dict batch"
     def __init__(self,
-        metric,          # Whatever `mk_metrics` takes: a function, a `Metric`, a torchmetrics object
-        pred='logits',   # Where in `learn.pred` the scores are: key, attribute or index; or a function of the learner
-        targ='labels',   # Where in the batch's dict the targets are; or a function of the learner; None for `learn.y`
-        ignore:int|None=-100 # Whole-number target that doesn't count; None if all do
+        metric,          # Anything that `mk_metrics` takes: a function, a `Metric`, a torchmetrics object
+        pred='logits',   # Key, attribute or index of the scores in `learn.pred`; or a function of the learner
+        targ='labels',   # Key of the targets in the dict batch; or a function of the learner; None for `learn.y`
+        ignore:int|None=-100 # Integer target to leave out; None to include all
     ):
         ms = mk_metrics(metric)
-        if len(ms)!=1: raise ValueError(f'DictMetric is of one metric, not {len(ms)}: [DictMetric(o) for o in …]')
+        if len(ms)!=1: raise ValueError(f'DictMetric takes one metric, not {len(ms)}: use [DictMetric(o) for o in …]')
         self.metric,self.pred,self.targ,self.ignore = ms[0],pred,targ,ignore
     name  = property(lambda self: self.metric.name)
     value = property(lambda self: self.metric.value)
@@ -784,26 +784,26 @@ class DictMetric(Metric):
 
 # %% ../../nbs/measure/00_metrics.ipynb #5f35e680
 def _find(o, k, what):
-    "What `o` has under `k`: a key, the name of an attribute, an index"
+    "Return the value of `o` at `k`: a key, the name of an attribute, or an index"
     try: return o[k] if isinstance(o, Mapping) or isinstance(k, int) else getattr(o, k)
     except (KeyError,AttributeError,IndexError):
-        fix = 'name what is there, or give a function of the learner'
+        fix = 'give a name that it has, or a function of the learner'
         raise ValueError(f'no {k!r} in the {what}, {describe(o)}: {fix}') from None
 
 def _target(learn, k):
-    "The target `k` of a dict batch, whether or not `DataLoaders` split it off"
+    "Return the target `k` of a dict batch, whether or not `DataLoaders` split it off"
     names = getattr(getattr(learn, 'dls', None), 'targ', None) or ()
     return learn.yb[names.index(k)] if k in names and len(names)==len(learn.yb) else _find(learn.xb[0], k, 'batch')
 
 # %% ../../nbs/measure/00_metrics.ipynb #ac30d59a
-# Losses, by the names of their columns: less is better
+# Column names of losses, for which less is better
 LOSSES = dict(train_loss='less', valid_loss='less')
 
 # %% ../../nbs/measure/00_metrics.ipynb #be77e005
 def need_better(
     better:str|None, # What is declared
     column:str, # Name of the value
-    where:str # Who needs it, for the message
+    where:str # Name of the caller, for the error message
 )->str: # `better`
     "Raise an error if nothing declares whether less or more of `column` is better"
     if better is not None: return better
@@ -814,6 +814,6 @@ def need_better(
 def undeclared(
     column:str # Name of a value that has no column yet
 )->str: # '' for a loss
-    "Say which values need a declaration, for the end of a message"
+    "Return the end of an error message: which values need a declaration"
     if column in LOSSES: return ''
     return ". A part of the loss, or a value that a callback logs, needs better='less' or better='more'"

@@ -1,4 +1,4 @@
-"""What happened in a fit: losses and learning rates by batch, loss and metrics by epoch
+"""Record a fit: losses and learning rates by batch, loss and metrics by epoch
 
 Docs: https://learnloop.github.io/learnloop/measure/recorder.html.md"""
 
@@ -30,12 +30,12 @@ from .trial import find_loss_parts, note_metric, try_metrics
 
 # %% ../../nbs/measure/02_recorder.ipynb #8de95d01
 class _Sizes(Scalars):
-    "Denominators of losses; for those of classes targets may stand, which are counted soon"
+    "Denominators of losses; a list of class targets may stand for its count until it is counted"
     def __init__(self, vals=()):
         super().__init__(vals, block=32)
-        self._is_reused,self._ptrs = False,[]  # Does the loader fill the same tensors again?
+        self._is_reused,self._ptrs = False,[]  # Does the loader reuse its tensors?
     def append(self, v):
-        # the first four are counted at once, so that a buffer which is filled again is found in time
+        # count the first four at once, to find out in time whether the loader reuses its tensors
         if (self._is_reused or len(self._ptrs)<4) and isinstance(v, Tensor) and v.dim():
             self._is_reused |= v.data_ptr() in self._ptrs
             self._ptrs = [*self._ptrs[-3:], v.data_ptr()]
@@ -59,9 +59,9 @@ class Recorder(Callback):
         'values':[list], 'iters':[int], 'metric_names':[str], 'row':dict, 'records':[{'values':dict, '*':...}], '*':...,
         'parts?':[str], 'logged?':[str], 'better?':{'*':str}}
     def __init__(self,
-        add_time:bool=True,       # A column with the duration of the epoch?
-        train_metrics:bool=False, # Metrics on training batches, too? They cost time in each
-        valid_metrics:bool=True,  # Metrics in validation?
+        add_time:bool=True,       # Add a column with the duration of the epoch?
+        train_metrics:bool=False, # Also compute metrics on training batches? They slow down each batch
+        valid_metrics:bool=True,  # Compute metrics in validation?
         beta:float=0.98           # Weight of the past in `smooth_loss`
     ):
         self.add_time,self.train_metrics,self.valid_metrics,self.beta = add_time,train_metrics,valid_metrics,beta
@@ -85,17 +85,17 @@ class Recorder(Callback):
         self.valid_mets = [AvgLoss(), *(mets if self.valid_metrics else []), *_of_parts(self.parts, 'valid')]
     @property
     def train_names(self):
-        "Names of what training gives: the titles of its columns"
+        "Return the titles of the columns that training fills"
         return ['train_loss', *(f'train_{m.name}' for m in self.train_mets)]
     @property
     def valid_names(self):
-        "Names of what a validation gives: the titles of its columns"
+        "Return the titles of the columns that validation fills"
         prefix,mets = 'valid_' if self.train_metrics else '',self.valid_mets[1:]
         return ['valid_loss', *(('valid_' if isinstance(m, LossPart) else prefix)+m.name for m in mets)]
 
 # %% ../../nbs/measure/02_recorder.ipynb #8de956c1
 def _of_parts(titles, kind):
-    "Metrics of the parts that have `titles`, those of `kind`: 'train' or 'valid'"
+    "Return metrics for those `titles` of loss parts that are of `kind`: 'train' or 'valid'"
     return [LossPart(o[6:]) for o in titles if o.startswith(f'{kind}_')]
 
 def _not_parts(mets): return [m for m in mets if not isinstance(m, LossPart)]
@@ -103,24 +103,24 @@ def _not_parts(mets): return [m for m in mets if not isinstance(m, LossPart)]
 # %% ../../nbs/measure/02_recorder.ipynb #8de956d1
 @patch
 def names_for(self:Recorder,
-    of:str # Name of the set that is evaluated
-)->list: # Of strings, no two alike
-    "List the names of what an evaluation gives: loss, metrics, parts of the loss"
+    of:str # Name of the evaluated set
+)->list: # Unique strings
+    "List the names of an evaluation's values: loss, metrics, parts of the loss"
     names = self.valid_names if of=='valid' else [f'{of}_{m.name}' for m in self.valid_mets]
     return [f'{k}_{n+1}' if (n := names[:i].count(k)) else k for i,k in enumerate(names)]
 
 # %% ../../nbs/measure/02_recorder.ipynb #c0ae0032
 @patch
 def _follow(self:Recorder):
-    "Begin to note which batches losses are of, if other processes have a part in them"
+    "Start to record the batch of each loss, if there are other processes"
     has_peers = self.learn is not None and self.learn.team.world>1
     self._keys,self._n_joint,self._n_before = [] if has_peers else None,len(self._raw),{}
-    self._joined,self._whole = None,None # the pass whose losses are those of the run; metrics of it, so far
+    self._joined,self._whole = None,None # the pass whose losses are already combined; its combined metrics so far
     if has_peers: self._smooth_there()
 
 @patch
 def _smooth_there(self:Recorder):
-    "Keep the running mean as it is after the last of the losses that are of the run"
+    "Save the running mean after the last loss that is already combined over processes"
     del self._smooth[self._n_joint:]
     _ = self.losses
     self._smoother_there = copy(self._smoother)
@@ -131,14 +131,14 @@ def _check_sync(self:Recorder):
     for m in dict.fromkeys([*self.train_mets, *self.valid_mets]):
         if hasattr(m, 'check_sync'): m.check_sync()
         elif not hasattr(m, 'together'): raise TypeError(f'metric {m.name}: {type(m).__name__} has no method '
-            '`together(team)`, which puts together what several processes have accumulated: subclass Metric')
+            '`together(team)`, which combines the values of several processes: subclass Metric')
 
 # %% ../../nbs/measure/02_recorder.ipynb #ba1eb978
 @patch
 def before_fit(self:Recorder):
     learn,self.error,self._since = self.learn,None,time.perf_counter()
     self._clear()
-    self.parts,self._logged = [o for o in self.parts if o not in self._logged],[]  # another fit may log other things
+    self.parts,self._logged = [o for o in self.parts if o not in self._logged],[]  # another fit may log other values
     self._make_metrics()
     self._check_sync()
     self._fits,self._nan_told,self._start = True,False,time.perf_counter()
@@ -150,43 +150,42 @@ def before_fit(self:Recorder):
     self._unseen,self._may_log,self._written = [],_may_log(learn),None
     self._is_titled = not self._is_open or bool(self.parts)
     self._logger = learn.logger
-    if self._is_titled: self._write(self._names)  # else they wait for the first batch
+    if self._is_titled: self._write(self._names)  # else write them after the first batch
     if learn.metrics: learn.add_cb(_CheckTargets)
     lost = [] if valid or self.train_metrics or learn.resuming else _not_parts(self.valid_mets)[1:]
     if not lost: return
     names = ', '.join(m.name for m in lost)
     fix = 'give DataLoaders(train, valid), or set learn.recorder.train_metrics = True'
-    warnings.warn(f'this fit has no validation loader, and so nothing computes {names}: {fix}', stacklevel=2)
+    warnings.warn(f'this fit has no validation loader, so nothing computes {names}: {fix}', stacklevel=2)
 
 # %% ../../nbs/measure/02_recorder.ipynb #4b1d6a23
 @patch
 def _own_columns(self:Recorder, ours):
-    "Columns of callbacks, as keys; refuse those of the recorder, `ours`, and two of one name"
+    "Return callbacks' columns, as keys; raise an error for duplicates, or names among `ours`, the recorder's"
     if twice := [k for k in ours if ours.count(k)>1 and k not in self.parts]:
-        raise ValueError(f'two columns would be named {twice[0]!r}: give the metric a name of its own: '
-            'AvgMetric(…, metric_name=…)')
+        raise ValueError(f'two columns would be named {twice[0]!r}: rename the metric: AvgMetric(…, metric_name=…)')
     for o in self.learn.cbs:
         if twice := [k for k in o.epoch_columns if k in ours]:
-            raise ValueError(f'{o.label}: it gives {", ".join(twice)}, which the table of epochs has already: choose '
-                'another name')
+            raise ValueError(f'{o.label} adds the columns {", ".join(twice)}, which the table of epochs already '
+                'has: choose another name')
     return dict.fromkeys(k for o in self.learn.cbs for k in o.epoch_columns)
 
 # %% ../../nbs/measure/02_recorder.ipynb #e2f433c3
 @patch
 def _add_columns(self:Recorder, titles):
-    "Have columns of `titles` for parts"
+    "Add columns named `titles` for parts of the loss"
     for k in titles:
         if k.startswith('valid_') and 'valid_loss' not in self.columns or k in self._own: continue
         if k in self.columns:
-            what = 'something is logged' if k in self._logged else 'the loss has a part'
-            raise ValueError(f'{what} whose column is {k!r}, and there is such a column: give it another name, '
-                'or the metric')
+            what = 'a logged value' if k in self._logged else 'a part of the loss'
+            raise ValueError(f'{what} has the column {k!r}, but this column already exists: rename the value or the '
+                'metric')
         self.columns.append(k)
     self._names = ['epoch', *self.columns, *(['time'] if self.add_time else [])]
 
 @patch
 def _meet(self:Recorder, names):
-    "Have means, and columns, of parts of the loss with these `names`; those of turns come up in training alone"
+    "Add metrics and columns for parts of the loss with these `names`; parts of turns occur only in training"
     learn = self.learn
     both = type(learn).train_batch is Learner.train_batch  # else training has turns that validation hasn't
     kinds = ('train','valid') if both else ('train',) if learn.training else ('valid',)
@@ -209,7 +208,7 @@ def _title(self:Recorder):
     "Write the titles, once"
     if self._is_titled: return
     self._is_titled = True
-    # whoever has replaced the logger since `before_fit`, and has read the titles, needs them no more
+    # a callback that replaced the logger since `before_fit`, and read the titles, already has them
     self._write(self._names, self._logger if self._given==self._names else self.learn.logger)
 
 @patch
@@ -219,7 +218,7 @@ def _write(self:Recorder, row, logger=None):
 # %% ../../nbs/measure/02_recorder.ipynb #7350da96
 @patch(as_prop=True)
 def metric_names(self:Recorder)->list: # `epoch`, then the columns, then `time`
-    "Titles of the table's columns; a callback that reads them before the first batch finds the loss's parts among them"
+    "Return the titles of the table's columns; before the first batch, a trial finds the parts of the loss"
     if self._fits and not self._is_titled and not self.learn.mid_batch:
         if self._given is None: self._meet(find_loss_parts(self.learn))
         self._given = self._names
@@ -228,11 +227,11 @@ def metric_names(self:Recorder)->list: # `epoch`, then the columns, then `time`
 # %% ../../nbs/measure/02_recorder.ipynb #7439be2c
 @patch
 def when_known(self:Recorder,
-    column:str, # That may come up
-    check,      # Called without arguments when the parts of the loss are known, or after the first epoch
-    logged:bool=False # May the column be one that a callback logs?
-)->bool: # May the column still come up?
-    "Call `check` later if `column` may be that of a part of the loss, or of a logged value, that isn't known yet"
+    column:str, # Title of a column that may appear later
+    check,      # Function without arguments; called when the parts of the loss are known, or after the first epoch
+    logged:bool=False # May a callback log the column?
+)->bool: # May the column still appear?
+    "Call `check` later if `column` may be a part of the loss, or a logged value, that isn't known yet"
     if logged and self._may_log:
         self._unseen.append(check)
         return True
@@ -243,26 +242,26 @@ def when_known(self:Recorder,
 
 # %% ../../nbs/measure/02_recorder.ipynb #be77e014
 def _may_log(learn):
-    "May something call `learn.log`? The callbacks of this package don't"
+    "Whether something may call `learn.log`; this package's callbacks don't"
     makers = [type(learn), *map(type, learn.cbs)]
     is_own = all(o.__module__.split('.')[0]=='learnloop' and o is not Callback for o in makers)
     return not is_own or any(o.foreign is not None for o in learn.cbs)
 
 @patch
 def _check_unseen(self:Recorder):
-    "Warn of columns that nothing logged in the first epoch"
+    "Warn about columns that nothing logged in the first epoch"
     self._may_log,checks,self._unseen = False,self._unseen,[]
     for f in checks:
         try: f()
         except ValueError as e:
-            later = 'No callback logged it in this epoch; until one does, there is nothing to go by'
+            later = 'No callback logged it in this epoch; until one does, there is no value to compare'
             warnings.warn(f'{e}. {later}', stacklevel=2)
 
 # %% ../../nbs/measure/02_recorder.ipynb #be77e015
 class _FirstLoss(Callback):
     order,run_valid,remove_on_fetch,read_only,rank_invariant = 100,False,True,True,True
     def after_loss(self):
-        if getattr(self.learn, 'turn_name', None) is None: self.look()  # else the batch has others
+        if getattr(self.learn, 'turn_name', None) is None: self.look()  # else other turns may have other parts
     def after_batch(self): self.look()
     def look(self):
         learn = self.learn
@@ -277,15 +276,15 @@ def in_graph(self:_FirstLoss, event): return InGraph(after='step')
 # %% ../../nbs/measure/02_recorder.ipynb #e4d28a7d
 @patch
 def _settle(self:Recorder, parts):
-    "Have columns for `parts`, and tell who waited for them"
+    "Add columns for `parts`, and call the waiting checks"
     self._meet(parts)
     self._is_open,waiting,self._waiting = False,self._waiting,[]
     for f in waiting: f()
 
 # %% ../../nbs/measure/02_recorder.ipynb #3a66edd2
 @patch(as_prop=True)
-def directions(self:Recorder)->dict: # Title -> 'less' or 'more'; a column that isn't there is undeclared
-    "Collect which values of columns are better: 'less' or 'more'"
+def directions(self:Recorder)->dict: # Title -> 'less' or 'more'; undeclared columns are missing
+    "Return which values are better in each column: 'less' or 'more'"
     if self.learn is None: return LOSSES | self._noted
     names,mets = self.train_names[1:]+self.valid_names[1:],[*self.train_mets, *self.valid_mets[1:]]
     found = LOSSES | {k:getattr(m, 'better', None) for k,m in zip(names, mets, strict=True)}
@@ -332,7 +331,7 @@ def before_validate(self:Recorder):
 
 # %% ../../nbs/measure/02_recorder.ipynb #be77e013
 @patch
-def cleanup_epoch(self:Recorder): self.row = {}  # not in `before_epoch`, where callbacks may have logged already
+def cleanup_epoch(self:Recorder): self.row = {}  # not in `before_epoch`, because callbacks may already have logged then
 
 # %% ../../nbs/measure/02_recorder.ipynb #eb7c9427
 @patch
@@ -351,7 +350,7 @@ def after_batch(self:Recorder):
         if self._keys is not None: self._keys.append((learn.epoch, learn.iter))
     elif training:
         if not learn.loss_parts: return
-    elif not learn.bs and learn.n_items: return  # this process has no part of the batch, and only goes along
+    elif not learn.bs and learn.n_items: return  # this process has no share of the batch
     if learn.pred is None: mets = [m for m in mets if isinstance(m, AvgLoss)]
     accumulate_all(mets, learn, note_metric)
 
@@ -403,22 +402,22 @@ def after_epoch(self:Recorder):
 def cleanup_train(self:Recorder):
     if self._nan_told or self.learn.outcome['train']=='failed': return
     vals = self._raw.tolist()[self._begun:]
-    # a callback may have cancelled training because of the last one
+    # a callback may have cancelled training because of the last loss
     self._tell_nan(vals if self.learn.outcome['train']=='done' else vals[:-1])
 
 @patch
 def _tell_nan(self:Recorder, vals):
-    "Warn, once in a fit, if one of the losses `vals` of the epoch is not finite, and no callback handles that"
-    sizes = self._sizes.tolist()[self._begun:]  # a mean of nothing is NaN, and does no harm where batches are joined
+    "Warn, once per fit, if a loss among the epoch's `vals` is not finite and no callback handles that"
+    sizes = self._sizes.tolist()[self._begun:]  # a mean over no items is NaN, but has no weight
     learn,bad = self.learn,[i for i,v in enumerate(vals) if not math.isfinite(v) and sizes[i]]
     if not bad or self._nan_told or not self._fits or any(o.handles_nan for o in learn.cbs): return
     self._nan_told,i,n = True,bad[0],len(vals)
     if not learn.team.is_first: return
     has_all = learn.train_pass is None or len(self._raw)-self._begun>=learn.train_pass.n_done
-    more = '' if has_all else ' of those that have a loss'
+    more = '' if has_all else ' of those with a loss'
     warnings.warn(f'epoch {learn.epoch}: the training loss is {vals[i]} in batch {i}{more}, and not finite in '
         f'{len(bad)} of {n} batches so far. To find out why, fit with CheckFinite(), which raises an error before such '
-        "a loss gets to the weights; CheckFinite('skip') skips such steps", stacklevel=2)
+        "a loss changes the weights; CheckFinite('skip') skips such steps", stacklevel=2)
 
 # %% ../../nbs/measure/02_recorder.ipynb #4daea994
 @patch
@@ -441,14 +440,14 @@ def cleanup_evaluate(self:Recorder):
 
 # %% ../../nbs/measure/02_recorder.ipynb #c0ae0033
 def _numbered(keys):
-    "Each of `keys` with how often it came before"
+    "Yield each of `keys` with the number of its earlier occurrences"
     seen = Counter()
     for k in keys:
         yield *k,seen[k]
         seen[k] += 1
 
 def _means(rows):
-    "Loss, items and learning rate of each batch that is in all of `rows`: by process, keys and the same three"
+    "Yield loss, items and learning rate of each batch in all `rows`; a row has a process's keys and these three"
     of = [{k:o for k,*o in zip(*map(list, row), strict=True)} for row in rows]
     for k,(_,_,lr) in of[0].items():
         if not all(k in o for o in of): continue
@@ -469,18 +468,18 @@ def _join_losses(self:Recorder):
 # %% ../../nbs/measure/02_recorder.ipynb #c0ae0034
 @patch
 def together(self:Recorder):
-    "Have the losses of batches so far be those of the run, and what goes into a checkpoint: in all processes at once"
+    "Combine the losses so far, and the state for a checkpoint, over processes; all processes must call it"
     learn = self.learn
     if self._keys is None or learn.team.broken: return
     self._share_parts()
     self._join_losses()
-    if learn.train_pass is self._joined: return  # metrics, too, are those of the run
+    if learn.train_pass is self._joined: return  # metrics are already combined, too
     mets = [m.joint(learn.team, self._n_before.get(id(m), 0)) for m in self.train_mets]
     self._whole = len(self._raw),mets
 
 @patch
 def _catch_up(self:Recorder):
-    "Have losses be those of the run, unless they are, or no training began"
+    "Combine the losses over processes, unless they already are, or training hasn't begun"
     learn = self.learn
     if self._keys is None or learn.team.broken or learn.train_pass in (None, self._joined): return
     self._share_parts()
@@ -499,7 +498,7 @@ def _join(self:Recorder, mets):
 # %% ../../nbs/measure/02_recorder.ipynb #c0ae0037
 @patch
 def _share_parts(self:Recorder):
-    "Have the same columns for parts of the loss, and for what is logged, in all processes: one may have it first"
+    "Give all processes the same columns for loss parts and logged values; one process may meet them first"
     team = self.learn.team
     if team.world==1: return
     every = [*dict.fromkeys(o for parts in team.gather(self.parts) for o in parts)]
@@ -515,34 +514,34 @@ def _share_parts(self:Recorder):
 
 # %% ../../nbs/measure/02_recorder.ipynb #c0ae0038
 def _plain(v):
-    "`v` if processes can hand it on, as a number, a text or a list of such; else None"
+    "Return `v` as a number, a string or a list of these, for other processes; else None"
     if isinstance(v, str|int|None): return v
     if isinstance(v, list|tuple): return [*map(_plain, v)]
     return float(v) if isinstance(v, Real) else None
 
 def _alike(a, b):
-    "Do `a` and `b` differ by rounding at most?"
+    "Whether `a` and `b` are equal up to rounding"
     if isinstance(a, list) and isinstance(b, list): return len(a)==len(b) and all(map(_alike, a, b))
     if not (isinstance(a, Real) and isinstance(b, Real)): return a==b
     return a==b or math.isclose(a, b, rel_tol=1e-4, abs_tol=1e-6) or a!=a and b!=b
 
 def _agreed(team, mets, vals):
-    "Values of `mets` as the first process has them, which differ from `vals` by rounding at most"
+    "Return the first process's values of `mets`; raise an error if processes differ by more than rounding"
     first = None
     for r,row in enumerate(team.gather([*map(_plain, vals)])):
         first = row if first is None else first
         for m,a,b in zip(mets, first, row, strict=True):
             if _alike(a, b): continue
-            e = ValueError(f'metric {m.name} is {a} on rank 0, and {b} on rank {r}: its value has to be that of all '
-                'processes, which exchange what they have in `together`, or by learn.team.gather')
-            e.in_all = True  # all raise it
+            e = ValueError(f'metric {m.name} is {a} on rank 0, but {b} on rank {r}: its value must cover all '
+                'processes, which exchange their values in `together`, or by learn.team.gather')
+            e.in_all = True  # all processes raise it
             raise e
     return [v if a is None or v==a else a for v,a in zip(vals, first, strict=True)]
 
 # %% ../../nbs/measure/02_recorder.ipynb #c0ae0039
 @patch
 def _take_from_first(self:Recorder, took):
-    "Have what callbacks have put into the row as the first process has it; return its time"
+    "Copy the first process's values of callback columns into the row; return its time"
     own = [k for k in (*self._own, *self._logged) if k in self.row and k[:6] not in _KINDS]
     took,there = self.learn.team.from_first([took, {k:_plain(self.row[k]) for k in own}])
     self.row |= {k:v for k,v in there.items() if v is not None}
@@ -555,25 +554,25 @@ default_cb(Recorder)
 @patch
 def record(self:Recorder,
     name:str,   # What was evaluated: `valid`, or the name of another loader
-    values:dict # Numbers, by the names under which they can be monitored
+    values:dict # Numbers, by the names that trackers monitor
 ):
-    "Keep the `values` of a validation within an epoch, and fire `after_record` with them"
+    "Store the `values` of a validation within an epoch, and fire `after_record` with them"
     rec = dict(name=name, epoch=self.learn.epoch, step=self.learn.count.opt_steps, values=values)
     self.records.append(rec)
     self.learn('after_record', record=rec)
 
 # %% ../../nbs/measure/02_recorder.ipynb #5a1b0011
 class Scores(list):
-    "What an evaluation found: a list of values, whose names are attributes and keys"
-    names = ()  # for copies that are being made
+    "The values of an evaluation: a list whose items are also attributes and keys"
+    names = ()  # for copies, which are made without `__init__`
     def __init__(self,
         values=(), # Loss, metrics, parts of the loss
-        names=()   # Their names, as many
+        names=()   # Their names, in the same order
     ):
         super().__init__(values)
         self.names = list(names)
     def to_dict(self)->dict: # Values by name
-        "Return a dict, for a tracker or a file"
+        "Return the values as a dict, for a tracker or a file"
         return dict(zip(self.names, self, strict=False))
     def __getattr__(self, k):
         if k in self.names: return self[k]
@@ -591,13 +590,13 @@ class Scores(list):
 # %% ../../nbs/measure/02_recorder.ipynb #038c6f67
 @patch(as_prop=True)
 def raw_losses(self:Recorder):
-    "Training loss of each batch"
+    "Return the training loss of each batch"
     return self._raw.tolist()
 
 # %% ../../nbs/measure/02_recorder.ipynb #3d3b3462
 @patch(as_prop=True)
 def losses(self:Recorder):
-    "Smoothed training loss, one for each batch"
+    "Return the smoothed training loss of each batch"
     n,raw = len(self._smooth),self.raw_losses
     self._smooth += map(self._smoother, raw[n:])
     if len(raw)>n and not all(map(math.isfinite, raw[max(n-1, 0):-1])): self._tell_nan(raw[self._begun:-1])
@@ -606,7 +605,7 @@ def losses(self:Recorder):
 # %% ../../nbs/measure/02_recorder.ipynb #ac900b18
 @patch(as_prop=True)
 def smooth_loss(self:Learner):
-    "Smoothed training loss; None before the first batch, or without a recorder"
+    "Return the smoothed training loss; None before the first batch or without a recorder"
     if not hasattr(self, 'recorder'): return None
     losses = self.recorder.losses
     return losses[-1] if losses else None
@@ -614,7 +613,7 @@ def smooth_loss(self:Learner):
 # %% ../../nbs/measure/02_recorder.ipynb #1a3f00e5
 @patch(as_prop=True)
 def seconds(self:Recorder):
-    "Seconds that the last fit took, or has taken so far; None before the first"
+    "Return the seconds that the last or current fit has taken; None before the first fit"
     return self._seconds if self._since is None else time.perf_counter()-self._since
 Recorder.error = Recorder._seconds = Recorder._since = None
 
@@ -623,10 +622,10 @@ _KINDS = 'train_','valid_'
 
 @patch
 def log(self:Learner,
-    name:str, # Of the column; what is logged within a batch has `train_` or `valid_` before it
+    name:str, # Name of the column; within a batch, it gets the prefix `train_` or `valid_`
     value # A number, or a tensor of one element
 ):
-    "Record `value`: in a batch, for its mean over the epoch, weighted by items; between batches, for the epoch"
+    "Record `value`: within a batch, for the mean over the epoch; between batches, as the epoch's value"
     _check_log(self, name, value)
     rec = getattr(self, 'recorder', None)
     if rec is None: return
@@ -638,15 +637,15 @@ def log(self:Learner,
 def _check_log(learn, name, value):
     at = f'learn.log({name!r}, …)'
     if not isinstance(name, str) or not name or name.startswith(_KINDS):
-        raise ValueError(f'{at}: the name must be a text; train_ and valid_ are put before it')
+        raise ValueError(f'{at}: the name must be a string without the prefixes train_ and valid_')
     n = value.numel() if isinstance(value, Tensor) else 1 if isinstance(value, Real) else None
     if n!=1:
         what = 'a '+type(value).__name__ if n is None else f'a tensor of shape {tuple(value.shape)}'
         raise ValueError(f'{at}: got {what}; it must be a number, or a tensor of one element, such as value.mean()')
-    if isinstance(value, FakeTensor): raise RuntimeError(f'{at} in what is compiled would be run once, and never again')
+    if isinstance(value, FakeTensor): raise RuntimeError(f'{at} in compiled code would run once, and never again')
     if not (learn.inside('epoch') or learn.inside('validate')):
-        raise ValueError(f'{at}: no epoch is open, and so no row to log to: log from before_epoch to after_epoch')
-    if name in learn.loss_parts: raise ValueError(f'{at}: the loss has a part of this name; log under another one')
+        raise ValueError(f'{at}: no epoch is open, so there is no row: log between before_epoch and after_epoch')
+    if name in learn.loss_parts: raise ValueError(f'{at}: the loss has a part of this name: use another name')
 
 # %% ../../nbs/measure/02_recorder.ipynb #5a1b0005
 @patch
@@ -665,9 +664,9 @@ def _log_in_batch(self:Recorder, name, value):
 @patch
 def _log_of_epoch(self:Recorder, name, value):
     if name in self.columns and name not in self._logged and name not in self._own:
-        raise ValueError(f'learn.log({name!r}, …): there is a column of this name: log under another one')
+        raise ValueError(f'learn.log({name!r}, …): this column already exists: use another name')
     if self._written==self.learn.epoch:
-        raise ValueError(f"learn.log({name!r}, …): the epoch's row is written already: log before that, as from "
+        raise ValueError(f"learn.log({name!r}, …): the epoch's row has already been written: log earlier, as in "
             f'after_epoch of a callback whose order is below {self.order}')
     self._log_column(name)
     self.row[name] = float(value)
@@ -675,17 +674,17 @@ def _log_of_epoch(self:Recorder, name, value):
 # %% ../../nbs/measure/02_recorder.ipynb #1af0d47f
 @patch(as_prop=True)
 def lrs(self:Recorder):
-    "Learning rate of the last group, one for each batch"
+    "Return the learning rate of the last parameter group for each batch"
     return self._lrs
 
 # %% ../../nbs/measure/02_recorder.ipynb #275e7ed6
 @patch
 @draws
 def plot_loss(self:Recorder,
-    skip_start:int=5,     # Batches to leave out at the start, where the loss falls off a cliff; if there are more
-    with_valid:bool=True, # The validation loss, too?
-    log:bool=False,       # Logarithmic axis for the loss?
-    show_epochs:bool=False, # A vertical line at the end of each epoch?
+    skip_start:int=5,     # Batches to leave out at the start, where the loss falls steeply, if there are more
+    with_valid:bool=True, # Also plot the validation loss?
+    log:bool=False,       # Use a logarithmic axis for the loss?
+    show_epochs:bool=False, # Draw a vertical line at the end of each epoch?
     ax=None               # Axes to draw on; None for new ones
 ): # The axes
     "Plot training loss by batch and validation loss by epoch"
@@ -708,8 +707,8 @@ def plot_loss(self:Recorder,
 @patch
 @draws
 def plot_metrics(self:Recorder,
-    names=None # What to plot, as titles without `train_` and `valid_`; None for all
-)->list: # The axes, one for each
+    names=None # Columns to plot, without `train_` and `valid_`; None for all
+)->list: # The axes, one for each name
     "Plot columns by epoch"
     if not self.values: raise ValueError('there is nothing to plot: fit first')
     cols = {}
@@ -717,7 +716,7 @@ def plot_metrics(self:Recorder,
         pts = [(e, v[i]) for e,v in enumerate(self.values) if i<len(v) and isinstance(v[i], Real)]
         if pts: cols.setdefault(k.removeprefix('train_').removeprefix('valid_'), []).append((k, pts))
     for o in names or ():
-        if o not in cols: raise ValueError(f'there is no {o!r} to plot; there are {", ".join(cols)}')
+        if o not in cols: raise ValueError(f'there is no {o!r} to plot; choose from {", ".join(cols)}')
     names = list(names or cols)
     axes = pyplot().subplots(1, len(names), figsize=(4*len(names), 3), squeeze=False, layout='tight')[1][0]
     for ax,name in zip(axes, names, strict=True):
@@ -730,7 +729,7 @@ def plot_metrics(self:Recorder,
 # %% ../../nbs/measure/02_recorder.ipynb #5019b1c6
 @patch
 def _table(self:Recorder)->Table:
-    "Write the epochs, without times"
+    "Return the table of epochs, without times"
     n = max(map(len, self.values))
     rows = [list(map(format_value, (i, *vals, *[None]*(n-len(vals))))) for i,vals in enumerate(self.values)]
     return Table([self.metric_names[:n+1], *rows], '>'*(n+1))
@@ -748,7 +747,7 @@ def _repr_markdown_(self:Recorder): return self._table()._repr_markdown_() if se
 # %% ../../nbs/measure/02_recorder.ipynb #bdd39860
 @patch
 def state_dict(self:Recorder)->dict: # Plain data
-    "Return the history"
+    "Return the history, for a checkpoint"
     if not len(self._raw) and not self.values: return {}
     sd = dict(raw=self._raw, sizes=self._sizes, lrs=self._lrs, values=self.values, iters=self.iters,
         records=self.records, hps=self.hps, metric_names=self._names, row=self.row, begun=self._begun)
@@ -761,13 +760,13 @@ def state_dict(self:Recorder)->dict: # Plain data
 def _beyond_losses(directions): return {k:v for k,v in directions.items() if k not in LOSSES}
 
 def _now(o):
-    "What `o` is now, however it goes on"
+    "Return a snapshot of `o`, which may grow later"
     if isinstance(o, Series|Scalars): return o.state()
     return {k:_now(v) for k,v in o.items()} if type(o) is dict else copy(o)
 
 # %% ../../nbs/measure/02_recorder.ipynb #bc24f55b
 def _metric_state(m):
-    "What the metric `m` has accumulated, as plain data and tensors"
+    "Return what the metric `m` has accumulated, as plain data and tensors"
     return dict(n=m.n, metric=_accumulated(m.metric)) if isinstance(m, TorchMetric) else _accumulated(m)
 
 def _accumulated(o):
@@ -784,11 +783,11 @@ def _set_metric(m, sd):
 # %% ../../nbs/measure/02_recorder.ipynb #f96c76e3
 @patch
 def load_state_dict(self:Recorder,
-    sd:dict # What `state_dict` returned
+    sd:dict # Return value of `state_dict`
 ):
-    "Take up a history"
+    "Load a history; in a resumed fit, continue it"
     lengths = {k:len(sd[k]) for k in ('raw','sizes','lrs') if sd}
-    if len({*lengths.values()})>1: raise ValueError(f'a history of {lengths}: there is one of each for a batch')
+    if len({*lengths.values()})>1: raise ValueError(f'a history of {lengths}: the lengths must be equal')
     self._clear()
     if not sd: return
     self._raw,self._sizes,self._lrs = Scalars(sd['raw']),_Sizes(sd['sizes']),Series(sd['lrs'])
@@ -812,4 +811,4 @@ def load_state_dict(self:Recorder,
     self._follow()
     for m in self.train_mets if self._keys is not None else ():
         self._n_before[id(m)] = m.n_listed
-        if not self.learn.team.is_first: m.reset()  # the first process keeps what is of all
+        if not self.learn.team.is_first: m.reset()  # only the first process keeps the combined values

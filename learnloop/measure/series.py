@@ -1,4 +1,4 @@
-"""Lists that grow for as long as a run, of which a checkpoint writes each part once
+"""Lists that grow during a run; a checkpoint writes each part only once
 
 Docs: https://learnloop.github.io/learnloop/measure/series.html.md"""
 
@@ -18,13 +18,13 @@ from itertools import chain
 
 # %% ../../nbs/measure/07_series.ipynb #6d7beaa2
 class Series(list):
-    "A list of plain data that grows at its end, of which checkpoints write each part once"
+    "A growing list of plain data; checkpoints write each part of it only once"
     part  = 1024  # Values in a part
-    merge = 8     # This many parts of one size become one
-    most  = part*merge**3  # Values in the largest part of numbers; of rows, which take much longer, part*merge
+    merge = 8     # Number of equal-sized parts that are merged into one
+    most  = part*merge**3  # Values in the largest part of numbers; part*merge for rows, which are much slower
     def __init__(self,
         vals=(),  # Numbers, or other plain data
-        closed=() # `Part`s that come before them
+        closed=() # `Part`s before `vals`
     ):
         self._closed = tuple(closed)
         if isinstance(vals, (Series,Frozen)):
@@ -32,15 +32,15 @@ class Series(list):
             self._closed,vals = self._closed + past.parts,past.rest
         super().__init__(_own([*chain(*self._closed, vals)]))
 
-    def frozen(self)->'Frozen': # To be saved, and to make a `Series` of again
-        "What it is now, however it grows"
+    def frozen(self)->'Frozen': # To save, or to make a `Series` from
+        "Return a snapshot that doesn't change when the series grows"
         n = sum(map(len, self._closed))
         while len(self)-n>=self.part:
             self._closed = self._merged((*self._closed, Part(_own(self[n:n+self.part]))))
             n += self.part
         return Frozen(self._closed, _own(self[n:]))
     def state(self)->'list|Frozen': # Plain data
-        "What it is now, for a `state_dict`: a list or, inside `shared_parts`, what `frozen` returns"
+        "Return a snapshot for a `state_dict`: a list or, inside `shared_parts`, a `Frozen`"
         return self.frozen() if _sharing.get() else _own([*self])
     def _merged(self, parts):
         most = self.most if type(parts[-1][0]) in (int,float) else self.part*self.merge
@@ -51,13 +51,13 @@ class Series(list):
 
 # %% ../../nbs/measure/07_series.ipynb #b1a2fdde
 class Frozen(Sequence):
-    "What a `Series` was at some time: its closed parts, not copied, and the rest"
+    "A snapshot of a `Series`: its closed parts, not copied, and the remaining values"
     def __init__(self,
         parts, # `Part`s
-        rest   # List of what comes after them
+        rest   # List of the values after them
     ): self.parts,self.rest = tuple(parts),rest
     def frozen(self)->Sequence:
-        "Itself, as it doesn't change"
+        "Return itself, because it never changes"
         return self
     def __len__(self): return sum(map(len, self.parts)) + len(self.rest)
     def __iter__(self): return chain(*self.parts, self.rest)
@@ -68,13 +68,13 @@ class Frozen(Sequence):
 
 # %% ../../nbs/measure/07_series.ipynb #d76c8d6e
 class Part(tuple):
-    "A closed part of a `Series`: it doesn't change any more"
-    file = None  # Name, size and hash in checkpoints, noted by what writes it
+    "A closed part of a `Series`, which never changes"
+    file = None  # Name, size and hash in checkpoints, set when it is written
 
 _fixed = {float,int,bool,str,type(None)}
 
 def _own(o):
-    "`o`, copied as far as it could be changed"
+    "Return a copy of `o`; immutable parts are shared"
     if type(o) in _fixed: return o
     if type(o) is list: return o[:] if set(map(type, o))<=_fixed else [*map(_own, o)]
     return {k:_own(v) for k,v in o.items()} if type(o) is dict else deepcopy(o)
@@ -82,7 +82,7 @@ def _own(o):
 # %% ../../nbs/measure/07_series.ipynb #18bea40b
 def _changing(nm):
     def _f(self, *args, **kwargs):
-        self._closed = ()  # they are of what it was
+        self._closed = ()  # they hold the earlier values
         return getattr(list, nm)(self, *args, **kwargs)
     return _f
 _changers = '__setitem__','__delitem__','__imul__','insert','pop','remove','clear','sort','reverse'
@@ -92,9 +92,9 @@ for _k in _changers: setattr(Series, _k, _changing(_k))
 @patch
 def end_with(self:Series,
     vals, # Values
-    n:int # After so many, in place of what is there
+    n:int # Number of values to keep; `vals` replace the rest
 ):
-    "Have `vals` after the first `n` values"
+    "Replace the values after the first `n` by `vals`"
     kept,size = [],0
     for o in self._closed:
         size += len(o)
@@ -108,30 +108,30 @@ _sharing = ContextVar('sharing', default=False)
 
 @contextmanager
 def shared_parts():
-    "Have the state of a `Series` hand out closed parts as they are, inside a `with` block: for who only writes them"
+    "Let `state()` return closed parts without copying, inside a `with` block: for code that only writes them"
     token = _sharing.set(True)
     try: yield
     finally: _sharing.reset(token)
 
 # %% ../../nbs/measure/07_series.ipynb #6c80a6d4
 def _stacked(vs):
-    "The scalars `vs` as one tensor"
+    "Stack the scalars `vs` into one tensor"
     if isinstance(vs[0], torch.Tensor) and not vs[0].dim():
         with suppress(TypeError, RuntimeError): return torch.stack(vs)  # unless they differ in shape or device
     vs = [v if isinstance(v, torch.Tensor) else torch.tensor(float(v)) for v in vs]
     return torch.stack([(v.float().mean() if v.dim() else v).to(vs[-1].device) for v in vs])
 
 class Scalars:
-    "A list of scalars that stay on their device, in blocks, until someone looks"
+    "A list of scalars that stay on their device, in blocks, until they are read"
     def __init__(self,
-        vals=(), # Numbers to begin with
-        block:int=256 # How many to stack into one tensor
+        vals=(), # Initial numbers
+        block:int=256 # Number of scalars to stack into one tensor
     ): self._done,self.block,self._new,self._blocks = Series(vals),block,[],[]
 
     def append(self,
-        v # Tensor without graph, to be averaged if it has several elements; or a number
+        v # Detached tensor, averaged if it has several elements; or a number
     ):
-        "Add `v`, without waiting for it"
+        "Append `v` without waiting for the device"
         self._new.append(v)
         if len(self._new)>=self.block: self._stack()
 
@@ -141,16 +141,16 @@ class Scalars:
         else: self._done += map(float, self._new)
         self._new = []
 
-    def tolist(self)->Series: # Floats; the same `Series` each time, longer
-        "Look: fetch what is new from the device"
+    def tolist(self)->Series: # Floats; always the same `Series`, which grows
+        "Fetch new values from the device"
         if len(self._new)==1 and not self._blocks and isinstance(self._new[0], torch.Tensor) and not self._new[0].dim():
-            self._done.append(float(self._new.pop()))  # without the way over a block, for an epoch of one batch
+            self._done.append(float(self._new.pop()))  # a single value needs no block
         self._stack()
         for o in self._blocks: self._done += o.tolist() if o.is_floating_point() else map(float, o.tolist())
         self._blocks = []
         return self._done
     def state(self)->list|Frozen: # Plain data
-        "What it is now, for a `state_dict`"
+        "Return a snapshot for a `state_dict`"
         return self.tolist().state()
     def __iter__(self): return iter(self.tolist())
     def __iadd__(self, vals):
@@ -163,7 +163,7 @@ class Scalars:
 @patch
 def end_with(self:Scalars,
     vals, # Numbers
-    n:int # After so many, in place of what is there
+    n:int # Number of values to keep; `vals` replace the rest
 ):
-    "Have `vals` after the first `n` values"
+    "Replace the values after the first `n` by `vals`"
     self.tolist().end_with(vals, n)

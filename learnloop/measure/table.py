@@ -1,4 +1,4 @@
-"""Rows of text: columns that line up in print, Markdown in notebooks
+"""Tables of text: aligned columns in print, Markdown in notebooks
 
 Docs: https://learnloop.github.io/learnloop/measure/table.html.md"""
 
@@ -12,10 +12,10 @@ import re
 
 # %% ../../nbs/measure/06_table.ipynb #8ef07f7a
 class Table:
-    "Rows of text, the first of them the head: columns in print, Markdown in notebooks"
+    "A table of text whose first row is the header: aligned columns in print, Markdown in notebooks"
     def __init__(self,
-        rows,         # Lists of cells, as long as the head; cells are shown by `str`, and None is an empty one
-        sides:str=''  # `<` or `>` for each column; '' for numbers on the right, all else on the left
+        rows,         # Lists of cells, all of the header's length; cells are converted by `str`, None is empty
+        sides:str=''  # `<` or `>` for each column; '' aligns numbers right and all else left
     ):
         self.rows  = [['' if o is None else str(o) for o in r] for r in rows]
         self.sides = sides or ''.join('>' if _are_numbers(c) else '<' for _,*c in self._columns())
@@ -40,6 +40,6 @@ def _are_numbers(cells): return any(cells) and all(_NUMBER.fullmatch(o) or not o
 _MARKDOWN = {'|':'\\|', '\n':' ', '<':'&lt;', '   ':'&nbsp;'*3}
 
 def _cell(s):
-    "The text `s` as a cell of a Markdown table"
+    "Format the text `s` as a cell of a Markdown table"
     for k,v in _MARKDOWN.items(): s = s.replace(k, v)
     return s

@@ -1,4 +1,4 @@
-"""How fast a fit goes, and what it waits for: samples and steps a second, the share of waiting for data, memory
+"""Measure the speed of a fit: samples and steps per second, the share of waiting for data, memory
 
 Docs: https://learnloop.github.io/learnloop/measure/throughput.html.md"""
 
@@ -19,15 +19,15 @@ from .series import Series
 
 # %% ../../nbs/measure/05_throughput.ipynb #970b9396
 class Throughput(Callback):
-    "Measure samples and optimizer steps a second, the share of waiting for data, and memory"
-    order,run_train,safe_in_evaluate,rank_invariant = -math.inf,False,True,True  # the first to hear of a batch
+    "Measure samples and optimizer steps per second, the share of time waiting for data, and memory"
+    order,run_train,safe_in_evaluate,rank_invariant = -math.inf,False,True,True  # first in each event after a fetch
     state_schema = {'epochs?':[dict], 'now?':dict, '*':...}
     epoch_columns = 'samples_per_sec','data_wait'
     names = 'samples_per_sec','batches_per_sec','steps_per_sec','data_wait','valid_samples_per_sec','peak_memory_mb'
     def __init__(self,
-        window:int=100, # Batches that the attributes look back on: enough to even out noise, few enough to see a change
-        columns=epoch_columns, # Columns of the table of epochs, and of loggers
-        warn_above:float|None=.5 # Share of waiting that is worth a warning, in epochs of over 5 s; None for none
+        window:int=100, # Number of recent batches for the attributes: enough to smooth, few enough to show changes
+        columns=epoch_columns, # Columns in the table of epochs and in loggers
+        warn_above:float|None=.5 # Warn above this share of waiting, in epochs of over 5 s; None to never warn
     ):
         there_are = ', '.join(self.names)
         if not isinstance(columns, str|list|tuple):
@@ -73,24 +73,24 @@ def _warn(self:Throughput):
     now,n = self.epochs[-1],getattr(self.learn.dls.train, 'num_workers', None)
     if self._warned or self.warn_above is None: return
     if (now['train_secs'] or 0)<=5 or now['data_wait']<=self.warn_above: return
-    if n: fix = f'{n} workers make: give it more than {n}, or make an item of the data set cheaper'
-    else: fix = 'no workers make: in a DataLoader, num_workers=4 has them made meanwhile'
+    if n: fix = f'{n} workers prepare: use more than {n}, or make the items of the dataset cheaper'
+    else: fix = 'no workers prepare: give the DataLoader num_workers=4 to prepare them in parallel'
     self._warned = True
     warnings.warn(f"{now['data_wait']:.0%} of the {now['train_secs']:.0f} s of training in epoch {now['epoch']} "
-        f'went by waiting for batches, which {fix}', stacklevel=2)
+        f'was spent waiting for batches, which {fix}', stacklevel=2)
 
 # %% ../../nbs/measure/05_throughput.ipynb #b7c8df7b
 _Mark = namedtuple('_Mark', 'secs wait samples batches steps')
 
 def _rates(a, b):
-    "What happened from the mark `a` to the mark `b`, by the second"
+    "Return the rates per second between the marks `a` and `b`"
     d = _Mark(*(v-u for u,v in zip(a, b, strict=True)))
     vals = (d.samples, d.batches, d.steps, d.wait) if d.secs>0 else ()
     return dict.fromkeys(Throughput.names[:4]) | {k:v/d.secs for k,v in zip(Throughput.names, vals, strict=False)}
 
 # %% ../../nbs/measure/05_throughput.ipynb #4c8eecea
 class _Clock:
-    "Seconds of training, with a mark between batches; they stand still while anything holds them"
+    "Count seconds of training, with a mark between batches; the clock pauses while it is held"
     def __init__(self, window):
         self.secs,self.since,self.holds,self.wait,self.asked = 0.,0.,1,0.,0.
         self.begun,self.marks = None,deque(maxlen=window+1)
@@ -104,7 +104,7 @@ class _Clock:
         self.marks.append(_Mark(self.read(), self.wait, count.samples, count.batches, count.opt_steps))
         return self.marks[-1]
     def ask(self, count):
-        "A batch is asked for, and the one before it is done"
+        "Mark the end of a batch, and the request for the next one"
         if self.begun is None: self.release()
         mark = self.mark(count)
         self.begun,self.asked = self.begun or mark,mark.secs
@@ -146,7 +146,7 @@ def after_train(self:Throughput):
     self._publish()
 
 @patch
-def cleanup_train(self:Throughput): self.after_train()  # which didn't come if an outer phase was cancelled
+def cleanup_train(self:Throughput): self.after_train()  # `after_train` is skipped if an outer phase was cancelled
 
 # %% ../../nbs/measure/05_throughput.ipynb #c5d9bf60
 @patch
@@ -158,7 +158,7 @@ def _publish(self:Throughput):
 def _wait_for(device):
     mod = getattr(torch, device.type, None)
     if not hasattr(mod, 'synchronize'): return
-    if device.type=='mps': mod.synchronize()  # there is but one
+    if device.type=='mps': mod.synchronize()  # there is only one device
     else: mod.synchronize(device)
 
 # %% ../../nbs/measure/05_throughput.ipynb #b8b94d00
@@ -171,7 +171,7 @@ def cleanup_evaluate(self:Throughput):
 
 @patch
 def _in_own_validation(self:Throughput, *inner):
-    "Is this the epoch's validation, and in it the phases `inner`?"
+    "Whether the open phases are the epoch's own validation and, within it, `inner`"
     where = ['epoch','validate',*inner]
     return self._clock is not None and [o.name for o in self.learn.open[-len(where):]]==where
 
@@ -197,7 +197,7 @@ def after_validate(self:Throughput):
 def cleanup_validate(self:Throughput): self.cleanup_evaluate()
 
 def _peak_mb(device):
-    "The peak of memory, in 10⁶ bytes; None where nobody counts"
+    "Return the peak memory, in 10⁶ bytes; None if the platform doesn't count it"
     mod = getattr(torch, device.type, None)
     if hasattr(mod, 'max_memory_allocated'): return mod.max_memory_allocated(device)/1e6
     if device.type!='cpu' or sys.platform=='win32': return None

@@ -1,4 +1,4 @@
-"""A metric that fails would do so at the end of the first epoch, so each is tried before anything is trained
+"""Try each metric before training, so that a broken one doesn't fail at the end of the first epoch
 
 Docs: https://learnloop.github.io/learnloop/measure/trial.html.md"""
 
@@ -29,15 +29,15 @@ from .metrics import AccumMetric, LearnerView, Metric
 
 # %% ../../nbs/measure/06_trial.ipynb #b1b45be6
 def try_metrics(
-    learn,  # The learner, before its first batch of training
+    learn,  # The learner, before its first training batch
     metrics # `Metric`s of its validation
 )->bool: # Whether they were tried
-    "Try copies of `metrics` on a batch of validation; raise the error of one that can't work, with its name"
+    "Try copies of `metrics` on a validation batch; raise the error of a failing metric, with its name"
     if not metrics or not _foresees_validation(learn): return False
     theirs = learn,learn.model,learn.loss_func,learn._opt,learn.dls,learn.dls.train,learn.dls.valid,*learn.cbs
     with _undisturbed(learn.model, *loss_modules(learn.loss_func)):
         try: what = _first_batch(learn, learn.dls.valid)
-        except (Exception,ControlException): return False  # that of validation itself will say more
+        except (Exception,ControlException): return False  # validation itself will raise a better error
         for m in metrics:
             if hasattr(m, 'check'): m.check(len(what['yb']))
             if _is_of_fit(m): continue
@@ -53,15 +53,15 @@ def try_metrics(
 # %% ../../nbs/measure/06_trial.ipynb #71a064e8
 def note_metric(
     e, # An error
-    m, # The metric that it comes from
-    more='' # What else is known
+    m, # The metric that raised it
+    more='' # Further text
 ):
-    "Note on the error `e` which metric it is of"
+    "Add a note to the error `e` that names its metric"
     note_on(e, f'learnloop: of metric {safely(getattr, m, "name")}{more}')
 
 # %% ../../nbs/measure/06_trial.ipynb #c7a1d001
 class _TrialView(LearnerView):
-    "The learner as a metric sees it after a batch; `asked` for more than that, it says so"
+    "A view of the learner after a batch; `asked` becomes True if a metric reads anything else"
     always,of_loss,asked = ('model','dls','device','to_detach'),('loss','loss_grad','loss_parts','loss_func'),False
     def __getattr__(self, k):
         if k in self.of_loss:
@@ -70,14 +70,14 @@ class _TrialView(LearnerView):
         if k not in self.always: self.asked = True
         return super().__getattr__(k)
     def _compute_loss(self):
-        asked,self.asked = self.asked,True  # an error from here is the loss function's
+        asked,self.asked = self.asked,True  # an error here comes from the loss function
         f = self._learn.loss_func
         loss,parts = split_loss(f(self.pred, *self.yb) if f and self.yb else self.own)
         vars(self).update(loss=loss, loss_grad=loss, loss_parts=parts, loss_func=f, asked=asked)
 
 # %% ../../nbs/measure/06_trial.ipynb #2dd7142b
 def _first_batch(learn, dl):
-    "A batch of `dl`, and what the model makes of it, by the learner's names"
+    "Return a batch of `dl` and the model's predictions, by the learner's attribute names"
     dev = learn.device
     b = DataLoaders(dl, device=dev).one_batch()
     xb,yb,bs = unpack(b, dev, *batch_args(learn.dls, 4))
@@ -95,22 +95,22 @@ def _put_back(container, was):
 
 @contextmanager
 def _undisturbed(*models):
-    "Have the first of `models` in evaluation mode, without gradients and compiled code; leave all of them as they were"
+    "Set the first of `models` to evaluation mode, without gradients or compiled code; restore all of them"
     mods = [m for o in models for m in o.modules()]
     attrs = [(vars(m), dict(vars(m))) for m in mods]
     inner = [(c, copy(c)) for m in mods for c in vars(m).values() if isinstance(c, list|dict|set)]
     def _eager(): return torch.compiler.set_stance('force_eager') if 'torch._dynamo' in sys.modules else nullcontext()
-    # it acts as soon as it is made, so not before the context
+    # the stance is set when the object is created, so create it here
     with preserve_rng(*mods), torch.no_grad(), _eager(), kept_buffers(*models), warnings.catch_warnings():
-        warnings.simplefilter('ignore')  # they come when it counts
-        models[0].eval()  # the others are the loss function, whose mode nobody changes
+        warnings.simplefilter('ignore')  # validation itself will show warnings
+        models[0].eval()  # the others belong to the loss function, whose mode is never changed
         try: yield
         finally:
             for c,was in inner + attrs: _put_back(c, was)
 
 # %% ../../nbs/measure/06_trial.ipynb #c7a1d005
 def _is_free(dl):
-    "Does a batch of `dl` cost little, and can it be had again?"
+    "Whether a batch of `dl` is cheap and repeatable"
     if type(dl).__iter__ in (list.__iter__, tuple.__iter__): return True
     if type(dl).__iter__ is not DataLoader.__iter__: return False
     samplers = dl.sampler,dl.batch_sampler,getattr(dl.batch_sampler, 'sampler', None)
@@ -118,20 +118,20 @@ def _is_free(dl):
     return not (dl.num_workers or own or isinstance(dl.dataset, IterableDataset))
 
 def _is_plain(model):
-    "Is calling `model` all that happens, without hooks and lazy layers?"
+    "Whether calling `model` runs only the model, without hooks or lazy layers"
     hooks = [nn_module._global_forward_hooks, nn_module._global_forward_pre_hooks]
     for m in model.modules(): hooks += [m._forward_hooks, m._forward_pre_hooks]
-    own = [h for hs in hooks for h in hs.values() if not type(h).__module__.startswith('torch.')]  # as weight norm's
+    own = [h for hs in hooks for h in hs.values() if not type(h).__module__.startswith('torch.')]  # not weight norm's
     return not own and not any(map(is_lazy, (*model.parameters(), *model.buffers())))
 
 def _needs_others(learn):
-    "May calling the model, or asking for a metric, need other processes, of which nobody tells when they do so?"
+    "Whether calling the model or a metric may need other processes, which may not call it at the same time"
     if learn.team.world>1: return learn.team.spreads
     return dist.is_available() and dist.is_initialized()
 
 # %% ../../nbs/measure/06_trial.ipynb #8508423b
 def _can_try(learn, dl):
-    "Does validation call just the model and the loss, and can that be done now, on a batch of `dl`, at little cost?"
+    "Whether validation calls only the model and the loss, and can be tried now on a cheap batch of `dl`"
     if dl is None or learn.resuming or not _is_free(dl): return False
     called,cls = learn.forward_model,type(learn)
     inside = getattr(called, 'module', None),getattr(called, '_orig_mod', None)
@@ -142,7 +142,7 @@ def _can_try(learn, dl):
     return _is_plain(learn.model) and not _needs_others(learn)
 
 def _foresees_validation(learn):
-    "Will the first batch of validation be like one that is taken now?"
+    "Whether the first validation batch will be like one fetched now"
     if not _can_try(learn, learn.dls.valid): return False
     inner,cls = ('before_fetch','after_fetch','before_batch','after_pred','after_loss'),type(learn)
     if any(hasattr(cls, e) for e in inner): return False
@@ -150,24 +150,24 @@ def _foresees_validation(learn):
 
 # %% ../../nbs/measure/06_trial.ipynb #c7a1d007
 def _names_state(f):
-    "Does the code of the function `f` name what a fit may change, and no copy stands for?"
+    "Whether the code of `f` names objects that a fit may change and that a copy wouldn't replace"
     package = (getattr(f, '__module__', None) or '').split('.')[0]
     if package in ('learnloop','sklearn','torch','torchmetrics'): return False
     try: named = inspect.getclosurevars(f)
-    except (TypeError,ValueError): return False  # no Python function; or one that isn't complete yet
+    except (TypeError,ValueError): return False  # not a Python function, or one with an unset variable
     values = *named.nonlocals.values(),*named.globals.values()
     return any(isinstance(v, Callback|Learner|nn.Module|list|dict|set) for v in values)
 
 def _is_of_fit(m):
-    "Does the metric `m` go by a callback, or by something else whose state is that of a fit?"
+    "Whether the metric `m` uses a callback, or another object with the state of a fit"
     f,inner = innermost(getattr(m, 'func', None)),getattr(m, 'metric', None)
     if isinstance(getattr(f, '__self__', None), Callback|Learner) or _names_state(f): return True
     return isinstance(inner, Metric) and _is_of_fit(inner)
 
 # %% ../../nbs/measure/06_trial.ipynb #c7a1d00f
 def _is_final(e):
-    "Will the error `e` of a metric's value come with all items, too?"
-    no_item_mends = "average='binary'",'mix of'  # in messages of scikit-learn
+    "Whether the error `e` of a metric's value would also occur with all items"
+    no_item_mends = "average='binary'",'mix of'  # from scikit-learn's messages
     return isinstance(e, TypeError|AttributeError) or any(o in str(e) for o in no_item_mends)
 
 def _try(m, view):
@@ -184,8 +184,8 @@ def _try(m, view):
 
 # %% ../../nbs/measure/06_trial.ipynb #7956f8e0
 def find_loss_parts(
-    learn # The learner, before its first batch of training
-)->list: # Names; empty if the loss has no parts, or can't be tried
+    learn # The learner, before its first training batch
+)->list: # Names; empty if the loss has no parts or can't be tried
     "Try the loss on a batch, to find the names of its parts"
     dl = next((o for o in (learn.dls.valid, learn.dls.train) if _can_try(learn, o)), None)
     if dl is None or not learn.one_turn: return []
@@ -193,4 +193,4 @@ def find_loss_parts(
         try:
             view = _TrialView(learn, **_first_batch(learn, dl))
             return list(view.loss_parts)
-        except (Exception,ControlException): return []  # the first batch of the fit will say more
+        except (Exception,ControlException): return []  # the fit's first batch will raise a better error

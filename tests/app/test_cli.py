@@ -33,7 +33,7 @@ def test_help(run):
     code,out,_ = run('demo', '--help')
     assert code==0
     text = ' '.join(out.split())
-    docs = dict(epochs='Times that', bs='Images in a batch', lr='Highest learning rate', seed='Seed of weights', folder='Where a folder')
+    docs = dict(epochs='Number of epochs', bs='Images in a batch', lr='Highest learning rate', seed='Seed of weights', folder='Folder in which')
     for k,val in dict(epochs=10, bs=64, lr=.01, seed=42, folder='runs').items():
         assert f'--{k} {k.upper()} {docs[k]}' in text and f'(default: {val})' in text
 
@@ -68,8 +68,8 @@ def test_wrong_command(args, run):
     code,_,err = run(*args)
     assert code==2 and 'command' in err
 
-@pytest.mark.parametrize('text,msg', [('epochs = ten', "'ten' is no int"), ('epochs = 0', "'0' must be a whole number, 1 or more"),
-    ('epoks = 3', "nothing reads 'epoks'"), ('epochs', 'parsing errors')])
+@pytest.mark.parametrize('text,msg', [('epochs = ten', "'ten' is not a valid int"), ('epochs = 0', "'0' must be a whole number, 1 or more"),
+    ('epoks = 3', "unknown key 'epoks'"), ('epochs', 'parsing errors')])
 def test_wrong_settings(text, msg, run, calls, tmp_path):
     (tmp_path/'settings.ini').write_text(f'[demo]\n{text}')
     code,_,err = run('demo')

@@ -110,7 +110,7 @@ def test_doctor_says_why_two_processes_do_not_train(kind, msg, monkeypatch):
 def test_doctor_knows_what_processes_need(monkeypatch):
     "What containers and strange hosts lack is said, and what can't be is left out of the self-test"
     def _no(*args): raise OSError('no such thing')
-    for total,want in ((64e6, 'little for workers of loaders: docker run --shm-size=8g'), (8e9, '8.0 of 8.0 GB free')):
+    for total,want in ((64e6, 'too little for DataLoader workers: docker run --shm-size=8g'), (8e9, '8.0 of 8.0 GB free')):
         monkeypatch.setattr(doctor.shutil, 'disk_usage', lambda p, n=total: (n, 0, n))
         assert doctor._shared_memory().endswith(want)
     for at,want in (('127.0.1.1', 'cannot reach'), ('10.0.0.7', '10.0.0.7')):

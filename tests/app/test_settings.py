@@ -39,13 +39,13 @@ def test_values_get_the_type_of_their_default(ini, val, default, want):
     ('ten', 1), ('1.5', 1), ('', 1), ('x', 1.), ('', 1.), ('maybe', True), ('', True), ('2', True)])
 def test_bad_value_is_named(ini, val, default):
     path = ini(f'[demo]\nk = {val}')
-    msg = f'{path} [demo] k: {val!r} is no {type(default).__name__}; write one like {str(default)!r}'
+    msg = f'{path} [demo] k: {val!r} is not a valid {type(default).__name__}; write one like {str(default)!r}'
     with pytest.raises(ValueError, match=re.escape(msg)): run_settings('demo', k=default)
 
 @pytest.mark.parametrize('key', ['epoch', 'Epochs', 'EPOCHS', 'lr'])
 def test_unknown_key_is_named(ini, key):
     path = ini(f'[demo]\n{key} = 3')
-    with pytest.raises(ValueError, match=re.escape(f'{path} [demo]: nothing reads {key!r}; there are: epochs, bs')):
+    with pytest.raises(ValueError, match=re.escape(f'{path} [demo]: unknown key {key!r}; known keys: epochs, bs')):
         run_settings('demo', epochs=1, bs=2)
 
 @pytest.mark.parametrize('default', [None, [1], (1,2), {}, 1j])
@@ -55,7 +55,7 @@ def test_default_of_another_type_is_refused_even_without_file(tmp_path, monkeypa
 
 def test_misspelt_section_warns(ini):
     ini('[demos]\nepochs = 3')
-    with pytest.warns(UserWarning, match=r'no \[demo\]: if \[demos\] should be it'): s = run_settings('demo', epochs=1)
+    with pytest.warns(UserWarning, match=r'no section \[demo\]: if you mean \[demos\]'): s = run_settings('demo', epochs=1)
     assert s.epochs==1
 
 @pytest.mark.parametrize('text,exc', [

@@ -80,9 +80,9 @@ def test_without_targets_there_are_no_losses():
 @pytest.mark.parametrize('f,err,msg', [(lambda: Interpretation.from_learner(mk(), dl=[]), ValueError, 'no batch'),
     (lambda: Interpretation.from_learner(mk()).top_losses(0), ValueError, 'k=0'), (lambda: Interpretation.from_learner(mk()).show_results([]), ValueError, 'idxs'),
     (lambda: mk(loss_func=MSELossFlat(), n_out=1) and ClassificationInterpretation(torch.rand(3), torch.rand(3)), ValueError, 'must be classes'),
-    (lambda: ClassificationInterpretation(torch.tensor([0, 4]), torch.tensor([0, 1]), vocab='ab').confusion_matrix(), ValueError, 'vocab needs 5'),
+    (lambda: ClassificationInterpretation(torch.tensor([0, 4]), torch.tensor([0, 1]), vocab='ab').confusion_matrix(), ValueError, 'it needs 5 names'),
     (lambda: mk().tta(), ValueError, 'aug is None'), (lambda: mk().tta(n=0, aug=lambda x: x), ValueError, 'one pass'),
-    (lambda: mk().tta(dl=gen(), aug=lambda x: x), ValueError, 'read again'), (lambda: mk().tta(aug=[[(X[:3],)]]), ValueError, 'same items'),
+    (lambda: mk().tta(dl=gen(), aug=lambda x: x), ValueError, 'must be repeatable'), (lambda: mk().tta(aug=[[(X[:3],)]]), ValueError, 'same items'),
     (lambda: mk().show_results(n=0), ValueError, 'idxs'), (lambda: mk().show_results(dl=[]), ValueError, 'no batch')])
 @pytest.mark.filterwarnings('ignore:nothing was evaluated')
 def test_errors_say_what_to_do(f, err, msg):

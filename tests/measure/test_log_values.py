@@ -60,7 +60,7 @@ def test_a_name_that_nothing_logs_is_a_warning_after_the_first_epoch_and_comes_l
     assert len(told)==1 and cb.best==3.
 
 def test_a_row_that_is_written_takes_no_more():
-    with pytest.raises(ValueError, match='row is written already'): quietly(mk([logs('after_epoch', order=55)]), 1)
+    with pytest.raises(ValueError, match='row has already been written'): quietly(mk([logs('after_epoch', order=55)]), 1)
 
 @pytest.mark.parametrize('stop', [3, 5, 8, 10])
 def test_a_resumed_fit_still_monitors_it(stop, tmp_path):
@@ -79,15 +79,15 @@ def test_without_a_recorder_nothing_is_kept():
     learn = Learner(DATA, nn.Linear(2, 1), nn.functional.mse_loss, default_cbs=False, cbs=[TrainEvalCallback(), Says()])
     learn.fit(1)
 
-@pytest.mark.parametrize('name,value,said', [('train_x', 1., 'put before it'), ('', 1., 'must be a text'), (3, 1., 'must be a text'), ('x', torch.ones(2), r'shape \(2,\)'),
+@pytest.mark.parametrize('name,value,said', [('train_x', 1., 'without the prefixes'), ('', 1., 'must be a string'), (3, 1., 'must be a string'), ('x', torch.ones(2), r'shape \(2,\)'),
     ('x', 'a', 'got a str'), ('x', None, 'got a NoneType'), ('x', [1.], 'got a list')])
 def test_refused(name, value, said):
     with pytest.raises(ValueError, match=said): quietly(mk([Callback('bad', after_loss=lambda cb: cb.learn.log(name, value))]), 1)
 
 def test_a_name_that_is_taken():
     from learnloop import mae
-    with pytest.raises(ValueError, match="column is 'train_loss'"): quietly(mk([Callback('v', after_loss=lambda cb: cb.learn.log('loss', 1.))]), 1)
-    with pytest.raises(ValueError, match='column of this name'): quietly(mk([Callback('v', before_train=lambda cb: cb.learn.log('mae', 1.))], metrics=mae), 1)
+    with pytest.raises(ValueError, match="has the column 'train_loss'"): quietly(mk([Callback('v', after_loss=lambda cb: cb.learn.log('loss', 1.))]), 1)
+    with pytest.raises(ValueError, match='column already exists'): quietly(mk([Callback('v', before_train=lambda cb: cb.learn.log('mae', 1.))], metrics=mae), 1)
 
 def test_outside_of_an_epoch():
     learn = mk([])

@@ -44,7 +44,7 @@ def test_what_is_refused(res, error):
 def test_a_column_that_is_taken():
     learn = mk(metrics=lambda p,y: 0., loss=lambda p,y: dict(loss=F.mse_loss(p, y), acc=.5))
     learn.metrics[0].__name__ = 'valid_acc'
-    with pytest.raises(ValueError, match="column is 'valid_acc', and there is such a column"): learn.fit(1)
+    with pytest.raises(ValueError, match="has the column 'valid_acc', but this column already exists"): learn.fit(1)
 
 # the model's own loss
 
@@ -190,7 +190,7 @@ def test_plot_metrics():
         ('fit', ['train_fit', 'valid_fit']), ('size', ['train_size', 'valid_size'])]
     assert [*axes[3].lines[1].get_ydata()]==[o[-1] for o in learn.recorder.values]
     assert len(learn.recorder.plot_metrics(['size']))==1
-    with pytest.raises(ValueError, match="there is no 'kl' to plot; there are loss, mae"): learn.recorder.plot_metrics(['kl'])
+    with pytest.raises(ValueError, match="there is no 'kl' to plot; choose from loss, mae"): learn.recorder.plot_metrics(['kl'])
 
 # Callbacks that write a header of their own
 

@@ -32,12 +32,12 @@ def test_not_flattened_the_shape_stays():
 
 @pytest.mark.parametrize('cls', NUMBERS)
 def test_other_numbers_of_elements_are_an_error(cls):
-    with pytest.raises(ValueError, match=rf'{cls.__name__}: predictions of shape \(4, 1\), targets of shape \(3,\): they must have as many'):
+    with pytest.raises(ValueError, match=rf'{cls.__name__}: predictions of shape \(4, 1\), targets of shape \(3,\): they must have the same number'):
         cls()(torch.rand(4, 1), torch.rand(3))
 
 @pytest.mark.parametrize('cls', FLAT[4:])
 @pytest.mark.parametrize('targ,match', [(torch.zeros(5, dtype=torch.long), 'one index for each'), (torch.zeros(4, 3, dtype=torch.long), 'one index for each'),
-    (torch.zeros(4), 'must be whole numbers')])
+    (torch.zeros(4), 'must be integers')])
 def test_classes_that_do_not_fit_are_an_error(cls, targ, match):
     with pytest.raises(ValueError, match=match): cls()(torch.zeros(4, 3), targ)
 

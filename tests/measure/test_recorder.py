@@ -66,8 +66,8 @@ def test_wrong_signature_is_found_before_anything_is_trained(f):
 
 def test_metrics_by_name():
     assert [o.name for o in mk_metrics([AvgLoss(), AvgSmoothLoss, ValueMetric(lambda: 1, 'one'), mae])]==['loss', 'smooth_loss', 'one', 'mae']
-    with pytest.raises(ValueError, match='two metrics named'): mk_metrics([mae, mae])
-    with pytest.raises(TypeError, match='is no metric'): mk_metrics(['accuracy'])
+    with pytest.raises(ValueError, match='two metrics are named'): mk_metrics([mae, mae])
+    with pytest.raises(TypeError, match='is not a metric'): mk_metrics(['accuracy'])
 
 def test_state_goes_round():
     learn = fitted(mk(), 2)
@@ -189,7 +189,7 @@ def test_no_two_values_have_one_name():
     scores = learn.validate(dl=learn.dls.train)
     assert len({*scores.names})==len(scores)==2 and pytest.approx([row['test_loss'], row['test_loss_2']])==[*scores]
     learn.recorder.train_metrics = True
-    with pytest.raises(ValueError, match="two columns would be named 'train_loss': give the metric a name of its own"): learn.fit(1)
+    with pytest.raises(ValueError, match="two columns would be named 'train_loss': rename the metric"): learn.fit(1)
 
 class Refills:
     "A loader that fills the same `n` buffers again and again"

@@ -116,7 +116,7 @@ def test_what_is_no_reason_to_warn(clock, kwargs, wait, step): mk(clock, [Throug
 def test_warning_with_workers(clock):
     learn = mk(clock, [Throughput()], wait=9., step=1.)
     learn.dls.train.num_workers = 2
-    with pytest.warns(UserWarning, match='which 2 workers make: give it more than 2, or make an item of the data set cheaper'): learn.fit(1)
+    with pytest.warns(UserWarning, match='which 2 workers prepare: use more than 2, or make the items of the dataset cheaper'): learn.fit(1)
 
 def test_a_long_wait_for_nothing(clock):
     def stop(cb):

@@ -199,7 +199,7 @@ def test_a_metric_that_says_nothing_is_refused_before_the_first_batch():
         return *res,len(seen)
     for how in ('fit', 'validate'):
         kind,text,n = same(together(f, how))
-        assert kind=='TypeError' and n==0 and 'metric total: nothing says how' in text and 'Give Total a `sync`' in text
+        assert kind=='TypeError' and n==0 and 'metric total does not declare how' in text and 'Give Total a `sync`' in text
 
 def test_a_value_of_one_process_is_refused():
     def f():

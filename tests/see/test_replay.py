@@ -155,7 +155,7 @@ def test_the_command(tmp_path, capsys, monkeypatch):
     assert 'Step 7 is the same' in capsys.readouterr().out
     with pytest.raises(SystemExit): main(['diff', 'b', '--replay', 'makers:new', '--against', 'step.pt'])
     assert 'begins with other weights' in capsys.readouterr().out
-    for args,why in ((['a'], 'name two runs'), (['a', '--record', 'x'], 'give --replay'), (['a', '--replay', 'makers:old', '--record', 'x'], 'give --step'),
+    for args,why in ((['a'], 'give two runs'), (['a', '--record', 'x'], 'give --replay'), (['a', '--replay', 'makers:old', '--record', 'x'], 'give --step'),
         (['a', 'b', '--replay', 'makers'], 'must be module:function'), (['a', 'b', '--replay', 'makers:none'], "no function 'none'")):
         with pytest.raises(SystemExit) as e: main(['diff', *args])
         assert e.value.code==1 and why in capsys.readouterr().err
