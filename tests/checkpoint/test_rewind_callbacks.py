@@ -73,7 +73,7 @@ def test_the_best_file_is_none_of_the_abandoned_stretch(keep, second, best, tmp_
         if learn.epoch==2 and not learn.keeper.attempt: learn.rewind(to=Place(1, 'train', 1), lr=LR/2)
     (last := Callback('last', after_epoch=after)).order = 99
     save = SaveModelCallback(value, better='less', keep=keep)
-    with pytest.warns(UserWarning, match='the fit went back, and the files .*(model|model_step3) of epoch 0'): learn.fit(4, cbs=[Snapshots(1, keep=99), save, last])
+    with pytest.warns(UserWarning, match='the fit went back, but files .*(model|model_step3) of epoch 0'): learn.fit(4, cbs=[Snapshots(1, keep=99), save, last])
     assert save.best_save['epoch']==best and save.best==min(second) and torch.equal(learn.model.weight, weights[best])
     assert {p.stem for p in tmp_path.rglob('*.pth')}=={o['name'] for o in save.saves}
     for o in save.saves: assert torch.equal(torch.load(o['path'])['model']['weight'], weights[o['epoch']])

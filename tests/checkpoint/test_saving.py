@@ -381,7 +381,7 @@ def spoil(what):
         elif what=='class': del g['momentum']
         elif what=='several': sd['opt'] = dict(a=sd['opt'], b=sd['opt'])
     return f
-SPOILT = {'missing':"lacks '0.bias'", 'unexpected':"has no '9.bias'", 'no tensor':"'3.weight' is", 'no model':'no file of learn.save',
+SPOILT = {'missing':"lacks '0.bias'", 'unexpected':"has no '9.bias'", 'no tensor':"'3.weight' is", 'no model':'not a file of learn.save',
     'shape':r"'3.weight' is float32 \(1, 4\) in the model, and float32 \(1, 5\)", 'no opt':'with_opt=False', 'names':"it has no '0.weight'",
     'more':"it has 'x', which SGD here doesn't train", 'groups':'groups of', 'class':"needs 'momentum'", 'several':"has optimizers 'a', 'b'"}
 @covering(used=[False, True], what=SPOILT)
