@@ -436,7 +436,7 @@ def test_nothing_recorded():
     with pytest.raises(ValueError, match='nothing was recorded'): t.why('step')
     assert 'nothing recorded' in str(t.timeline()) and '<svg' in t.timeline()._repr_html_()
     assert str(t).split()[:2]==['phase', 'times'] and t.phases()=={} and '| phase' in t._repr_markdown_()
-    with pytest.raises(AttributeError, match='no trace was recorded: learn.add_cb'): str(mk_learn().trace)
+    with pytest.raises(AttributeError, match='no trace was recorded: call learn.add_cb'): str(mk_learn().trace)
     assert not hasattr(mk_learn(), 'trace')
 
 def test_muted_now_and_then():
