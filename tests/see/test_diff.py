@@ -351,7 +351,7 @@ def test_other_models_and_runs_without_fingerprints(tmp_path):
     assert '(6, 3) in A, and torch.float32 (7, 3) in B' in str(diff_runs(tmp_path/'a', tmp_path/'c'))
     (tmp_path/'d').mkdir()
     with pytest.raises(FileNotFoundError, match='Fingerprint'): diff_runs(tmp_path/'a', tmp_path/'d')
-    with pytest.raises(FileNotFoundError, match="b is '.*e': it must be the folder of a run that was fitted with a Fingerprint.*nothing is there"): diff_runs(tmp_path/'a', tmp_path/'e')
+    with pytest.raises(FileNotFoundError, match="b is '.*e': it must be the folder of a run that was fitted with a Fingerprint.*doesn't exist"): diff_runs(tmp_path/'a', tmp_path/'e')
     (tmp_path/'d/fingerprint.bin').write_bytes(b'something else')
     with pytest.raises(ValueError, match='not a file of a Fingerprint'): diff_runs(tmp_path/'a', tmp_path/'d')
     with pytest.raises(ValueError, match='tol=-1'): diff_runs(tmp_path/'a', tmp_path/'a', tol=-1)
