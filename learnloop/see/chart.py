@@ -1,4 +1,4 @@
-"""Line charts and timelines as SVG: legible in light and dark, read out, and made without a plotting package
+"""Line charts and timelines as SVG: legible in light and dark mode, accessible, and drawn without a plotting package
 
 Docs: https://learnloop.github.io/learnloop/see/chart.html.md"""
 
@@ -14,21 +14,21 @@ from ..measure.display import PALETTE
 
 # %% ../../nbs/see/00_chart.ipynb #770a6b65
 class Svg(str):
-    "The text of a picture, which a notebook shows"
+    "SVG markup, displayed by notebooks as a picture"
     def _repr_html_(self): return str(self)
 
 # %% ../../nbs/see/00_chart.ipynb #b54eafb0
 def line_chart(
-    series:dict,     # Name -> pair of xs and ys; values that are None, NaN or infinite are left out
-    title:str='',    # Written above
+    series:dict,     # Name -> (xs, ys); values that are None, NaN or infinite are omitted
+    title:str='',    # Title above the picture
     x:str='',        # Name of the horizontal axis
-    y:str='',        # Name of the vertical axis; '' for that of a single series, unless that is the title
-    log:bool=False,  # Logarithmic vertical axis? Values of 0 and less are left out
-    width:int=640,   # Units of the drawing, in which letters are 12 high; it shrinks to fit where it is shown
-    height:int=260,  # Of the whole, in the same units
-    legend:bool=True # Which line is which, if there are several? See `line_sample`
+    y:str='',        # Name of the vertical axis; '': the name of a single series, unless that is the title
+    log:bool=False,  # Logarithmic vertical axis? Values of 0 and less are omitted
+    width:int=640,   # Width in units of which letters are 12 high; the picture shrinks to fit
+    height:int=260,  # Total height, in the same units
+    legend:bool=True # Show a legend if there are several lines? See `line_sample`
 )->Svg: # The picture
-    "Draw `series` as lines, long ones by their extremes"
+    "Draw `series` as lines, keeping the extremes of long ones"
     if not (width>=120 and height>=100): raise ValueError(f'size is {width}, {height}: must be 120 and 100 or more')
     given = {nm:(list(xs),list(ys)) for nm,(xs,ys) in series.items()}
     lines = {nm:_points(nm, *o, log) for nm,o in given.items()}
@@ -38,7 +38,7 @@ def line_chart(
         names,h = _legend(lines, width, 0, top)
         body,top = body+names,top+h
     gone = _gone(given, lines, log)
-    below = height-20 if gone else height-4  # where the name of the horizontal axis stands
+    below = height-20 if gone else height-4  # position of the horizontal axis's name
     bottom,right = below-34 if x else below-18,width-10
     xs,ys = ([o[i] for pts in lines.values() for o in pts] for i in (0,1))
     up = _Scale(ys, bottom, top+8, .05, log)
@@ -58,11 +58,11 @@ def line_chart(
 # %% ../../nbs/see/00_chart.ipynb #064320c8
 def timeline_chart(
     lanes,           # Pairs of a name and a list of (start, length, label), times in seconds
-    title:str='',    # Written above
-    unit:str='ms',   # Of the axis: `s`, `ms` or `µs`
-    width:int=640    # Units of the drawing, in which letters are 12 high; the height follows from the number of lanes
+    title:str='',    # Title above the picture
+    unit:str='ms',   # Unit of the axis: `s`, `ms` or `µs`
+    width:int=640    # Width in units of which letters are 12 high; the height depends on the number of lanes
 )->Svg: # The picture
-    "Draw when each of `lanes` was at work"
+    "Draw the times at which each of `lanes` ran"
     if unit not in _UNITS: raise ValueError(f'unit is {unit!r}: it must be one of {", ".join(map(repr, _UNITS))}')
     lanes = [(str(nm), [(float(a), float(n), lb) for a,n,lb in spans if math.isfinite(a) and math.isfinite(n)])
         for nm,spans in lanes]
@@ -86,9 +86,9 @@ def timeline_chart(
 _CONTROL = re.compile('[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]')
 
 def escape_text(
-    s # Anything; `str` of it is written
+    s # Any object, converted by `str`
 )->str:
-    "Write `s` so that it is no markup, in HTML and XML, in attributes too"
+    "Escape `s` for HTML and XML, including attributes"
     return escape(_CONTROL.sub('\ufffd', str(s)))
 
 # %% ../../nbs/see/00_chart.ipynb #93f3062f
@@ -105,7 +105,7 @@ def _line(x1, y1, x2, y2, opacity=.15):
 
 # %% ../../nbs/see/00_chart.ipynb #d0c10005
 def _title(s, width):
-    "What stands above a picture, and its height"
+    "Return the title's elements, and its height"
     return ([_text(0, 14, _short(s, width/7), font_weight=600)], 24) if s else ([], 0)
 
 def _svg(width, height, title, desc, body):
@@ -116,7 +116,7 @@ def _svg(width, height, title, desc, body):
 
 # %% ../../nbs/see/00_chart.ipynb #670fc9c2
 def _label(v, step, top):
-    "`v` as text, on an axis with ticks at multiples of `step`, the largest of them `top`"
+    "Format `v` for an axis with ticks at multiples of `step`, up to `top`"
     if v==0 or step>=1e12: return f'{v:g}'
     for unit,suffix in ((1e9,'G'), (1e6,'M'), (1e3,'k')):
         if step>=unit: return f'{v/unit:g}{suffix}'
@@ -130,7 +130,7 @@ def _alone(v): return f'{v:.0f}' if v==int(v) and abs(v)<1e7 else _short_exp(f'{
 
 # %% ../../nbs/see/00_chart.ipynb #1a3f00d0
 def _ticks(lo, hi, n=5, whole=False):
-    "Pairs of a round number between `lo` and `hi`, and its label"
+    "Return pairs of round numbers between `lo` and `hi` and their labels"
     step = 10**math.floor(math.log10((hi-lo)/n))
     step *= next((o for o in (1,2,5) if (hi-lo)/(step*o)<=n), 10)
     if whole: step = max(step, 1)
@@ -155,7 +155,7 @@ class _Scale:
         is_level = hi-lo<=max(abs(lo), abs(hi), 1e-290)*1e-9
         if is_level: room = (.5 if whole or log else abs(lo)*.05) or 1.
         self.lo,self.hi,self.a,self.b = lo-room,hi+room,a,b
-        if is_level and vs: self.ticks = [(vs[0], _alone(vs[0]))]  # others would be of values that none has
+        if is_level and vs: self.ticks = [(vs[0], _alone(vs[0]))]  # other ticks would show values that no point has
         elif log: self.ticks = _log_ticks(10**self.lo, 10**self.hi)
         else:     self.ticks = _ticks(self.lo, self.hi, whole=whole)
     def __call__(self, v): return self.a+(self.f(v)-self.lo)/(self.hi-self.lo)*(self.b-self.a)
@@ -170,12 +170,12 @@ def _tick(x, y1, y2, s, opacity, at='middle'): return [_line(x, y1, x, y2, opaci
 
 # %% ../../nbs/see/00_chart.ipynb #80ef3c0b
 def _number(v):
-    "`v` as a float, None for what can't be drawn"
+    "Return `v` as a float; None if it can't be drawn"
     v = float('nan' if v is None else v)
     return v if abs(v)<1e300 else None
 
 def _points(name, xs, ys, log):
-    "The points that can be drawn"
+    "Return the points that can be drawn"
     n,m = len(xs),len(ys)
     if n!=m: raise ValueError(f'series {name!r} has {n} xs and {m} ys: it must have as many of both')
     try: pts = list(zip(map(_number, xs), map(_number, ys), strict=True))
@@ -185,7 +185,7 @@ def _points(name, xs, ys, log):
     return [(x,y) for x,y in pts if x is not None and y is not None and (y>1e-300 or not log)]
 
 def _decimate(pts, n=600):
-    "At most `n` of `pts`: the first, the last, and the lowest and highest of each stretch"
+    "Return at most `n` of `pts`: the first, the last, and the lowest and highest of each section"
     if len(pts)<=n: return pts
     k,res = n//2-1,[0]
     for i in range(k):
@@ -199,7 +199,7 @@ _DASHES = ['none', '7 3', '2 3', '9 3 2 3', '4 2', '12 4', '1 4', '9 2 2 2 2 2']
 def _stroke(i): return f'stroke="{PALETTE[i%8]}" stroke-dasharray="{_DASHES[(i+i//8)%8]}"'
 
 def _legend(names, width, x0, y0):
-    "Lines of samples and names, and how high that is"
+    "Draw the legend's samples and names, and return its height, too"
     res,x,y = [],x0,y0
     for i,nm in enumerate(names):
         nm = _short(str(nm), max(4, (width-x0-40)/6.8))
@@ -218,8 +218,8 @@ def _curve(pts, xs, ys, i):
 
 # %% ../../nbs/see/00_chart.ipynb #8f4a0002
 def line_sample(
-    i:int # Number of the line in its chart, from 0
-)->Svg: # Small, and silent for screen readers
+    i:int # Index of the line in its chart
+)->Svg: # Small, and hidden from screen readers
     "Draw a sample of the line `i`"
     line = f'<path d="M1 6h26" {_stroke(i)} stroke-width="2.5" fill="none"/>'
     head = 'xmlns="http://www.w3.org/2000/svg" viewBox="0 0 28 12" width="28" height="12" aria-hidden="true"'
@@ -227,7 +227,7 @@ def line_sample(
 
 # %% ../../nbs/see/00_chart.ipynb #e1a4e37e
 def _said(name, pts, n):
-    "A series in words"
+    "Describe a series in words"
     gone = f', {n-len(pts)} not drawn' if n>len(pts) else ''
     if not pts: return f'{name}: no values{gone}.'
     (x,first),(_,last) = pts[0],pts[-1]
@@ -237,17 +237,17 @@ def _said(name, pts, n):
     return f'{name}: {len(pts)} values{gone}, first {first:.4g}, last {last:.4g}, {ends}.'
 
 def _gone(given, lines, log):
-    "Of each series, how many values there were that can't be drawn"
+    "Count the values of each series that can't be drawn, in words"
     there = {nm:sum(o is not None for o in ys) for nm,(_,ys) in given.items()}
     res = [f'{nm} {n-len(lines[nm]):,} of {n:,}' for nm,n in there.items() if n>len(lines[nm])]
     why = 'NaN or infinite or 0 and less' if log else 'NaN or infinite'
     return f'Not drawn, as {why}: {"; ".join(res)}' if res else ''
 
 # %% ../../nbs/see/00_chart.ipynb #77f78c74
-_UNITS = dict(zip(('s','ms','µs'), (1,1e3,1e6), strict=True))  # as a keyword, µ would become another letter
+_UNITS = dict(zip(('s','ms','µs'), (1,1e3,1e6), strict=True))  # as a keyword, µ would be normalized
 
 def _bars(spans, scale):
-    "Bars as left, right, label, seconds and number of stretches, slivers beside each other made one"
+    "Return bars as left, right, label, seconds and number of spans, merging adjacent thin ones"
     res = []
     for start,length,label in sorted(spans, key=lambda o: o[0]):
         a,b = scale(start),scale(start+length)

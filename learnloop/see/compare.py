@@ -1,4 +1,4 @@
-"""Several runs on one page: curves over each other, what differs in their settings, what came of it, and what it cost
+"""Several runs on one page: curves in the same charts, differences in settings, results, and costs
 
 Docs: https://learnloop.github.io/learnloop/see/compare.html.md"""
 
@@ -18,20 +18,20 @@ from .runs import duration, is_metric, runs
 
 # %% ../../nbs/see/12_compare.ipynb #8f5a000a
 def compare(
-    pattern='runs', # A folder of runs; a pattern such as `'runs/lr-*'`, each match a run; a list of them
-    by:str|None=None, # The metric that tells which is best; None for `valid_loss`, or what there is
-    title:str|None=None, # Heading; None for how many there are
-    better:str|None=None # Which value of `by` is better: 'less' or 'more'; None for what the runs have noted
-)->'Comparison': # Shows itself in notebooks; `save` it elsewhere
-    "Lay runs beside each other"
+    pattern='runs', # A folder of runs, a pattern of runs such as `'runs/lr-*'`, or a list of these
+    by:str|None=None, # Metric that determines the best run; None: `valid_loss` if there is one, else another
+    title:str|None=None, # Heading; None: the number of runs
+    better:str|None=None # Which value of `by` is better: 'less' or 'more'; None: as stored in the runs
+)->'Comparison': # Displayed by notebooks; `save` it elsewhere
+    "Compare runs side by side"
     return Comparison(runs(pattern, by, better), title)
 
 # %% ../../nbs/see/12_compare.ipynb #8f5a0008
 class Comparison:  # chkstyle: ignore-node
-    "Several runs, side by side: a page in notebooks, a table in print"
+    "Several runs side by side: a page in notebooks, a table when printed"
     def __init__(self,
         found, # `Runs`
-        title:str|None=None # Heading; None for how many there are
+        title:str|None=None # Heading; None: the number of runs
     ): self.runs,self.title = found,title or (f'{len(found)} runs' if len(found)!=1 else f'The run {found[0].name}')
     def __repr__(self): return repr(self.runs)
     def _repr_html_(self):
@@ -39,8 +39,8 @@ class Comparison:  # chkstyle: ignore-node
         inner = escape(page_html(self.page()))
         return f'<iframe title="{escape(self.title)}" srcdoc="{inner}" style="{look}"></iframe>'
     def save(self,
-        path='compare.html' # Where to
-    )->PageFile: # Notebooks show a link to it
+        path='compare.html' # Output file
+    )->PageFile: # Shown by notebooks as a link
         "Write the page to a file"
         return write_page(path, self.page)
     def _names(self): return [Cell(o.name, mark=line_sample(i)) for i,o in enumerate(self.runs)]
@@ -98,10 +98,10 @@ class Comparison:  # chkstyle: ignore-node
         return [Grid('Time that callbacks took', ['run', '% of all', *names], rows, 1000, True)]
 
 # %% ../../nbs/see/12_compare.ipynb #8f5a000f
-_PLACES = 'folder','fname','path','log_dir','logdir','filename'  # where a run writes to isn't what it is
+_PLACES = 'folder','fname','path','log_dir','logdir','filename'  # output locations aren't settings
 
 def _differing(settings):
-    "Names of settings that aren't the same in all of the dicts `settings`; {} is of a run that tells nothing"
+    "Return the names of settings that differ between the dicts; {} belongs to a run without stored settings"
     told = [o for o in settings if o]
     own = {k for o in told for k in o if k.startswith('hparams.')}
     names = list(dict.fromkeys(k for o in told for k in o if k.split('.')[-1] not in _PLACES or k in own))
@@ -116,8 +116,8 @@ def _differing(settings):
 
 # %% ../../nbs/see/12_compare.ipynb #8f5a0021
 @patch
-def differing(self:Comparison)->dict: # Name -> the values, one for each run, None where it has none
-    "Collect the settings that aren't the same in all runs"
+def differing(self:Comparison)->dict: # Name -> values, one for each run; None if a run has none
+    "Collect the settings that differ between runs"
     all_of = [o.settings for o in self.runs]
     return {k:[o.get(k) for o in all_of] for k in _differing(all_of)}
 
@@ -132,11 +132,11 @@ def _settings(self:Comparison, most=5):
     elif differ:
         rows = [[nm, *map(_setting, vs)] for nm,*vs in zip(self._names(), *differ.values(), strict=True)]
         res = [Grid('Settings that differ', ['run', *differ], rows, 1000, True)]
-    elif len(self.runs)>1: res = ['No setting that is known differs.']
+    elif len(self.runs)>1: res = ['No known setting differs.']
     silent = [o.name for o in self.runs if not o.settings]
-    if silent: res.append(f'Nothing is known of the settings of {", ".join(silent)}: a logger that writes files, or '
-        'checkpoints, would keep them.')
-    return [*res, f'{same} settings are the same wherever they are known.'] if same else res
+    if silent: res.append(f'The settings of {", ".join(silent)} are unknown: a logger that writes files, or '
+        'checkpoints, would store them.')
+    return [*res, f'{same} settings are the same in all runs that have them.'] if same else res
 
 def _setting(v):
     if isinstance(v, bool): return str(v)
@@ -148,7 +148,7 @@ def _points(series, name, x):
     return [o[x=='step'] for o in pts],[o[2] for o in pts]
 
 def _axis(series, name):
-    "What the values of `name` are drawn over"
+    "Return the x axis for `name`: epoch or step"
     def _by_epoch(pts):
         es = [e for e,*_ in pts]
         return all(isinstance(e, int) for e in es) and all(a<b for a,b in zip(es, es[1:], strict=False))
@@ -161,7 +161,7 @@ def _curves(self:Comparison):
     names = sorted(names, key=lambda k: (not is_metric(k), k!='valid_loss', k!='train_loss'))
     charts = []
     for nm in names:
-        if not is_metric(nm) and len({v for o in of for *_,v in o.get(nm, [])})<2: continue  # it stood still, in all
+        if not is_metric(nm) and len({v for o in of for *_,v in o.get(nm, [])})<2: continue  # constant in all runs
         x = _axis(of, nm)
         series = {run.name:_points(o, nm, x) for run,o in zip(self.runs, of, strict=True)}
         charts.append(small_chart(series, nm, x, legend=False))
@@ -181,7 +181,7 @@ def _metric_names(self:Comparison):
 # %% ../../nbs/see/12_compare.ipynb #8f5a0017
 @patch(as_prop=True)
 def by(self:Comparison):
-    "The metric that tells which run is best: `valid_loss`, unless another one was named, or there is none"
+    "The metric that determines the best run: the named one, else `valid_loss` if there is one, else another"
     return self.runs.metric or 'metric'
 
 def _of_metric(num, k, o):
@@ -191,7 +191,7 @@ def _of_metric(num, k, o):
 # %% ../../nbs/see/12_compare.ipynb #8f5a0018
 @patch
 def best(self:Comparison)->tuple: # The run and its value; None twice if no run has one
-    "Find the best run; an error if nothing declares which value is better, or if runs contradict each other"
+    "Find the best run; raise an error if the metric's direction is undeclared, or differs between runs"
     if any(self.by in o.results for o in self.runs): need_better(self._direction(), self.by, 'compare')
     return self._best()
 

@@ -1,4 +1,4 @@
-"""The first step in which two runs differ, and what differs first within it
+"""Find the first step in which two runs differ, and the first difference within it
 
 Docs: https://learnloop.github.io/learnloop/see/diff.html.md"""
 
@@ -21,23 +21,23 @@ from .runfile import plain
 
 # %% ../../nbs/see/10_diff.ipynb #fb10000a
 class _Pair:
-    "A step of both runs: their rows, those of the `last` one that both have, and what the forward pass began with"
+    "A step of both runs: their rows, those of the `last` common one, and the state before the forward pass"
     def __init__(self, files, rows, own, last):
         self.a,self.b,self.last,self.is_first = *rows,last,last is None
-        is_near = None not in own and own[0].step==own[1].step  # else rows are missing
+        is_near = None not in own and own[0].step==own[1].step  # else rows are missing in between
         known = [None if f.before is None else f.before.get(r.step) or (is_near and [*o.after]) or None
             for f,r,o in zip(files, rows, own, strict=True)]
         self.before = None if None in known else known
     step = property(lambda self: self.a.step)
     @property
     def other_prediction(self):
-        "Did the model give something else? A prediction that isn't known is no difference"
+        "Whether the predictions differ; an unknown prediction doesn't count"
         x,y = self.a.prediction,self.b.prediction
         return x!=y and x!=0!=y
     def has(self, flag): return [bool(o.flags & flag) for o in (self.a, self.b)]
 
 def _pairs(a, b):
-    "The steps that both files have"
+    "Yield the steps that both files have"
     its,own,last = (iter(a), iter(b)),[None, None],None
     rows = [next(o, None) for o in its]
     while None not in rows:
@@ -51,10 +51,10 @@ def _pairs(a, b):
 
 # %% ../../nbs/see/10_diff.ipynb #fb10000c
 class _Streams:
-    "Which states of random numbers differ, and whether it matters"
+    "Track which random states differ, and whether it matters"
     def __init__(self): self.apart,self.seen = set(),None
     def __call__(self, pair):
-        "Numbers of the states that have parted by now"
+        "Return the indices of random states that were equal before and differ now"
         both = list(zip(pair.a.streams, pair.b.streams, strict=True))
         bad = {i for i,(x,y) in enumerate(both) if x!=y and x and y}
         if self.seen is None: self.apart = bad
@@ -62,7 +62,7 @@ class _Streams:
         self.seen = both
         return bad-self.apart
     def drawn(self, pair, then):
-        "Those that were apart all along, and are drawn from in the step, or were in the one before"
+        "Return the indices of states that always differed, and are used in this step or the previous one"
         near = [o for o in (pair.last, then and (then.a, then.b)) if o]
         return {i for i in self.apart if any(o.streams[i]!=r.streams[i] for p in near
             for o,r in zip(p, (pair.a, pair.b), strict=True))}
@@ -71,9 +71,9 @@ class _Streams:
 _STATE = 'weights','buffers','optimizer state'
 
 def _causes(pair, parted, whole):
-    "What differs in the step, the first cause first: pairs of kind, and whether it was so before the forward pass"
+    "Yield the differences in the step, first cause first: pairs of kind, and whether it came before the forward pass"
     before = [] if pair.before is None else [k for k,x,y in zip(_STATE, *pair.before, strict=True) if x!=y]
-    if not before:  # what was written to by way of `.data`, which has no version
+    if not before:  # writes through `.data` don't change the version
         before = [k for k,x,y in zip(_STATE, pair.a.sums, pair.b.sums, strict=False) if x!=y and x and y]
     if pair.is_first: yield from ((k, True) for k in before)
     if whole and pair.a.batch!=pair.b.batch: yield 'batch',True
@@ -88,13 +88,13 @@ def _causes(pair, parted, whole):
 _NUMBERS = dict(loss='loss_value', gradients='grad_norm', weights='weight_norm')
 
 def _apart(x, y):
-    "The relative difference of two numbers"
+    "Return the relative difference of two numbers"
     if x==y or x!=x and y!=y: return 0.
     if not (isfinite(x) and isfinite(y)): return float('inf')
     return abs(x-y)/max(abs(x), abs(y))
 
 def _distances(a, b):
-    "How far apart the runs are: steps, and for each kind of number the relative differences"
+    "Return the common steps, and the relative differences for each kind of number"
     pairs = list(_pairs(a, b))
     res = {k:[_apart(getattr(p.a, nm), getattr(p.b, nm)) for p in pairs] for k,nm in _NUMBERS.items()}
     fused = [any(p.has(FUSED)) for p in pairs]
@@ -102,7 +102,7 @@ def _distances(a, b):
     return [p.step for p in pairs],res
 
 def _limits(steps, tol, yard):
-    "By step and kind, how far apart runs may be"
+    "Return the allowed difference by kind and step"
     if yard is None: return {k:dict.fromkeys(steps, tol) for k in _NUMBERS}
     at,apart = yard
     def _of(k):
@@ -113,36 +113,36 @@ def _limits(steps, tol, yard):
 
 # %% ../../nbs/see/10_diff.ipynb #fb100011
 def _unlike(a, b):
-    "Pairs of values that differ in the nested dicts `a` and `b`, by path; none if one of them was lost"
+    "Return pairs of values that differ in the nested dicts `a` and `b`, by path; {} if one dict is empty"
     if not a or not b: return {}
     a,b = flat_facts(a),flat_facts(b)
     return {k:(a.get(k), b.get(k)) for k in {**a, **b} if a.get(k)!=b.get(k)}
 
 # %% ../../nbs/see/10_diff.ipynb #fb10002c
 def _shares(a, b):
-    "How many processes each run had, if these are different numbers; () otherwise"
+    "Return the numbers of processes of the runs if they differ, else ()"
     n = [o.about.get('machine', {}).get('processes', 1) for o in (a, b)]
     if n[0]==n[1]: return ()
     cut = [o.path for o in (a, b) if o.about.get('model', {}).get('sharded')]
-    if cut: raise ValueError(f'{cut[0]} is of a run whose processes had a part of the weights each, and the runs had '
-        f'{n[0]} and {n[1]} of them: they can be compared with as many, or without to_fsdp')
+    if cut: raise ValueError(f'{cut[0]} is of a run with sharded weights, and the runs had '
+        f'{n[0]} and {n[1]} processes: compare runs with the same number, or without to_fsdp')
     return n
 
 # %% ../../nbs/see/10_diff.ipynb #fb100029
 class RunDiff:  # chkstyle: ignore-node
-    "Where two runs differ, in words when printed"
+    "The first difference of two runs, in words when printed"
     def __init__(self,
         a, # A `FingerprintFile`
         b, # Another one
-        tol:float=0., # As for `diff_runs`
-        yardstick=None # Likewise, read
+        tol:float=0., # As in `diff_runs`
+        yardstick=None # As in `diff_runs`, as a `FingerprintFile`
     ):
         self.files,self.tol = (a, b),tol
-        self.step = None   # The first one that differs; None if none does
-        self.kind = ''     # What differs first within it: 'batch', 'random numbers', 'loss', 'gradients', …; or 'model'
+        self.step = None   # First step that differs; None if none does
+        self.kind = ''     # First difference within it: 'batch', 'random numbers', 'loss', 'gradients', …; or 'model'
         self.tensor = None # Name of the first tensor that differs in the next detail
-        self.early = False # Did it differ before the forward pass already?
-        self.settings = _unlike(a.about, b.about) # What the runs are, where that differs: pairs of values by name
+        self.early = False # Did it already differ before the forward pass?
+        self.settings = _unlike(a.about, b.about) # Differing facts about the runs: pairs of values by name
         self._shares = _shares(a, b)
         self.pair,self.found,self.parted,self.n_equal,self._limit,self.edited = None,None,(),0,None,''
         if tol or yardstick:
@@ -150,10 +150,10 @@ class RunDiff:  # chkstyle: ignore-node
             self.yard = None if yardstick is None else _distances(a, yardstick)
             self._limit = _limits(self.distances[0], tol, self.yard)
         if not self._other_models(): self._find()
-    equal = property(lambda self: self.step is None, doc='Is there no difference in the steps that both have?')
+    equal = property(lambda self: self.step is None, doc='Are all common steps equal?')
 
     def _other_models(self):
-        "Are the first tensors that the runs have details of others?"
+        "Whether the models differ, by the tensors in the first details"
         a,b = ({(k,nm):(dtype, shape) for k,nm,dtype,shape in o.tables[0] if k in ('weights','buffers')}
             if o.tables else None for o in self.files)
         if a is None or b is None or a==b: return False
@@ -178,7 +178,7 @@ class RunDiff:  # chkstyle: ignore-node
         if not self.n_equal: self._refuse()
 
     def _kinds(self, pair, parted):
-        "As `_causes`; what may be as far apart as it is doesn't count"
+        "Yield the `_causes`, except differences within the limits"
         limit = self._limit
         for kind,early in _causes(pair, parted, not self._shares):
             if limit is None or kind in ('batch','random numbers'): yield kind,early
@@ -187,7 +187,7 @@ class RunDiff:  # chkstyle: ignore-node
                 if _apart(getattr(pair.a, nm), getattr(pair.b, nm))>limit[kind][pair.step]: yield kind,early
 
     def _find_tensor(self):
-        "Find the tensor that was changed, or the first that differs in the next detail that both have"
+        "Find the changed tensor, or the first that differs in the next common detail"
         a,b = self.files
         mine,other = ({nm for n,kind,nm in o.edits if n==self.step-self.early and kind==self.kind} for o in (a, b))
         if self.kind in _STATE and (changed := mine ^ other):
@@ -209,7 +209,7 @@ class RunDiff:  # chkstyle: ignore-node
             return
 
     def _ended(self):
-        "How the batch ended early in one of the runs, if what it didn't come to is what differs"
+        "Return how the batch ended early in one of the runs, if that explains the difference"
         p,k = self.pair,self.kind
         if k in ('loss','gradients') and all(getattr(o, k).strip(b'\0') for o in (p.a, p.b)): return
         how = (FAILED, 'failed'),(CANCELLED, 'was cancelled'),(NO_STEP, 'made no optimizer step')
@@ -233,14 +233,14 @@ def _refuse(self:RunDiff):
     a,b = self.files
     for o in self.files:
         why = f'the last {o.lost:,} of its bytes are cut or damaged' if o.lost else 'its run ended before the first one'
-        if not len(o): raise ValueError(f'{o.path} has no step that can be read: {why}')
+        if not len(o): raise ValueError(f'{o.path} has no readable step: {why}')
     raise ValueError(f'{a.path} has the steps {a.row(0).step} to {a.row(-1).step}, and {b.path} {b.row(0).step} to '
         f'{b.row(-1).step}: none is in both')
 
 # %% ../../nbs/see/10_diff.ipynb #fb100016
 @patch(as_prop=True)
 def reordered(self:RunDiff)->bool:
-    "Are the batches of the epoch the same, in another order?"
+    "Whether the epoch has the same batches in another order"
     if self.kind!='batch': return False
     epochs = [Counter(r.batch for r in o if r.epoch==self.pair.a.epoch) for o in self.files]
     return epochs[0]==epochs[1]
@@ -251,11 +251,11 @@ def _names(nums): return ' and '.join({'device':'the device'}.get(STREAMS[i], ST
 
 @patch
 def _what(self:RunDiff):
-    "What happened in the step, in words"
+    "Describe the difference in the step"
     p,kind = self.pair,self.kind
-    if kind=='batch': return 'came the same batches in another order' if self.reordered else 'came another batch'
-    if kind=='random numbers': return f'the same batch met other random numbers ({_names(self.parted)})'
-    if self.early: return f'before its forward pass, the {kind} were others: something changed them after the last step'
+    if kind=='batch': return 'the batches came in another order' if self.reordered else 'the batch differed'
+    if kind=='random numbers': return f'the batch was the same, but the random numbers differed ({_names(self.parted)})'
+    if self.early: return f'the {kind} differed before its forward pass: something changed them after the last step'
     met,ended = 'the same batch met the same weights',self._ended()
     gradients = ' and gradients' if all(o.gradients.strip(b'\0') for o in (p.a, p.b)) else ''
     so_far = '' if kind in ('loss','prediction') else f' and gave the same loss{gradients}'
@@ -274,17 +274,17 @@ def _what(self:RunDiff):
 # %% ../../nbs/see/10_diff.ipynb #fb100018
 @patch
 def _hints(self:RunDiff):
-    "What else is known of the step"
+    "List other facts about the step"
     p,res = self.pair,[]
     for flag,what in ((CANCELLED, 'the batch was cancelled'), (NO_STEP, 'no optimizer step was made'),
         (FAILED, 'the batch failed'), (FUSED, 'the step was fused')):
         x,y = p.has(flag)
-        if x!=y: res.append(f'In {"B" if y else "A"} alone, {what}.')
-    if any(p.has(FUSED)): res.append('Gradients weren\'t recorded, as the step was fused whole.')
+        if x!=y: res.append(f'Only in {"B" if y else "A"}, {what}.')
+    if any(p.has(FUSED)): res.append('Gradients weren\'t recorded, since the whole step was fused.')
     if p.a.hypers!=p.b.hypers:
         lrs = f': lr was {p.a.lr:.6g} and {p.b.lr:.6g}' if p.a.lr!=p.b.lr else ''
-        res.append(f'Hyper-parameters were others{lrs}.')
-    if self.parted and self.kind!='random numbers': res.append(f'Random numbers were others, too '
+        res.append(f'Hyper-parameters differed{lrs}.')
+    if self.parted and self.kind!='random numbers': res.append(f'Random numbers also differed '
         f'({_names(self.parted)}).')
     if self.found:
         step,is_after,(kind,nm),n,n_all = self.found
@@ -297,11 +297,11 @@ def _hints(self:RunDiff):
 # %% ../../nbs/see/10_diff.ipynb #fb100019
 @patch
 def lines(self:RunDiff)->list: # Sentences
-    "Say where the runs differ"
+    "Describe where the runs differ"
     a,b = self.files
     if self.kind=='model':
         def _of(o): return 'not there' if o is None else f'{o[0]} {tuple(o[1])}'
-        return [f'These are other models: {self.tensor} is {_of(self.found[0])} in A, and {_of(self.found[1])} in B.']
+        return [f'The models differ: {self.tensor} is {_of(self.found[0])} in A, and {_of(self.found[1])} in B.']
     near = '' if self._limit is None else ' within the tolerance'
     if self.equal:
         which = 'the only step' if self.n_equal==1 else f'all {_steps(self.n_equal)}'
@@ -311,18 +311,18 @@ def lines(self:RunDiff)->list: # Sentences
             if a.row(-1).flags & b.row(-1).flags & FAILED: res.append(f'Both failed in step {a.row(-1).step:,}.')
         else:
             k,n = max(longer, key=lambda o: o[1])
-            res.append(f'{k} goes on to step {n:,}, and the other one ends with step {min(o[1] for o in longer):,}.')
+            res.append(f'{k} continues to step {n:,}, and the other one ends with step {min(o[1] for o in longer):,}.')
     elif self.pair.is_first and self.early and self.kind in _STATE:
-        res = [f'Different from the start: the {self.kind} were others before the first step.', *self._hints()]
+        res = [f'Different from the start: the {self.kind} differed before the first step.', *self._hints()]
     else:
         last = self.pair.last[0].step if self.pair.last else 0
-        gap = f' (of those after step {last:,} it alone has a row)' if self.pair.last and self.step-last>1 else ''
+        gap = f' (the first one after step {last:,} with a row)' if self.pair.last and self.step-last>1 else ''
         so_far = f'Equal{near} for {_steps(last)}; in' if last else 'In'
         res = [f'{so_far} step {self.step:,}{gap} {self._what()}.', *self._hints()]
     if self._shares:
         n,m = (f'{o} process' if o==1 else f'{o} processes' for o in self._shares)
-        res.append(f'A had {n} and B {m}: of batches, random numbers and losses each tells the share of its first '
-            'process, and they were not compared.')
+        res.append(f'A had {n} and B {m}: batches, random numbers and losses are only those of the first '
+            'process, so they were not compared.')
     return [*res, *self._damages()]
 
 # %% ../../nbs/see/10_diff.ipynb #fb100027
@@ -343,13 +343,13 @@ RunDiff.__repr__ = lambda self: str(self)
 
 # %% ../../nbs/see/10_diff.ipynb #fb10001b
 def diff_runs(
-    a, # Folder of a run that was fitted with a `Fingerprint`, or its file
+    a, # Folder of a run with a `Fingerprint`, or its file
     b, # Another one
-    tol:float=0., # Relative difference of loss and norms that counts as equal; 0 for not a bit
-    yardstick=None # Folder of a run like `a`, from weights times `1+1e-7`: what rounding comes to is allowed for
-)->RunDiff: # Says it when printed; has `step`, `kind`, `tensor`, `settings`
-    "Find the first step in which two runs differ, and what differs first within it"
-    if not 0<=tol<1: raise ValueError(f'diff_runs: tol={tol!r}: it must be a number from 0 on, below 1')
+    tol:float=0., # Relative difference of loss and norms that counts as equal; 0: only bit-identical values
+    yardstick=None # Folder of a run like `a`, starting from weights times `1+1e-7`, to allow for rounding errors
+)->RunDiff: # Describes it when printed; has `step`, `kind`, `tensor`, `settings`
+    "Find the first step in which two runs differ, and the first difference within it"
+    if not 0<=tol<1: raise ValueError(f'diff_runs: tol={tol!r}: it must be a number from 0 to below 1')
     like_a = None if yardstick is None else read_fingerprint(yardstick, 'yardstick')
     return RunDiff(read_fingerprint(a, 'a'), read_fingerprint(b, 'b'), tol, like_a)
 
@@ -363,12 +363,12 @@ def to_dict(self:RunDiff)->dict: # Plain data
 # %% ../../nbs/see/10_diff.ipynb #fb100021
 @patch
 def curve(self:RunDiff,
-    kind:str='loss' # Of number: 'loss', 'gradients' or 'weights'
+    kind:str='loss' # Kind of number: 'loss', 'gradients' or 'weights'
 ): # A picture that notebooks show
-    "Draw how far apart the runs are, step by step, with the yardstick, if there is one"
+    "Draw the difference of the runs by step, and that of the yardstick if there is one"
     if kind not in _NUMBERS: raise ValueError(f'curve: kind={kind!r}: it must be one of {", ".join(_NUMBERS)}')
-    if self._shares and kind=='loss': raise ValueError('curve: kind=\'loss\': the runs had other numbers of processes, '
-        'and each tells the loss of its first one\'s share; take \'weights\' or \'gradients\'')
+    if self._shares and kind=='loss': raise ValueError('curve: kind=\'loss\': the runs had different numbers of '
+        'processes, and the loss is only that of the first one; use \'weights\' or \'gradients\'')
     if self._limit is None: self.distances,self.yard = _distances(*self.files),None
     series = {'these runs':(self.distances[0], self.distances[1][kind])}
     if self.yard: series['weights × (1+1e-7)'] = self.yard[0],self.yard[1][kind]

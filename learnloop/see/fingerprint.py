@@ -1,4 +1,4 @@
-"""Hashes of each step, in some ninety bytes, by which two runs can be compared
+"""Record hashes of each training step, in about ninety bytes, to compare two runs
 
 Docs: https://learnloop.github.io/learnloop/see/fingerprint.html.md"""
 
@@ -31,22 +31,22 @@ from .hashes import as_ints, batch_leaves, fold_hashes, hash_parts, shapes_of, s
 from .hashes import tensor_rows, text_salt
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090016
-KINDS = 'batch','prediction','loss','gradients','weights','buffers','optimizer state' # What a row has hashes of
+KINDS = 'batch','prediction','loss','gradients','weights','buffers','optimizer state' # A row's hashes
 _MAGIC,_BLOCK = b'learnloop fingerprint 3\n',struct.Struct('<cII')
 _ROW = struct.Struct('<IHHHHIHIf6sH6s6s6s6s6sfffHHH')
 _BEFORE,_DETAIL = struct.Struct('<I6s6s6s'),struct.Struct('<IBH')
-FUSED,NO_STEP,CANCELLED,FAILED = 1,2,4,8 # What `flags` of a row are made of
+FUSED,NO_STEP,CANCELLED,FAILED = 1,2,4,8 # Bits of a row's `flags`
 _CHECK = struct.Struct('<H')  # at the end of a row
 _NONE,_SUMS_OF = bytes(6),('sum of weights','sum of buffers','sum of state')
 
 class StepRow(namedtuple('StepRow', 'step epoch flags python numpy torch device hypers lr batch prediction loss '
     'gradients weights buffers state loss_value grad_norm weight_norm weight_sum buffer_sum state_sum')):
-    "What is known of a step of training: hashes, 0 for what wasn't there, and numbers"
+    "The record of a training step: hashes (0 for missing values) and numbers"
     __slots__ = ()
     streams = property(lambda self: self[3:7], doc='Hashes of the states of random numbers before the forward pass')
-    hashes = property(lambda self: self[9:16], doc='Hashes of what `KINDS` has')
-    after = property(lambda self: self[13:16], doc='Those of what the next step begins with')
-    sums = property(lambda self: self[19:22], doc='What weights, buffers and the state added up to before the forward '
+    hashes = property(lambda self: self[9:16], doc='Hashes of the `KINDS`')
+    after = property(lambda self: self[13:16], doc='Hashes of the state after the step')
+    sums = property(lambda self: self[19:22], doc='Sums of weights, buffers and optimizer state before the forward '
         'pass')
 
 def _checked(row): return row + _CHECK.pack(zlib.crc32(row) & 65535)
@@ -61,11 +61,11 @@ def pack_block(
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb0900a2
 def sound_blocks(
-    data:bytes,  # Of a file
-    start:int,   # Where the first block begins
-    kinds:bytes  # Letters of the kinds that there are
-): # Yields the kind, the start of the contents and their end; None as the kind of what is damaged
-    "Find the blocks in `data` whose checksums are right"
+    data:bytes,  # A file's contents
+    start:int,   # Position of the first block
+    kinds:bytes  # Letters of all kinds
+): # Yields kind, start and end of the contents; the kind is None for damaged parts
+    "Yield the blocks in `data` whose checksums are right"
     i = start
     while i<len(data):
         if end := _sound(data, i, kinds): yield data[i:i+1],i+_BLOCK.size,end
@@ -78,7 +78,7 @@ def sound_blocks(
 _LEN = _ROW.size+_CHECK.size  # Bytes of a row, with its checksum
 
 def _sound(data, i, kinds):
-    "The end of the block that begins at `i` in `data`, if it is whole and its checksum is right; else None"
+    "Return the end of the block at `i` in `data`; None if it is incomplete or its checksum is wrong"
     if i+_BLOCK.size>len(data) or data[i] not in kinds: return None
     kind,n,check = _BLOCK.unpack_from(data, i)
     end = i+_BLOCK.size+n
@@ -87,24 +87,24 @@ def _sound(data, i, kinds):
 def _blocks(data): return sound_blocks(data, len(_MAGIC), b'ARBNDHEW')
 
 def _sound_rows(data):
-    "The rows in a damaged piece of a file whose own checksums are right"
+    "Return the rows with a right checksum in a damaged part of a file"
     rows = [data[i:i+_LEN] for i in range(_BLOCK.size, len(data)-_LEN+1, _LEN)]
     return [o for o in rows if _checked(o[:-2])==o]
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb09003f
 class FingerprintFile:
-    "What a `Fingerprint` wrote, read back"
+    "The contents of a `Fingerprint`'s file"
     def __init__(self,
-        data:bytes, # All of it
-        path='' # Of the file, for messages
+        data:bytes, # Contents of the file
+        path='' # Path of the file, for messages
     ):
         if data[:len(_MAGIC)]!=_MAGIC:
             is_old = data.startswith(_MAGIC[:-2])
-            what = 'from the Fingerprint of another version' if is_old else 'no file of a Fingerprint'
+            what = 'from the Fingerprint of another version' if is_old else 'not a file of a Fingerprint'
             raise ValueError(f'{path} is {what}')
         self.path,self.size,self.abouts,self.hypers,self.tables,rows = path,len(_MAGIC),[],[],[],[]
         self.before,self._details,self.edits,self.lost = {},{},[],0
-        is_torn = False  # Was anything lost that isn't a row? Then what comes later may refer to it
+        is_torn = False  # Was a block lost that isn't rows? Later blocks may refer to it
         for kind,a,b in _blocks(data):
             part = data[a:b]
             if kind is None:
@@ -124,12 +124,12 @@ class FingerprintFile:
             elif kind==b'H': self.hypers.append(json.loads(part))
             else: self.abouts.append(json.loads(part))
         self.data = b''.join(rows)
-        self.n_dropped = self._gaps() if self.lost else 0 # Rows in the middle that are missing
-        if is_torn: self.before = None  # some may be missing
-    about = property(lambda self: self.abouts[0] if self.abouts else {}, doc='What the run is')
+        self.n_dropped = self._gaps() if self.lost else 0 # Number of missing rows in the middle
+        if is_torn: self.before = None  # some of them may be lost
+    about = property(lambda self: self.abouts[0] if self.abouts else {}, doc='Description of the run')
     def __len__(self): return len(self.data)//_ROW.size
     def _take_back(self, rows, n):
-        "Leave out what the fit took back: all after step `n`"
+        "Drop everything after step `n`, which the fit undid"
         self.before   = {k:v for k,v in self.before.items() if k<=n}
         self._details = {k:v for k,v in self._details.items() if k[0]<=n}
         self.edits    = [o for o in self.edits if o[0]<n]
@@ -144,23 +144,23 @@ class FingerprintFile:
 # %% ../../nbs/see/09_fingerprint.ipynb #d2394d2c
 @patch
 def row(self:FingerprintFile,
-    i # Its number, negative from the end
-)->StepRow: # With its fields by name
+    i # Its index, negative from the end
+)->StepRow: # A row with named fields
     "Unpack a row"
     return StepRow(*_ROW.unpack_from(self.data, i%len(self)*_ROW.size))
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090018
 @patch
-def when(self:FingerprintFile)->list: # Pairs: step, and whether it is of the time after it
-    "Tell when there are details"
+def when(self:FingerprintFile)->list: # Pairs: step, and whether the detail is from after it
+    "List the steps that have details"
     return [(n, bool(o)) for n,o in sorted(self._details)]
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090037
 @patch
 def detail(self:FingerprintFile,
-    i:int # Its number in `when`, negative from the end
-)->tuple: # Step, whether it is of the time after it, and hashes by kind and name of the tensor
-    "Read a detail: hashes of each tensor"
+    i:int # Its index in `when`, negative from the end
+)->tuple: # Step, whether it is from after the step, and hashes by kind and name of tensor
+    "Read a detail: the hash of each tensor"
     step,is_after = self.when()[i]
     res = {}
     for part in self._details[step, is_after]:
@@ -171,14 +171,14 @@ def detail(self:FingerprintFile,
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090019
 def read_fingerprint(
-    path, # The file, or the folder of a run
-    what:str='path' # Name of the argument that has it, for the message
+    path, # The file, or a run's folder
+    what:str='path' # Name of the argument, for error messages
 )->FingerprintFile:
-    "Read what a `Fingerprint` wrote"
+    "Read the file of a `Fingerprint`"
     must = 'the folder of a run that was fitted with a Fingerprint, or its file'
     shown,path = path,check_place(what, path, must, 'path')
     if is_checkpoint(path): check_place(what, path, must)
-    if not path.exists(): raise FileNotFoundError(f'{what} is {str(shown)!r}: it must be {must}, and nothing is there')
+    if not path.exists(): raise FileNotFoundError(f'{what} is {str(shown)!r}: it must be {must}, but it doesn\'t exist')
     if path.is_dir():
         found = [o for o in (path/'fingerprint.bin', *path.glob('*/fingerprint.bin')) if o.is_file()]
         if not found: raise FileNotFoundError(f'{what}: no fingerprint.bin in {path}: a run has one if '
@@ -190,7 +190,7 @@ def read_fingerprint(
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb09001b
 def _said(v):
-    "`v` as plain data: what it is, if it has no value to be written"
+    "Return `v` as plain data, or its type's name"
     if isinstance(v, (bool,int,str,type(None))): return v
     if isinstance(v, float): return repr(v)
     if isinstance(v, Tensor): return tensor_hash(v) if v.numel()>1 else repr(v.item())
@@ -199,13 +199,13 @@ def _said(v):
     return getattr(v, '__qualname__', None) or type(v).__qualname__
 
 def _hypers(opt):
-    "Hyper-parameters of the groups of `opt` as plain data"
+    "Return the hyper-parameters of the groups of `opt` as plain data"
     def _plain(v): return 'a tensor' if isinstance(v, Tensor) and v.device.type!='cpu' else _said(v)
     return [{k:_plain(v) for k,v in g.items() if k!='params'} for _,g in hyper_groups(opt)]
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb09001f
 class _Places:
-    "Where a learner has its parameters and buffers, as modules and names"
+    "The places of a learner's parameters and buffers, as modules and names"
     def __init__(self, learn):
         self.model,self.params,self.buffers,seen,unwrap = learn.model,[],[],set(),unwrapper(learn.model)
         roots = [('', learn.model), *((f'loss_func{i or ""}.', m) for i,m in enumerate(loss_modules(learn.loss_func)))]
@@ -213,17 +213,17 @@ class _Places:
             for at,m in root.named_modules():
                 for of,res in ((m._parameters, self.params), (m._buffers, self.buffers)):
                     for k,t in of.items():
-                        if t is None or id(t) in seen: continue  # tied weights have a place each
+                        if t is None or id(t) in seen: continue  # a tied weight gets one place
                         seen.add(id(t))
                         nm = f'{at}.{k}' if at else k
                         res.append((root_name+nm if root_name else unwrap(nm), of, k))
     def tensors(self, places):
-        "Pairs of name and tensor"
+        "Return pairs of name and tensor"
         return [(nm, t) for nm,of,k in places if (t := of.get(k)) is not None and not is_lazy(t)]
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090020
 def _state_of(learn, names):
-    "Tensors of the optimizer's state by name, and what else it has as text"
+    "Return the tensors of the optimizer's state by name, and its other values as text"
     tensors,words = [],[]
     def _take(nm, o):
         if isinstance(o, Tensor): tensors.append((nm, o))
@@ -241,13 +241,13 @@ def _state_of(learn, names):
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090022
 class _Step:
-    "What is known of one step, tensors on their devices"
+    "The record of one step, with tensors on their devices"
     def __init__(self, step, epoch):
         self.step,self.epoch,self.flags,self.streams,self.hypers,self.lr = step,epoch,0,[0]*4,0,0.
         self.values,self.layout,self.details,self.vectors,self.settings,self.is_row = [],[],[],(),None,True
         self.edits = []
     def add(self, what, tensors, salt=0, norms=False):
-        "Note hashes of `tensors`, and their norms, or the value of a scalar, as `what`"
+        "Record the hash of `tensors` as `what`, and their norm or a scalar's value"
         is_scalar = norms and len(tensors)==1 and tensors[0].numel()==1 and tensors[0].is_floating_point()
         ints,floats = hash_parts(tensors, norms and not is_scalar)
         if is_scalar: floats = [tensors[0].detach().reshape(())]
@@ -255,21 +255,21 @@ class _Step:
         self.values += [o.float().view(torch.int32).long() for o in floats]
         self.layout.append((what, salt, len(ints), len(floats)))
     def add_sum(self, what, tensors):
-        "Note what `tensors` add up to, as `what`"
+        "Record the sum hash of `tensors` as `what`"
         with torch.no_grad(): self.add_values(what, [sum_hash(v) for _,v in tensor_rows(tensors)])
     def add_values(self, what, vals):
         self.values += vals
         self.layout.append((what, 0, len(vals), 0))
     def add_edit(self, edit, place):
-        "Note the `place` of the first change: `edit` has the step before, a kind, and tensors with their sizes"
+        "Record the `place` of the first change; `edit` has the previous step, a kind, and tensors with their sizes"
         self.add_values(('edit', len(self.edits)), [place])
         self.edits.append(edit)
     def add_detail(self, is_after, named):
-        "Note hashes of each tensor in `named`: triples of kind, name and tensor"
+        "Record the hash of each tensor in `named`: triples of kind, name and tensor"
         for i,(_,_,t) in enumerate(named): self.add((len(self.details), i), [t])
         self.details.append((is_after, [[kind, nm, str(t.dtype), [*t.shape]] for kind,nm,t in named]))
     def seal(self):
-        "Put together what is on a device, so that it can be fetched at once"
+        "Stack the values of each device, so that they can be fetched at once"
         by = {}
         for i,o in enumerate(self.values): by.setdefault(o.device, []).append(i)
         self.vectors = [(dev, idxs, torch.stack([self.values[i] for i in idxs])) for dev,idxs in by.items()]
@@ -277,7 +277,7 @@ class _Step:
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090023
 def _fetch(steps):
-    "Have the values of `steps` as numbers: a wait for each device"
+    "Fetch the values of `steps` as numbers, with one wait for each device"
     whole = {}
     for o in steps:
         for dev,_,v in o.vectors: whole.setdefault(dev, []).append(v)
@@ -291,7 +291,7 @@ def _fetch(steps):
 def _float(n): return struct.unpack('<f', struct.pack('<i', n))[0]
 
 def _spread(step):
-    "Hashes and norms by what they are of"
+    "Return hashes and norms by name"
     hashes,norms,it,i = {},{},iter(step.values),0
     for what,salt,n,n_norms in step.layout:
         hashes[what] = fold_hashes([next(it) for _ in range(n)], hashes.get(what, 0)^salt)
@@ -303,15 +303,15 @@ def _spread(step):
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090025
 class Fingerprint(Callback):  # chkstyle: ignore-node
-    "Note what each step of training was, as hashes, so that runs can be compared: see `diff_runs`"
+    "Record hashes of each training step, so that `diff_runs` can compare runs"
     order,run_valid,safe_in_evaluate,fit_only,remove_on_fetch = inf,False,True,True,True
     writes,read_only,rank_invariant = True,True,True
     _size,_rest,_last,_begun,_resumed,_warned,_row,_is_main = None,b'',None,False,False,False,None,True
     _run_file = _left = None
     def __init__(self,
-        every_steps:int=1, # Batches of training from one row to the next
-        detail:int=100, # Batches from one detail, a hash of each tensor, to the next; what was noted is fetched then
-        fname='fingerprint.bin' # Below `learn.path`, unless it is absolute
+        every_steps:int=1, # Number of training batches between rows
+        detail:int=100, # Batches between details (a hash of each tensor); the records are fetched and written then
+        fname='fingerprint.bin' # Relative to `learn.path`, unless it is absolute
     ):
         self.every_steps,self.detail = check_whole('every_steps', every_steps),check_whole('detail', detail)
         check_place('fname', fname, 'a file below learn.path', 'path')
@@ -342,10 +342,10 @@ class Fingerprint(Callback):  # chkstyle: ignore-node
         self._last = sd['last'] and [bytes.fromhex(o) for o in sd['last']]
 
     def after_rewind(self):
-        "Mark the rows that the fit took back: whoever reads the file leaves them out"
+        "Mark the rows that the fit undid, so that readers drop them"
         if self._size is None or not self._is_main: return
         n = self.learn.count.batches
-        if not self._begun: self._start(inf)  # the fit began by going back
+        if not self._begun: self._start(inf)  # the fit began with a rewind
         self._flush()
         self._rest += pack_block(b'W', json.dumps(dict(step=n)).encode())
         self._flush()
@@ -356,7 +356,7 @@ class Fingerprint(Callback):  # chkstyle: ignore-node
         self._leave(self._state(), n)
 
     def _begin(self, n):
-        "Begin the row of batch `n`, if it is to have one"
+        "Begin the row of batch `n`, if it is due"
         if n%self.every_steps or not self._is_main: return False
         learn = self.learn
         if not self._begun: self._start()
@@ -383,18 +383,18 @@ class Fingerprint(Callback):  # chkstyle: ignore-node
         self._row.add('batch', tensors, text_salt(f'{shapes_of(tensors)} {" ".join(words)}'))
 
     def _state(self):
-        "Pairs of name and tensor of parameters, of buffers, of the optimizer's state; what that has beside tensors"
+        "Return (name, tensor) pairs of parameters, buffers and optimizer state, and the state's other values"
         learn,o = self.learn,self._places
         if o is None or o.model is not learn.model: o = self._places = _Places(learn)
         params,buffers = o.tensors(o.params),o.tensors(o.buffers)
         return params,buffers,*_state_of(learn, {id(t):nm for nm,t in params})
 
     def _versions(self, state):
-        "What is another value if something in `state` was replaced, or changed in place"
+        "Return a value that changes if a tensor in `state` is replaced, or changed in place"
         return [(id(t), t._version) for part in state[:3] for _,t in part if not t.is_inference()],state[3]
 
     def _note_state(self, state, when=''):
-        "Hash what the next step begins with"
+        "Hash the state with which the next step begins"
         params,buffers,own,words = state
         for what,part,salt in (('weights', params, ''), ('buffers', buffers, ''), ('state', own, words)):
             if not part and not salt: continue
@@ -403,18 +403,18 @@ class Fingerprint(Callback):  # chkstyle: ignore-node
 # %% ../../nbs/see/09_fingerprint.ipynb #fb09004b
 @patch
 def _note_detail(self:Fingerprint, state, is_after=True):
-    "Hash each tensor of it"
+    "Hash each tensor of the state"
     kinds = zip(('weights','buffers','optimizer state'), state, strict=False)
     self._row.add_detail(is_after, [(kind, nm, t) for kind,part in kinds for nm,t in part])
 
 # %% ../../nbs/see/09_fingerprint.ipynb #3600a5da
 class _Left:
-    "What the optimizer's step left: small tensors as they were, large ones as sums"
+    "The state after an optimizer step: small tensors as copies, large ones as sums"
     def __init__(self, step, state):
         self.step,self.parts = step,[self.read(part) for part in state[:3]]
     @staticmethod
     def read(part):
-        "Read of `part` rows of small tensors, their sums, and those of large ones, with names"
+        "Return names and sums of the tensors in `part`, by rows, and copies of rows of small tensors"
         res = []
         for idxs,v in tensor_rows([t for _,t in part]):
             names = [(part[i][0], part[i][1].numel()) for i in idxs]
@@ -422,7 +422,7 @@ class _Left:
         return res
 
 def _first_change(was, now):
-    "Where two rows begin to differ, from 1 on, or 0: a scalar"
+    "Return the position of the first difference of two rows, from 1, or 0: a scalar"
     (_,a,v),(_,b,w) = was,now
     if v is None or w is None or v.shape!=w.shape: return (a!=b).long()
     bad = as_ints(v)!=as_ints(w)
@@ -432,12 +432,12 @@ def _first_change(was, now):
 # %% ../../nbs/see/09_fingerprint.ipynb #54f39320
 @patch
 def _leave(self:Fingerprint, state, step):
-    "Keep what the step left, so that a change before the next one can be told"
+    "Keep the state after the step, to detect changes before the next one"
     if self.every_steps==1: self._left = _Left(step, state)
 
 @patch
 def _note_edits(self:Fingerprint, state, step):
-    "Note sums of `state`, and which tensor has changed since the last step"
+    "Record sums of `state`, and the tensor that has changed since the last step"
     was,now = self._left,_Left(step, state)
     for what,part in zip(_SUMS_OF, now.parts, strict=True): self._row.add_values(what, [o for _,o,_ in part])
     if was is None or was.step!=step: return
@@ -457,7 +457,7 @@ def _record_hypers(self:Fingerprint):
     if was is None or vals!=was[0] or any(isinstance(v, Tensor) for g in vals for v in g):
         hypers = _hypers(self.learn.opt)
         lr = hypers[0].get('lr')
-        lr = float(lr) if isinstance(lr, int) or str(lr)[:1].isdigit() else 0.  # else it is on a device
+        lr = float(lr) if isinstance(lr, int) or str(lr)[:1].isdigit() else 0.  # else it is a tensor on a device
         was = self._known = vals,zlib.crc32(repr(hypers).encode()) or 1,hypers,lr
     _,row.hypers,row.settings,row.lr = was
 
@@ -491,7 +491,7 @@ def cleanup_batch(self:Fingerprint):
 # %% ../../nbs/see/09_fingerprint.ipynb #fb09004c
 @patch
 def _end(self:Fingerprint):
-    "Note what came of the batch"
+    "Record the results of the batch"
     learn,row,now = self.learn,self._row,self._now
     is_cancelled = learn.outcome['batch']=='cancelled'
     if is_cancelled: row.flags |= CANCELLED
@@ -530,7 +530,7 @@ def cleanup_train(self:Fingerprint):
 # %% ../../nbs/see/09_fingerprint.ipynb #fb09002f
 @patch
 def _flush(self:Fingerprint):
-    "Fetch what was noted, and write it"
+    "Fetch the records, and write them"
     if not self._begun: return
     if self._run_file: self._run_file.note()
     steps,self._steps = self._steps,[]
@@ -545,7 +545,7 @@ def _flush(self:Fingerprint):
 
 @patch
 def _encode(self:Fingerprint, steps):
-    "Blocks of rows, of states before them that nobody knows of yet, and of details"
+    "Return blocks of rows, of states before them that aren't known yet, and of details"
     rows,before,more = b'',b'',b''
     for o in steps:
         hashes,norms = _spread(o)
@@ -564,14 +564,14 @@ def _encode(self:Fingerprint, steps):
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090030
 def _tensor_at(names, place):
-    "The name of the tensor that the element number `place` belongs to, from 1 on"
+    "Return the name of the tensor that contains element `place`, counted from 1"
     for nm,n in names:
         place -= n
         if place<=0: return nm
 
 @patch
 def _extras(self:Fingerprint, step, hashes):
-    "Blocks of the details of `step`, and of hyper-parameters, if they are others by then"
+    "Return blocks of the details of `step`, and of hyper-parameters if they have changed"
     edits = [(n, kind, _tensor_at(names, hashes['edit', i]))
         for i,(n,kind,names) in enumerate(step.edits) if hashes['edit', i]]
     res = pack_block(b'E', json.dumps(edits).encode()) if edits else b''
@@ -590,14 +590,14 @@ def _extras(self:Fingerprint, step, hashes):
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090032
 @patch
 def _start(self:Fingerprint, n=None):
-    "Have a file whose rows are those before now"
+    "Open the file, keeping only the rows before this step"
     path = Path(self.learn.path)/Path(self.fname).expanduser()
     self._path = check_place('fname', path, 'a file to write', 'file', new=True)
     self._path.parent.mkdir(parents=True, exist_ok=True)
     data = self._path.read_bytes() if self._path.exists() else b''
     if n is None: n = self.learn.count.batches
     if not _MAGIC.startswith(data[:len(_MAGIC)-2]):
-        raise ValueError(f'{self._path} is no file of a Fingerprint, which writes to its own: give it another fname')
+        raise ValueError(f'{self._path} is not a file of a Fingerprint, which needs its own: give it another fname')
     about,self._begun = about_run(self.learn),True
     self._run_file = open_run(self.learn, self._path.parent)
     if self._size is not None and len(data)<self._size:
@@ -614,7 +614,7 @@ def _start(self:Fingerprint, n=None):
 
 @patch
 def _kept(self:Fingerprint, data, n):
-    "What of `data` is of the first `n` batches"
+    "Return the part of `data` from the first `n` batches"
     there = FingerprintFile(data, self._path)
     if not len(there) or there.row(-1).step<=n: return there
     first = next(start for kind,start,end in _blocks(data) if kind==b'R' and _ROW.unpack_from(data, end-_LEN)[0]>n)

@@ -1,4 +1,4 @@
-"""Which rows broke the run: the rows of each step of training and the loss of each, kept in a file that survives the run
+"""Find the rows that broke a run: the rows of each training step and their losses, in a file that survives the run
 
 Docs: https://learnloop.github.io/learnloop/see/flight.html.md"""
 
@@ -33,15 +33,15 @@ from .log import put_at
 
 # %% ../../nbs/see/13_flight.ipynb #f1140007
 class FlightRecorder(Callback):
-    "Note the rows of each step of training, the loss of each row, and the step's numbers: see `learn.blame`"
-    # the norm is that before clipping, and after the scale of mixed precision
+    "Record the rows of each training step, their losses, and the step's numbers: see `learn.blame`"
+    # after mixed precision unscales gradients, before clipping
     order,run_valid,safe_in_evaluate,fit_only,remove_on_fetch = 10.5,False,True,True,True
     writes,read_only,rank_invariant = True,True,True
-    patience = 2. # Seconds that steps wait to be written together
-    at_once,most = 64,2**22 # Steps whose losses of rows are computed at once, and bytes of what they are computed of
+    patience = 2. # Maximum seconds that steps wait to be written together
+    at_once,most = 64,2**22 # Steps whose row losses are computed at once, and bytes of their inputs
     def __init__(self,
-        max_mb:float=64, # What each process keeps at most, in megabytes: the oldest steps are deleted
-        folder='flight'  # Below `learn.path`, unless it is absolute; each process writes files of its own there
+        max_mb:float=64, # Maximum megabytes that each process keeps: the oldest steps are deleted
+        folder='flight'  # Relative to `learn.path`, unless absolute; each process writes its own files there
     ):
         if not max_mb>0: raise ValueError(f'max_mb is {max_mb!r}: it must be above 0, such as 64')
         self.max_mb,self.folder = max_mb,check_place('folder', folder, 'a folder below learn.path', 'path')
@@ -70,7 +70,7 @@ class FlightRecorder(Callback):
         if self._file is None: self._open(n-1)
         loss = None if learn.loss_grad is None else learn.loss
         if type(rows) is list and len(rows)==learn.bs and loss is not None: self._wait_for_losses(loss)
-        # targets may stand for the denominator, and are counted when all is written
+        # targets may represent the denominator; they are counted when the steps are written
         size = None if loss is None else learn.mean_of.in_training(learn)
         self._steps.append((n, opts(learn.opt)[0].param_groups[-1]['lr'], loss, norms, size, learn.source, rows))
         self._since = min(self._since, now)
@@ -88,18 +88,18 @@ class FlightRecorder(Callback):
 
 # %% ../../nbs/see/13_flight.ipynb #f1140012
 class _Rows(EachItem):
-    "The losses of rows by a loss function that has `reduction`; None by any other"
+    "Compute row losses with a loss function that has `reduction`; None for any other"
     def _one_by_one(self, n, *args): return None
 
 @patch
 def _wait_for_losses(self:FlightRecorder, loss):
-    "Keep what the losses of rows are computed of"
+    "Keep the inputs of the row losses"
     learn,f = self.learn,self.learn.loss_func
     pred,yb = learn.pred,learn.yb
-    if loss.dim() and loss.numel()==learn.bs: f,pred,yb = None,loss,()  # it isn't reduced
+    if loss.dim() and loss.numel()==learn.bs: f,pred,yb = None,loss,()  # the loss isn't reduced
     elif f is None or not yb or not self._is_plain: return
     if {*map(type, yb), type(pred)}!={Tensor} or len(pred)!=learn.bs: return
-    if not pred.is_cpu: pred = pred.clone()  # a recorded graph writes there again
+    if not pred.is_cpu: pred = pred.clone()  # a recorded graph overwrites this memory
     data = pred.detach(),*yb
     self._waiting.append((len(self._steps), f, data, [o._version for o in data]))
     k = len(self._waiting)
@@ -108,7 +108,7 @@ def _wait_for_losses(self:FlightRecorder, loss):
 
 @patch
 def _catch_up(self:FlightRecorder):
-    "Compute the losses of rows that wait"
+    "Compute the pending row losses"
     waiting = [*self._waiting]
     self._waiting.clear()
     try:
@@ -118,8 +118,8 @@ def _catch_up(self:FlightRecorder):
 # %% ../../nbs/see/13_flight.ipynb #f1140013
 @patch
 def _losses_of(self:FlightRecorder, waiting):
-    "The losses of rows, as bytes of float32, by the place of the step"
-    # what was changed in place meanwhile isn't what the step saw
+    "Return the row losses, as bytes of float32, by the index of the step"
+    # skip tensors that were changed in place since the step
     waiting = [o for o in waiting if [t._version for t in o[2]]==o[3]]
     if not waiting: return {}
     steps,fs,data,_ = zip(*waiting, strict=True)
@@ -135,7 +135,7 @@ def _losses_of(self:FlightRecorder, waiting):
     return res
 
 def _numbers(tensors):
-    "Scalars as numbers, fetched at once from a device"
+    "Return scalars as numbers, fetched at once from each device"
     if all(map(attrgetter('is_cpu'), tensors)): return [o.item() for o in tensors]
     far = next(o.device for o in tensors if not o.is_cpu)
     return torch.stack([o.to(far, torch.float32) for o in tensors]).tolist()
@@ -144,17 +144,17 @@ def _numbers(tensors):
 _MAGIC,_LEN = b'learnloop flight 1\n',struct.Struct('<I')
 
 def _parts(rows):
-    "Pairs of the name of a loader, None for the only one, and its rows; None for unknown ones"
+    "Return pairs of loader name (None for the only one) and rows (None if unknown)"
     if not isinstance(rows, dict|tuple): return [(None, rows)]
     named = rows if isinstance(rows, dict) else {str(i):o for i,o in enumerate(rows)}
     return [(f'{k}/{s}' if s else k, r) for k,o in named.items() for s,r in _parts(o)]
 
 def _pack(records):
-    "`records` as the contents of a block"
+    "Pack `records` into the contents of a block"
     heads,body = [],[]
     for *nums,source,rows,losses in records:
         try: data = array('q', rows or ()).tobytes()
-        except (TypeError,OverflowError): data = None  # keys of another kind
+        except (TypeError,OverflowError): data = None  # keys of another type
         n = None if rows is None else len(rows)
         heads.append([*nums, source, n, None if data is not None else list(map(str, rows)), losses is not None])
         body.append(data or b'')
@@ -165,7 +165,7 @@ def _pack(records):
 _Record = namedtuple('_Record', 'step lr loss grad_norm denominator source rows losses')
 
 def _unpack(data):
-    "The records in the contents of a block"
+    "Yield the records in the contents of a block"
     at = _LEN.size+_LEN.unpack_from(data)[0]
     for *nums,source,n,keys,has_losses in json.loads(data[_LEN.size:at]):
         rows,losses = keys,None
@@ -180,13 +180,13 @@ def _unpack(data):
 # %% ../../nbs/see/13_flight.ipynb #f1140016
 @patch
 def _open(self:FlightRecorder, n):
-    "Keep what there is of the first `n` steps"
+    "Open the folder, keeping only the first `n` steps"
     team = self.learn.team
     self._path = check_place('folder', Path(self.learn.path)/Path(self.folder).expanduser(), 'a folder', new=True)
     self._path.mkdir(parents=True, exist_ok=True)
     self._file = False
     for rank,first,path in _files(self._path):
-        # those of processes that are no longer there are the first one's concern
+        # the first process also handles files of processes that no longer exist
         if rank!=team.rank and (team.rank or rank<team.world): continue
         records = [] if first>n else [*_read(path)]
         kept = [o for o in records if o.step<=n]
@@ -195,20 +195,20 @@ def _open(self:FlightRecorder, n):
         if kept and rank==team.rank: self._file,self._size = path,path.stat().st_size
 
 def _files(folder):
-    "Triples of rank, first step and path, in order"
+    "Return triples of rank, first step and path, in order"
     found = [o for o in Path(folder).glob('*-*.bin') if re.fullmatch(r'\d+-\d+', o.stem)]
     return sorted((*map(int, o.stem.split('-')), o) for o in found)
 
 def _read(path):
     data = path.read_bytes()
-    if not data.startswith(_MAGIC): raise ValueError(f'{path} is no file of a FlightRecorder')
+    if not data.startswith(_MAGIC): raise ValueError(f'{path} is not a file of a FlightRecorder')
     for kind,a,b in sound_blocks(data, len(_MAGIC), b'F'):
         if kind: yield from _unpack(data[a:b])
 
 # %% ../../nbs/see/13_flight.ipynb #f1140017
 @patch
 def _write(self:FlightRecorder):
-    "Write the steps that wait"
+    "Write the pending steps"
     if not self._steps: return
     self._catch_up()
     (steps,self._steps),(rows,self._rows) = (self._steps, []),(self._rows, {})
@@ -239,14 +239,14 @@ def _put(self:FlightRecorder, data, step):
     if not self._file: self._file,self._size,data = self._path/f'{rank}-{step:09d}.bin',0,_MAGIC+data
     self._size = put_at(self._file, self._size, data)
     if self._size<=self.max_mb*2**19: return
-    self._file = False  # the next steps begin another one
+    self._file = False  # the next steps begin a new file
     for *_,path in [o for o in _files(self._path) if o[0]==rank][:-1]: path.unlink()
 
 # %% ../../nbs/see/13_flight.ipynb #f1140019
 class Blame:
-    "Rows with large losses, the worst first: a table when shown"
+    "Rows with large losses, worst first, displayed as a table"
     def __init__(self,
-        found, # Tuples of score, loss, row, name of the loader, step
+        found, # Tuples (score, loss, row, loader name, step)
         learn=None # The learner, whose items `show_results` shows
     ):
         self.learn = learn
@@ -262,9 +262,9 @@ class Blame:
 
 # %% ../../nbs/see/13_flight.ipynb #f1140020
 def find_blame(
-    folder, # That a `FlightRecorder` wrote, or that of the run
-    n:int=9, # Rows, at most
-    step:int|None=None # Only of this step: batches of training from 1 on; None for all steps that are kept
+    folder, # Folder of a `FlightRecorder`, or of its run
+    n:int=9, # Maximum number of rows
+    step:int|None=None # Only this step (training batches counted from 1); None: all kept steps
 )->Blame:
     "Find the rows with the largest losses"
     folder = check_place('folder', folder, 'the folder of a run that was fitted with a FlightRecorder')
@@ -289,7 +289,7 @@ def find_blame(
 def _losses(r): return torch.tensor([r.loss]*len(r.rows) if r.losses is None else r.losses)
 
 def _scored(records, step):
-    "Yield scores of rows, with their record"
+    "Yield the scores of rows, with their record"
     records = sorted(records, key=lambda r: r.step)
     every = [_losses(r) for r in records]
     mids = torch.tensor([float(o[o.isfinite()].median()) if o.isfinite().any() else math.nan for o in every])
@@ -298,7 +298,7 @@ def _scored(records, step):
     for r,o,mid in zip(records, every, mids, strict=True):
         if mid.isnan(): score = torch.full_like(o, math.inf if step or r.step<=broken else -math.inf)
         else:
-            # without losses of rows, a batch is compared with the one before
+            # without row losses, compare a batch with the previous one
             base = mid if r.losses is not None or before is None else before
             score = o if step else (o-base)/(base.abs()+usual+1e-12)
             score,before = torch.where(o.isfinite(), score, math.inf),mid
@@ -308,12 +308,12 @@ def _scored(records, step):
 @patch
 @checked_args
 def blame(self:Learner,
-    n:int=9, # Rows, at most
-    step:int|None=None, # Only of this step: batches of training from 1 on; None for all steps that are kept
-    folder='flight' # Below `path`, as for the `FlightRecorder`
-)->Blame: # A table when shown; `rows` has their numbers, and `show_results` shows the items
-    "Name the rows with the largest losses that a `FlightRecorder` has seen; in all processes, if there are several"
-    if self.team.world>1: self.team.gather('blame')  # the others have written theirs
+    n:int=9, # Maximum number of rows
+    step:int|None=None, # Only this step (training batches counted from 1); None: all kept steps
+    folder='flight' # Relative to `path`, as in `FlightRecorder`
+)->Blame: # Displayed as a table; `rows` has the indices, and `show_results` shows the items
+    "Find the rows with the largest losses that a `FlightRecorder` recorded; call it in all processes"
+    if self.team.world>1: self.team.gather('blame')  # wait until the others have written theirs
     res = find_blame(Path(self.path)/Path(folder).expanduser(), n, step)
     res.learn = self
     return res
@@ -321,14 +321,14 @@ def blame(self:Learner,
 # %% ../../nbs/see/13_flight.ipynb #f1140023
 @patch
 def show_results(self:Blame,
-    show=None, # Function `show(ax, x, y, pred)` that draws an item, `pred` decoded; None for images or a table
-    **kwargs # To `Interpretation.show_results`
+    show=None, # Function `show(ax, x, y, pred)` that draws an item, with `pred` decoded; None: images or a table
+    **kwargs # Passed to `Interpretation.show_results`
 ): # The axes, or a table
-    "Show the items, with what the model makes of them now, and the losses that were recorded"
+    "Show the items with the model's present predictions and the recorded losses"
     if self.learn is None: raise ValueError('show_results needs the learner: learn.blame().show_results()')
     if not self.rows: raise ValueError('no rows are known, so there is nothing to show')
     dl = self.learn.dls.train
-    at = [i for i,o in enumerate(self.sources) if o==self.sources[0]]  # a table is of items of one kind
+    at = [i for i,o in enumerate(self.sources) if o==self.sources[0]]  # a table shows items of one kind
     for name in (self.sources[0] or '').split('/'): dl = getattr(dl, 'parts', {}).get(name, dl)
     dl,rows = leaves(dl)[0],[self.rows[i] for i in at]
     if not isinstance(dl, DataLoader) or any(isinstance(o, str) for o in rows):

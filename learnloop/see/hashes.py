@@ -1,4 +1,4 @@
-"""Hashes that a device computes, and that are fetched later
+"""Hashes that are computed on the device, and fetched later
 
 Docs: https://learnloop.github.io/learnloop/see/hashes.html.md"""
 
@@ -16,32 +16,32 @@ from ..data.batch import batch_parts
 from ..data.rng import all_rngs
 
 # %% ../../nbs/see/09_hashes.ipynb #fb090008
-_WIDTH = 4096        # Numbers that have multipliers of their own; sums of so many are multiplied again
-_LARGE = 1<<16       # Tensors of fewer elements are put together first
+_WIDTH = 4096        # Numbers with multipliers of their own; sums of this many are multiplied again
+_LARGE = 1<<16       # Tensors with fewer elements are concatenated first
 _BITS = 2**64-1
 
 def _signed(n): return n-2**64 if n>=2**63 else n
 
 @cache
 def _odds(seed, n, device):
-    "`n` odd numbers of 64 bits for the positions from 0 on: those of the generator splitmix64"
+    "Return `n` odd 64-bit numbers from the generator splitmix64, for the positions from 0"
     x = torch.arange(1, n+1, device=device)*_signed(0x9e3779b97f4a7c15) + seed
     for shift,k in ((30, 0xbf58476d1ce4e5b9), (27, 0x94d049bb133111eb)): x = (x ^ _low(x, shift))*_signed(k)
     return (x ^ _low(x, 31)) | 1
 
-def _low(x, n): return (x >> n) & (2**(64-n)-1)  # as if there were no sign
+def _low(x, n): return (x >> n) & (2**(64-n)-1)  # as unsigned numbers
 
 # %% ../../nbs/see/09_hashes.ipynb #fb09004e
-_LINE,_SUMS = 1024,8  # Bytes of a row, and sums of it
+_LINE,_SUMS = 1024,8  # Bytes in a row, and sums per row
 
 @cache
 def _factors(device):
-    "Odd numbers from -127 to 127 for each byte of a row"
+    "Return odd numbers from -127 to 127 for each byte of a row"
     n = _LINE*_SUMS
     return ((_odds(2, n, device) >> 56) | 1).to(torch.int8).view(_LINE, _SUMS)
 
 def _products(rows):
-    "The sums of `rows`, (n, 1024) bytes: (n, 8) whole numbers of 32 bits"
+    "Compute the sums of `rows`, (n, 1024) bytes: (n, 8) 32-bit integers"
     factors = _factors(rows.device)
     if rows.device.type=='cpu' and torch.backends.mkldnn.is_available(): return torch._int_mm(rows, factors)
     with torch.autocast(rows.device.type, enabled=False):
@@ -49,7 +49,7 @@ def _products(rows):
 
 # %% ../../nbs/see/09_hashes.ipynb #fb09000a
 def _sum_up(v):
-    "The hash of `v`, whole numbers of at most 32 bits in a row: a scalar"
+    "Hash `v`, a row of integers of at most 32 bits: a scalar"
     n,dev = len(v),v.device
     many = n//_WIDTH*_WIDTH
     odds = _odds(0, _WIDTH, dev)
@@ -60,7 +60,7 @@ def _sum_up(v):
     return res + ((sums ^ _low(sums, 32))*_odds(1, size, dev)[:len(sums)]).sum()
 
 def _hashed(v):
-    "The hash of `v`, elements of any kind in a row: a scalar"
+    "Hash `v`, a row of elements of any type: a scalar"
     if len(v)<_WIDTH: return _sum_up(as_ints(v))
     data = v.view(torch.int8)
     n = len(data)//_LINE*_LINE
@@ -71,7 +71,7 @@ _USUAL = Tensor,nn.Parameter
 _flatten = torch._utils._flatten_dense_tensors  # one call, which copies only if there are several
 
 def _plain(t):
-    "What says what the unusual tensor `t` is: tensors of plain memory"
+    "Return tensors in plain memory that represent the unusual tensor `t`"
     t = t.detach()
     if hasattr(t, 'to_local'): t = t.to_local()
     if t.layout is torch.sparse_coo: return [t.coalesce().indices(), t.coalesce().values()]
@@ -82,9 +82,9 @@ def _plain(t):
 
 # %% ../../nbs/see/09_hashes.ipynb #7f66423d
 def tensor_rows(
-    tensors # Of any kind, on any devices
-)->list: # Pairs: the numbers of the tensors that are in a row, and the row
-    "Put all elements in rows: large tensors alone, others together with those of their kind"
+    tensors # Tensors of any kind, on any devices
+)->list: # Pairs: indices of the tensors in a row, and the row
+    "Put all elements into rows: large tensors alone, small ones together with others of their type"
     large,small = [],{}
     for i,t in enumerate(tensors):
         is_usual = type(t) in _USUAL and t.layout is torch.strided and not t.is_complex()
@@ -96,17 +96,17 @@ def tensor_rows(
 # %% ../../nbs/see/09_hashes.ipynb #7f664240
 def as_ints(
     v # A row of elements of any type
-): # The same memory as whole numbers of at most 32 bits
-    "View a row as whole numbers"
+): # The same memory as integers of at most 32 bits
+    "View a row as integers"
     if v.dtype is torch.int32: return v
     return v.view({1:torch.int8, 2:torch.int16}.get(v.element_size(), torch.int32))
 
 # %% ../../nbs/see/09_hashes.ipynb #fb09000d
 def hash_parts(
-    tensors, # Of any kind, on any devices
-    norms:bool=False # Their norms, too?
-)->tuple: # Scalars on the devices: hashes that are to be folded, and norms of what is no whole number
-    "Hash `tensors`, and wait for nothing"
+    tensors, # Tensors of any kind, on any devices
+    norms:bool=False # Also compute their norms?
+)->tuple: # Scalars on the devices: hashes to be folded, and norms of tensors that aren't integers
+    "Hash `tensors` without waiting for the device"
     with torch.no_grad():
         rows = [v for _,v in tensor_rows(tensors)]
         res = [_hashed(v) for v in rows]
@@ -119,7 +119,7 @@ def hash_parts(
 def sum_hash(
     v # A row of elements
 ): # A scalar on the device
-    "Hash sums of words of 64 bits: blind to the order within 1,024 bytes"
+    "Hash sums of 64-bit words, ignoring their order within 1,024 bytes"
     data = v.view(torch.int8)
     if data.storage_offset()%8: data = data.clone()
     n = len(data)//_LINE*_LINE
@@ -128,10 +128,10 @@ def sum_hash(
 
 # %% ../../nbs/see/09_hashes.ipynb #fb09000e
 def fold_hashes(
-    vals, # Whole numbers
-    salt:int=0 # Where to begin
-)->int: # Of 64 bits
-    "Fold `vals`, whose order counts, to one number"
+    vals, # Integers
+    salt:int=0 # Initial value
+)->int: # 64 bits
+    "Fold `vals`, in order, into one number"
     for v in vals:
         salt = ((salt ^ (v & _BITS))*0x9e3779b97f4a7c15 + 0x632be59bd9b4e019) & _BITS
         salt ^= salt >> 29
@@ -140,33 +140,33 @@ def fold_hashes(
 
 # %% ../../nbs/see/09_hashes.ipynb #fb09003d
 def text_salt(
-    text # What isn't in the elements
+    text # Facts that aren't in the elements
 )->int: # Of 64 bits
-    "Make a number of a text"
+    "Convert a text to a number"
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), 'little')
 
 # %% ../../nbs/see/09_hashes.ipynb #fb09003f0
 def shapes_of(
-    tensors # In an order that counts
+    tensors # In this order
 )->str:
-    "Write down types and shapes"
+    "Describe types and shapes as text"
     return ' '.join([f'{t.dtype}{tuple(t.shape)}' for t in tensors])
 
 # %% ../../nbs/see/09_hashes.ipynb #fb09000f
 def tensor_hash(
-    *tensors # In an order that counts
+    *tensors # In this order
 )->str: # 16 hexadecimal digits
-    "Hash `tensors`, their shapes and types: bit for bit the same, or another hash"
+    "Hash `tensors`, their shapes and types; any different bit changes the hash"
     parts = [o for t in tensors for o in hash_parts([t])[0]]
     return f'{fold_hashes([o.item() for o in parts], text_salt(shapes_of(tensors))):016x}'
 
 # %% ../../nbs/see/09_hashes.ipynb #fb090013
 def batch_leaves(
-    o, # A batch, or a part of it
-    tensors:list, # To which its tensors are added
-    words:list # To which is added what tells of all else
-)->tuple: # Both
-    "Collect what is in `o`"
+    o, # A batch or a part of it
+    tensors:list, # List to which its tensors are added
+    words:list # List to which descriptions of all other values are added
+)->tuple: # Both lists
+    "Collect the contents of `o`"
     if isinstance(o, Tensor): tensors.append(o)
     elif isinstance(o, (int, float, str, bytes, type(None))): words.append(repr(o))
     elif hasattr(o, '__array__') and hasattr(o, 'dtype') and o.dtype.kind in 'biufc': tensors.append(torch.as_tensor(o))
@@ -178,10 +178,10 @@ def batch_leaves(
     return tensors,words
 
 # %% ../../nbs/see/09_hashes.ipynb #fb090014
-STREAMS = 'python','numpy','torch','device' # Random number generators that rows have states of
+STREAMS = 'python','numpy','torch','device' # Random number generators whose states are in rows
 
 def _state_bytes(o):
-    "The state `o` of a generator as bytes"
+    "Return the state `o` of a generator as bytes"
     if isinstance(o, Tensor):
         return ctypes.string_at(o.data_ptr(), o.numel()*o.element_size())
     if isinstance(o, dict): return b''.join(_state_bytes(v) for v in o.values())
@@ -189,8 +189,8 @@ def _state_bytes(o):
     if isinstance(o, (tuple,list)): return b''.join(map(_state_bytes, o))
     return repr(o).encode()
 
-def stream_hashes()->list: # 0 for a generator that isn't there
-    "Hash the states of random numbers, in the order of `STREAMS`"
+def stream_hashes()->list: # 0 for a generator that isn't used
+    "Hash the states of random number generators, in the order of `STREAMS`"
     res = dict.fromkeys(STREAMS, 0)
     for nm,get,_ in all_rngs():
         if nm=='evaluations': continue

@@ -1,4 +1,4 @@
-"""What a run was like, kept while it runs: CSV, JSON lines, Weights & Biases, MLflow, and platforms of your own
+"""Write a run's losses and metrics while it trains: to CSV, JSON lines, Weights & Biases, MLflow, or your own platform
 
 Docs: https://learnloop.github.io/learnloop/see/log.html.md"""
 
@@ -24,57 +24,57 @@ from .runfile import open_run, run_label, run_labels
 
 # %% ../../nbs/see/04_log.ipynb #571ca45a
 class Logger(Callback):  # chkstyle: ignore-node
-    "Hand losses, learning rates and metrics to `log_metrics`, which prints them: for another platform, override that"
+    "Pass losses, learning rates and metrics to `log_metrics`, which prints them; override it for another platform"
     order,run_valid,safe_in_evaluate,fit_only,writes,rank_invariant,read_only = 51,False,True,True,True,True,True
     hypers,failures,now,is_point,in_epoch,attempt = ('lr',),(OSError,),0.,False,0,1
-    patience = 10.  # no point waits longer than these seconds for its block to be full
-    _begun,_warned,_resumed,_run_file,_seen = None,False,False,None,0  # None: no fit has begun; steps that it has seen
-    run_folder = None # Where `run.json` is written, once it has begun; None for nowhere
+    patience = 10.  # maximum seconds that a point waits for its block to fill
+    _begun,_warned,_resumed,_run_file,_seen = None,False,False,None,0  # None: no fit has begun; last step seen
+    run_folder = None # Folder for `run.json`; None: don't write it
     def __init__(self,
-        # Optimizer steps between points of `loss` and `lr`: more cost more time; None for epochs and validations alone
+        # Optimizer steps between points of `loss` and `lr`: more cost more time; None: only epochs and validations
         every_steps:int|None=None,
-        block:int=100, # Points to hand on at once: for each block, the device is waited for
-        group:str|None=None, # Name that runs of one experiment share, such as its folds; for `runs` and `compare`
-        hparams:dict|None=None # Hyper-parameters of your own, that `compare` shows
+        block:int=100, # Points to write at once: each block waits for the device
+        group:str|None=None, # Shared name of an experiment's runs, such as its folds; for `runs` and `compare`
+        hparams:dict|None=None # Your own hyper-parameters, shown by `compare`
     ):
         if every_steps is not None: check_whole('every_steps', every_steps)
         self.every_steps,self.block,self._points = every_steps,check_whole('block', block),[]
         self.run_label = run_label(group, hparams)
-        if type(self) is Logger: self.name = 'print_logger'  # `learn.logger` is what prints the table
+        if type(self) is Logger: self.name = 'print_logger'  # `learn.logger` is the function that prints the table
 
     _step = property(lambda self: self.learn.count.opt_steps)
-    def start(self): "Begin: open what has to be open"
+    def start(self): "Open files or connections"
     def log_metrics(self,
-        # Numbers by name: `loss` and `lr` of a step, or columns of the recorder; what has no value is left out
+        # Numbers by name: `loss` and `lr` of a step, or the recorder's columns that have a value
         metrics:dict,
-        # Optimizer steps that the learner has made; `self.in_epoch`, `self.attempt` and `self.now` say when that was,
-        # `self.is_point` says whether it is a step rather than a row
+        # Number of the learner's optimizer steps; `self.in_epoch`, `self.attempt` and `self.now` have the time,
+        # `self.is_point` is True for the point of a step, False for a row
         step:int
     ):
         "Log `metrics`"
         if self.learn.logger is noop: return
         say(f'step {step}: ' + ', '.join(f'{k} {v:.4g}' for k,v in metrics.items()))
-    def flush(self): "Have others see what was logged, after each epoch, validation and block of points"
-    def finish(self): "End: close what `start` has opened"
-    def new_attempt(self): "Begin a new attempt: the fit went back, and steps will come again"
+    def flush(self): "Make logged values visible to others; called after each epoch, validation and block of points"
+    def finish(self): "Close what `start` opened"
+    def new_attempt(self): "Begin a new attempt: the fit went back, so steps will be repeated"
 
     def state_dict(self):
-        if self._begun: self._write()  # points before a checkpoint would be lost if the run is killed after it
+        if self._begun: self._write()  # else points before a checkpoint would be lost if the run is killed after it
         return super().state_dict() | (dict(attempt=self.attempt) if self.attempt>1 else {})
     def load_state_dict(self, sd):
         super().load_state_dict(sd)
         if not self._keeps_log(): self.attempt = sd.get('attempt', 1)
         self._resumed = True
     def _keeps_log(self):
-        "Does the log stay as it is when a state is loaded? In a fit, and when the fit goes back, it does"
+        "Whether loading a state leaves the log as it is: during a fit, and when the fit goes back"
         return self._begun or self.learn is not None and getattr(self.learn.keeper, 'goal', None) is not None
 
     def before_fit(self):
         self._begun,self._warned,self._points = False,False,[]
         run_labels(self.learn)  # raises if loggers contradict each other
         if self.every_steps or hasattr(self.learn, 'recorder'): return
-        raise ValueError(f'{self.label} logs what the recorder records, and there is none: '
-            'learn.add_cb(Recorder()), or give every_steps for loss and lr')
+        raise ValueError(f'{self.label} logs the values of a Recorder, and the learner has none: '
+            'call learn.add_cb(Recorder()), or give every_steps to log loss and lr')
 
     def before_epoch(self):
         self._seen = self.learn.count.opt_steps
@@ -85,16 +85,16 @@ class Logger(Callback):  # chkstyle: ignore-node
         if self._begun and self.run_folder is not None: self._run_file = open_run(self.learn, self.run_folder)
 
     def after_rewind(self):
-        if self._begun is None: self.before_fit()  # the fit began by going back
+        if self._begun is None: self.before_fit()  # the fit began with a rewind
         self.before_epoch()
         if not self._begun: return
-        self._write()  # points of the attempt that is over
+        self._write()  # points of the previous attempt
         self.attempt += 1
         with self._guarded(): self.new_attempt()
 
     @contextmanager
     def _guarded(self, *more):
-        "Warn of `failures`, and of `more`, once in a fit"
+        "Turn the first of `failures` (and `more`) in a fit into a warning, and ignore the rest"
         try: yield
         except (*self.failures, *more) as e:
             if self._warned: return
@@ -108,13 +108,13 @@ class Logger(Callback):  # chkstyle: ignore-node
         if not n%self.every_steps: self._note(dict(loss=learn.loss)|_hypers(learn, self.hypers))
 
     def _note(self, metrics):
-        "Keep a point, tensors on their device, until its block is full"
+        "Store a point, with tensors on their device, until its block is full"
         now = time.time()
         self._points.append((self._step, now, self.learn.epoch, metrics))
         if len(self._points)>=self.block or now-self._points[0][1]>=self.patience: self._write()
 
     def _log(self, metrics):
-        "Hand on a row"
+        "Log a row"
         self._write()
         metrics = _numbers(metrics)
         if not metrics: return
@@ -125,14 +125,14 @@ class Logger(Callback):  # chkstyle: ignore-node
 
 # %% ../../nbs/see/04_log.ipynb #9a59b3ce
 def _hypers(learn, names):
-    "Hyper-parameters of the optimizer, by name and, if there are several, group"
+    "Return hyper-parameters of the optimizer by name, and by group if there are several"
     hps = get_hypers(learn.opt)
     return {f'{k}/{i}' if len(hps)>1 else k:float(o[k]) for k in names for i,o in enumerate(hps) if k in o}
 
 # %% ../../nbs/see/04_log.ipynb #50e4394d
 @patch
 def _write(self:Logger):
-    "Hand on the points"
+    "Log the stored points"
     points,self._points = self._points,[]
     if not points: return
     tensors = [v.float().mean() for *_,m in points for v in m.values() if isinstance(v, torch.Tensor)]
@@ -145,14 +145,14 @@ def _write(self:Logger):
 
 # %% ../../nbs/see/04_log.ipynb #deb7f2bc
 def _numbers(metrics):
-    "What is a number in `metrics`, as plain numbers"
+    "Return the numbers in `metrics` as plain Python numbers"
     vals = {k:v.item() if isinstance(v, torch.Tensor) and v.numel()==1 else v for k,v in metrics.items()}
     return {k:int(v) if isinstance(v, Integral) else float(v) for k,v in vals.items() if isinstance(v, Real)}
 
 # %% ../../nbs/see/04_log.ipynb #a9da6685
 @patch
-def row(self:Logger)->dict: # Values of the epoch that is over, by column; {} without a recorder
-    "Collect what is logged at the end of an epoch"
+def row(self:Logger)->dict: # Values of the finished epoch by column; {} without a recorder
+    "Collect the values to log at the end of an epoch"
     rec = getattr(self.learn, 'recorder', None)
     if rec is None or not rec.run or not rec.values: return {}
     return dict(zip(rec.columns, rec.values[-1], strict=True))
@@ -182,7 +182,7 @@ def cleanup_fit(self:Logger):
 
 # %% ../../nbs/see/04_log.ipynb #26e67ac8
 class _FileLogger(Logger):
-    "Rows of a file: `_size` bytes of it are ours, `_rest` is not yet in it"
+    "Write rows to a file: `_size` bytes of it are ours, `_rest` isn't written yet"
     remove_on_fetch,_size,_rest = True,None,b''
     def __init__(self, fname, append, *args):
         super().__init__(*args)
@@ -196,7 +196,7 @@ class _FileLogger(Logger):
         path = self.learn.path/Path(self.fname).expanduser()
         self._path = check_place('fname', path, 'a file to write', 'file', new=True)
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        with open(self._path, 'ab'): pass  # can it be written to?
+        with open(self._path, 'ab'): pass  # raises if it isn't writable
         data = self._read()
         if not self._resumed or len(data)<self._size:
             if self._resumed:
@@ -215,14 +215,14 @@ class _FileLogger(Logger):
         self._resumed = self._size is not None
 
     def _kept(self, data):
-        "How many bytes of `data` are rows up to where the learner is"
+        "Return how many bytes of `data` are rows up to the learner's step"
         n,steps,ends = 0,self.learn.count.opt_steps,[]
         for i,line in enumerate(data.splitlines(keepends=True)):
             try: step = self._step_of(line, i)
             except (ValueError,LookupError,TypeError) as e:
-                if line[-1:]!=b'\n' and (i or line.startswith(self._starts[:len(line)])): break  # the power was cut
-                raise ValueError(f'line {i+1} of {self._path} is no row of a {self.label}, '
-                    'which writes to files of its own: give it another fname') from e
+                if line[-1:]!=b'\n' and (i or line.startswith(self._starts[:len(line)])): break  # incomplete
+                raise ValueError(f'line {i+1} of {self._path} was not written by {self.label}, '
+                    'which needs a file of its own: give it another fname') from e
             if line[-1:]!=b'\n' or not self.append and (not steps or step>steps): break
             n += len(line)
             ends.append(n)
@@ -233,7 +233,7 @@ class _FileLogger(Logger):
 
 # %% ../../nbs/see/04_log.ipynb #08b89085
 def _columns(learn, every_steps):
-    "Names of all that will be logged"
+    "Return the names of all columns that will be logged"
     rec = getattr(learn, 'recorder', None)
     res = ['epoch', 'step']
     if every_steps: res += ['loss', *_hypers(learn, ['lr'])]
@@ -242,11 +242,11 @@ def _columns(learn, every_steps):
 
 # %% ../../nbs/see/04_log.ipynb #451aa435
 def put_at(
-    path:Path, # Of a file
-    size:int,  # Bytes of it that stay; what comes after them is dropped
-    data:bytes # What to write there
+    path:Path, # File to write to
+    size:int,  # Number of first bytes to keep; later ones are dropped
+    data:bytes # Bytes to append
 )->int: # The file's new size
-    "Write `data` after the first `size` bytes of the file `path`, all of it or nothing"
+    "Write `data` after the first `size` bytes of the file `path`, either completely or not at all"
     try:
         with open(path, 'r+b' if size else 'wb') as f:
             n = f.seek(0, 2)
@@ -258,7 +258,7 @@ def put_at(
             os.fsync(f.fileno())
     except OSError:
         with suppress(OSError):
-            if path.stat().st_size>size: os.truncate(path, size)  # a row is there, or it isn't
+            if path.stat().st_size>size: os.truncate(path, size)  # remove a partial row
         raise
     return size+len(data)
 
@@ -267,12 +267,12 @@ class CSVLogger(_FileLogger):  # chkstyle: ignore-node
     "Write a row for each epoch, and each validation within one, to a CSV file"
     _head,_starts = 1,b'epoch,step'
     def __init__(self,
-        fname='history.csv', # Below `learn.path`, unless it is absolute
+        fname='history.csv', # Relative to `learn.path`, unless it is absolute
         append:bool=False,   # Keep rows of other runs?
-        every_steps:int|None=None, # Optimizer steps between rows with `loss` and `lr`; None for none of these
-        block:int=100, # Rows of steps to write at once
-        group:str|None=None, # Name that runs of one experiment share, such as its folds; for `runs` and `compare`
-        hparams:dict|None=None # Hyper-parameters of your own, that `compare` shows
+        every_steps:int|None=None, # Optimizer steps between rows with `loss` and `lr`; None: no such rows
+        block:int=100, # Number of such rows to write at once
+        group:str|None=None, # Shared name of an experiment's runs, such as its folds; for `runs` and `compare`
+        hparams:dict|None=None # Your own hyper-parameters, shown by `compare`
     ): super().__init__(fname, append, every_steps, block, group, hparams)
 
     def _step_of(self, line, i):
@@ -286,16 +286,16 @@ class CSVLogger(_FileLogger):  # chkstyle: ignore-node
         self._check_columns()
     def log_metrics(self, metrics, step):
         if not self._size and not self._rest:
-            self._name_columns()  # with those of parts of the loss
+            self._name_columns()  # now with columns of loss parts
             self._rest = _csv(self._names)
         more = [k for k in metrics if k not in self._names]
         if more:
-            warnings.warn(f'{self._path} has no column for {", ".join(more)}, which came up within the fit: '
-                'JSONLogger takes what comes', stacklevel=2)
+            warnings.warn(f'{self._path} has no column for {", ".join(more)}, which first appeared during the fit: '
+                'use JSONLogger, which accepts new names', stacklevel=2)
         row = metrics | dict(epoch=self.in_epoch, step=step, attempt=self.attempt)
         self._rest += _csv([row.get(o) for o in self._names])
     def read_log(self): # A DataFrame
-        "Read the file, by pandas"
+        "Read the file with pandas"
         return _package('pandas', f'{self.label}.read_log').read_csv(self.learn.path/Path(self.fname).expanduser())
 
     def _name_columns(self):
@@ -306,7 +306,7 @@ class CSVLogger(_FileLogger):  # chkstyle: ignore-node
                 'give the metric a name in one line')
 
     def _check_columns(self):
-        "Refuse a file that has other columns"
+        "Raise an error if the file has other columns"
         self._name_columns()
         if not self._size: return
         with open(self._path, newline='') as f: there,*rows = csv.reader(f)
@@ -320,14 +320,14 @@ class CSVLogger(_FileLogger):  # chkstyle: ignore-node
             f'and this fit has {", ".join(self._names)}: give it another fname')
 
     def _read(self):
-        # a fit that resumes from before a rewind knows the size that the file had without this column
+        # a fit that resumes from before a rewind stored the file's size without this column
         is_before = self._resumed and self.attempt==1
         if is_before and _FileLogger._read(self).split(b'\n', 1)[0].endswith(_ATTEMPT):
             self._replace(lambda i, o: o.rpartition(b',')[0])
         return _FileLogger._read(self)
 
     def _replace(self, f):
-        "Replace each line by `f(number, line)`, all or none; return the new size"
+        "Replace each line by `f(number, line)` in one atomic write; return the new size"
         lines = _FileLogger._read(self)[:self._size if self.attempt>1 else None].splitlines()
         data = b''.join(f(i, o)+b'\n' for i,o in enumerate(lines))
         with atomic_write(self._path) as out: out.write(data)
@@ -355,15 +355,15 @@ def _package(name, label):
 
 # %% ../../nbs/see/04_log.ipynb #4b947ffe
 class JSONLogger(_FileLogger):
-    "Write a JSON object in a line for each epoch, and each validation within one"
+    "Write a line with a JSON object for each epoch, and each validation within one"
     _head,_starts = 0,b'{"epoch"'
     def __init__(self,
-        fname='history.jsonl', # Below `learn.path`, unless it is absolute
+        fname='history.jsonl', # Relative to `learn.path`, unless it is absolute
         append:bool=False,     # Keep rows of other runs?
-        every_steps:int|None=None, # Optimizer steps between rows with `loss` and `lr`; None for none of these
-        block:int=100, # Rows of steps to write at once
-        group:str|None=None, # Name that runs of one experiment share, such as its folds; for `runs` and `compare`
-        hparams:dict|None=None # Hyper-parameters of your own, that `compare` shows
+        every_steps:int|None=None, # Optimizer steps between rows with `loss` and `lr`; None: no such rows
+        block:int=100, # Number of such rows to write at once
+        group:str|None=None, # Shared name of an experiment's runs, such as its folds; for `runs` and `compare`
+        hparams:dict|None=None # Your own hyper-parameters, shown by `compare`
     ): super().__init__(fname, append, every_steps, block, group, hparams)
     def _step_of(self, line, i): return int(json.loads(line)['step'])
     def log_metrics(self, metrics, step):
@@ -375,12 +375,12 @@ def _inf(v): return 'NaN' if v!=v else 'Infinity' if v>0 else '-Infinity'
 
 # %% ../../nbs/see/04_log.ipynb #9bf49a72
 class _RunLogger(Logger):
-    "Logs to a run of a platform: one that is open, or one that it begins, and ends"
+    "Log to a run of a platform: the open one, or a new one that this callback ends"
     def __init__(self, name, every_steps, block, kwargs):
         super().__init__(every_steps, block)
         self.name,self.kwargs,self.run_id,self._run,self._is_mine = name,kwargs,None,None,False
     def _take(self, run, begin, **again):
-        "Take the `run` that is open, or `begin` one, or the one of `run_id` `again`"
+        "Use the open `run`, `begin` a new one, or reopen that of `run_id` with `again`"
         self._is_mine = run is None
         if run is None and self.attempt>1: run = begin(**self.kwargs | again)
         elif run is None: run = begin(**(again if self.run_id else {}) | self.kwargs)
@@ -394,9 +394,9 @@ class WandbCallback(_RunLogger):
     "Log losses, learning rates and metrics to Weights & Biases"
     _group = None
     def __init__(self,
-        every_steps:int|None=10, # Optimizer steps between points of `loss` and `lr`; None for none of these
-        block:int=100, # Points to hand on at once
-        **kwargs # To `wandb.init`: project, name, config, mode, …
+        every_steps:int|None=10, # Optimizer steps between points of `loss` and `lr`; None: no points
+        block:int=100, # Points to log at once
+        **kwargs # Passed to `wandb.init`: project, name, config, mode, …
     ): super().__init__('wandb', every_steps, block, kwargs)
     def start(self):
         wandb = _package('wandb', self.label)
@@ -404,7 +404,7 @@ class WandbCallback(_RunLogger):
         self._take(wandb.run, wandb.init, id=self.run_id, resume='allow')
         self.run_id = self._run.id
     def new_attempt(self):
-        "Begin a run of the same group: steps of a run can't come again"
+        "Begin a new run in the same group, since a run can't repeat steps"
         wandb,tags = _package('wandb', self.label),[*(self.kwargs.get('tags') or ()), f'attempt_{self.attempt}']
         if self._is_mine: self._run.finish()
         self._group = self.kwargs.get('group') or self._group or self.run_id
@@ -421,9 +421,9 @@ class WandbCallback(_RunLogger):
 class MLflowCallback(_RunLogger):
     "Log losses, learning rates and metrics to MLflow"
     def __init__(self,
-        every_steps:int|None=10, # Optimizer steps between points of `loss` and `lr`; None for none of these
-        block:int=100, # Points to hand on at once
-        **kwargs # To `mlflow.start_run`: run_name, experiment_id, tags, …
+        every_steps:int|None=10, # Optimizer steps between points of `loss` and `lr`; None: no points
+        block:int=100, # Points to log at once
+        **kwargs # Passed to `mlflow.start_run`: run_name, experiment_id, tags, …
     ): super().__init__('mlflow', every_steps, block, kwargs)
     def start(self):
         mlflow = _package('mlflow', self.label)
@@ -431,7 +431,7 @@ class MLflowCallback(_RunLogger):
         self._take(mlflow.active_run(), mlflow.start_run, run_id=self.run_id)
         self.run_id = self._run.info.run_id
     def new_attempt(self):
-        "Begin a run with the tag `attempt`, within the user's run if there is one"
+        "Begin a new run with the tag `attempt`, nested in the user's run if there is one"
         mlflow = _package('mlflow', self.label)
         if self._is_mine: mlflow.end_run()
         own = dict(run_id=None, nested=True, tags=(self.kwargs.get('tags') or {}) | dict(attempt=str(self.attempt)))

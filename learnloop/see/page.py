@@ -1,4 +1,4 @@
-"""Text, facts, tables and charts as one HTML file that loads nothing, for reports and comparisons
+"""Put text, facts, tables and charts into one HTML file that loads nothing, for reports and comparisons
 
 Docs: https://learnloop.github.io/learnloop/see/page.html.md"""
 
@@ -24,16 +24,16 @@ from .chart import Svg, escape_text, line_chart
 
 # %% ../../nbs/see/05_page.ipynb #2d1cbf49
 class Html(str):
-    "Markup, which a notebook shows"
+    "HTML markup, displayed by notebooks"
     def _repr_html_(self): return str(self)
 
 # %% ../../nbs/see/05_page.ipynb #8f2a0007
 def el(
-    tag:str,   # Its name
-    *children, # Those that are neither `Html` nor `Svg` are escaped, None is left out
-    **attrs    # A `_` becomes a `-`, and is left out at the end; None is left out
+    tag:str,   # Name of the tag
+    *children, # Escaped unless they are `Html` or `Svg`; None is omitted
+    **attrs    # In names, `_` becomes `-`, and a trailing `_` is removed; None is omitted
 )->Html:
-    "Make an element"
+    "Make an HTML element"
     attrs = {k.strip('_').replace('_', '-'):escape_text(v) for k,v in attrs.items() if v is not None}
     head = ' '.join([tag, *(f'{k}="{v}"' for k,v in attrs.items())])
     inner = ''.join(o if isinstance(o, (Html,Svg)) else escape_text(o) for o in children if o is not None)
@@ -43,57 +43,57 @@ def el(
 @dataclass
 class Grid:
     "A table"
-    caption:str     # Written above
+    caption:str     # Caption above the table
     head:list       # Titles of the columns
     rows:list       # Lists of cells: numbers, text, None, `Cell`s
-    most:int = 200  # Rows shown, the last ones
-    sortable:bool = False # By a click on a head? For a page with a script
+    most:int = 200  # Number of last rows to show
+    sortable:bool = False # Sort by a click on a heading? Needs a page with a script
 
 # %% ../../nbs/see/05_page.ipynb #531aaf93
 @dataclass
 class Page:
-    "What is on a page"
-    title:str                                   # Heading, and name of the window
+    "The contents of a page"
+    title:str                                   # Heading, and window title
     about:str = ''                              # A sentence below it
     facts:dict = field(default_factory=dict)    # Name -> value, or pair of a value and a remark
     sections:dict = field(default_factory=dict) # Title -> list of `str`, `dict`, `Grid`, `Svg`, `Html`
-    script:str = ''                             # The only one that browsers are told to run
-    top:list = field(default_factory=list)      # What is seen first, in a frame: a title, then parts as in a section
+    script:str = ''                             # The only script that browsers may run
+    top:list = field(default_factory=list)      # First part, in a frame: a title, then parts as in a section
 
 # %% ../../nbs/see/05_page.ipynb #8f2a000a
 def grids(
-    caption:str, # Of the table
+    caption:str, # Caption of the table
     head:list,   # Titles of its columns
-    rows:list    # Each as long as that
-)->list: # Of a `Grid`, or of none if there are no rows
+    rows:list    # Rows, each as long as `head`
+)->list: # A list of one `Grid`, or [] if there are no rows
     "Make a table of rows, if there are any"
     return [Grid(caption, head, rows)] if rows else []
 
 # %% ../../nbs/see/05_page.ipynb #8f2a000c
 class Cell(namedtuple('Cell', 'text value mark', defaults=(None, None))):
-    "A cell of a table: what it says, what it is sorted by (None for that), and a picture before it"
+    "A table cell: its text, its sort value (None: the text), and a picture before it"
     __slots__ = ()
 
 # %% ../../nbs/see/05_page.ipynb #ce7e81d3
 def to_number(
-    v # Anything
-)->float|None: # None if it is no number
-    "Read `v` as a number"
+    v # Any value
+)->float|None: # None if it isn't a number
+    "Convert `v` to a number"
     if isinstance(v, Tensor): v = v.item() if v.numel()==1 else None
     try: return None if v is None or isinstance(v, str) else float(v)
     except (TypeError,ValueError,OverflowError): return None
 
 def _plain(v):
-    "`v` as it goes into a table: a number, if it is one, else text; None stays"
+    "Convert `v` for a table: to a number if possible, else to text; keep None"
     if isinstance(v, (int,float,str,Cell)) or v is None: return v
     n = to_number(v)
     return str(v) if n is None else n
 
 # %% ../../nbs/see/05_page.ipynb #8f2a000e
 def shown(
-    v # Anything
+    v # Any value
 )->str: # '' for None
-    "Write `v` for people"
+    "Format `v` for reading"
     v = _plain(v)
     if v is None: return ''
     if isinstance(v, Cell): return v.text
@@ -102,29 +102,29 @@ def shown(
 
 # %% ../../nbs/see/05_page.ipynb #1a3f0114
 def _spec(vals):
-    "The format of numbers that are shown together"
+    "Choose a common format for numbers"
     vals = [abs(o) for o in map(to_number, vals) if o and math.isfinite(o)]
     if not any(o%1 for o in vals): return '.0f'
     hi,lo = (math.floor(math.log10(f(vals))) for f in (max,min))
     n = max(4-hi, 3-lo, 0)
     if n>8 or hi>=9: return '.4e'
-    return f'.{max(len(f"{o:.{n}f}".rstrip("0").partition(".")[2]) for o in vals)}f'  # without zeros that all end in
+    return f'.{max(len(f"{o:.{n}f}".rstrip("0").partition(".")[2]) for o in vals)}f'  # without common trailing zeros
 
 class Numbers(dict):
-    "Name of a metric, without `train_` and `valid_` -> the format of its values"
+    "Maps a metric's name, without `train_` and `valid_`, to the format of its values"
     def __init__(self,
-        cols=None # Name of a column -> values
+        cols=None # Column -> values
     ): self.see(cols or {})
     def see(self,
-        cols:dict # Name of a column -> values
+        cols:dict # Column -> values
     ):
-        "Choose formats for metrics that weren't seen before"
+        "Choose formats for new metrics"
         for nm,ks in by_metric(cols).items(): self.setdefault(nm, _spec([v for k in ks for v in cols[k]]))
     def cell(self,
-        name:str, # Of a column
-        v # One of its values, whatever that is
-    ): # A `Cell`, if it is a number
-        "Write `v` for a table"
+        name:str, # Name of a column
+        v # One of its values, of any type
+    ): # A `Cell` if `v` is a number, else `v`
+        "Format `v` for a table"
         spec,n = self.get(next(iter(by_metric([name]))), '.5g'),to_number(v)
         return v if n is None or isinstance(v, bool) else Cell(f'{n:{spec}}', n)
 
@@ -182,10 +182,10 @@ def _section(title, parts, nm):
 
 # %% ../../nbs/see/05_page.ipynb #1a3f0111
 def folded(
-    summary:str, # What is there to be clicked
-    *parts # What it opens, as in a section; text in several lines stands as it is
+    summary:str, # The text to click
+    *parts # The folded parts, as in a section; text of several lines is preformatted
 )->Html:
-    "Make a part that opens by a click"
+    "Make a part that opens with a click"
     def _inner(o): return el('pre', o, tabindex=0) if isinstance(o, str) and '\n' in o else _part(o)
     return el('details', el('summary', summary), *map(_inner, parts))
 
@@ -201,9 +201,9 @@ def _head(page):
 
 # %% ../../nbs/see/05_page.ipynb #8f2a0010
 def page_html(
-    page:Page # What is on it
+    page:Page # The page's contents
 )->str: # The whole file
-    "Write `page` as HTML"
+    "Convert `page` to HTML"
     there = [(k, o, f's{i}') for i,(k,o) in enumerate(page.sections.items()) if o]
     links = el('ul', *(el('li', el('a', k, href=f'#{nm}')) for k,_,nm in there))
     about,facts = page.about and el('p', page.about),page.facts and _facts(page.facts, 'cards')
@@ -219,12 +219,12 @@ def page_html(
 
 # %% ../../nbs/see/05_page.ipynb #8f2a0012
 def sort_script()->str: # JavaScript
-    "Read the script that sorts a table by a click"
+    "Read the script that sorts a table with a click"
     return _asset('sort.js')
 
 # %% ../../nbs/see/05_page.ipynb #21f57d6a
 class PageFile(type(Path())):
-    "Path of a page, which a notebook shows as a link"
+    "Path of a page, displayed by notebooks as a link"
     def _repr_html_(self):
         where = os.path.relpath(self) if self.is_absolute() and Path.cwd() in self.parents else str(self)
         is_elsewhere = self.is_absolute() and where==str(self)
@@ -232,18 +232,18 @@ class PageFile(type(Path())):
 
 # %% ../../nbs/see/05_page.ipynb #8f2a0014
 def write_page(
-    path:Path,  # Where to; a place that can't be written to is an error before anything is collected
-    collect,    # Called without arguments for the `Page`
-    team=None  # The learner's processes: all of them collect, and one writes
+    path:Path,  # Output file; if it isn't writable, an error is raised before `collect`
+    collect,    # Function without arguments that returns the `Page`
+    team=None  # The learner's processes: all call `collect`, and the first writes
 )->PageFile:
-    "Write the page of `collect()` to `path`"
+    "Write the page from `collect()` to `path`"
     if team is None or team.world==1:
         path = _check_page(path)
         with atomic_write(path) as f: f.write(page_html(collect()).encode())
     else:
         path = check_place('path', path, 'a file to write', 'path')
         team.first(_check_page, path)
-        page = page_html(collect())  # in all processes: predictions are those of all
+        page = page_html(collect())  # in all processes, since predictions need all of them
         team.first(_put, path, page)
     return PageFile(path)
 
@@ -255,21 +255,21 @@ def _put(path, page):
 
 # %% ../../nbs/see/05_page.ipynb #55c6366b
 def small_chart(
-    series:dict, # As `line_chart` has them
-    title:str,   # Written above
+    series:dict, # As in `line_chart`
+    title:str,   # Title above the chart
     x:str,       # Name of the horizontal axis
-    legend:bool=True # Which line is which?
+    legend:bool=True # Show a legend?
 )->Svg: # The picture
-    "Draw a chart that has its place beside others"
+    "Draw a small chart, to place beside others"
     vals = [v for _,ys in series.values() for v in ys if v is not None and math.isfinite(v)]
     log = 'loss' in title.lower() and bool(vals) and min(vals)>0 and max(vals)>300*min(vals)
     return line_chart(series, title=title, x=x, log=log, width=400, height=230, legend=legend)
 
 # %% ../../nbs/see/05_page.ipynb #8f2a0017
 def by_metric(
-    names # Of columns
-)->dict: # Name without `train_` and `valid_` -> the names
-    "Group columns by what they measure: `train_f1` and `valid_f1` are both `f1`"
+    names # Names of columns
+)->dict: # Name without `train_` and `valid_` -> column names
+    "Group columns by metric: `train_f1` and `valid_f1` are both `f1`"
     res = {}
     for nm in names: res.setdefault(re.sub('^(train|valid)_', '', nm), []).append(nm)
     return res

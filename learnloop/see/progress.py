@@ -1,4 +1,4 @@
-"""A table of epochs, and bars for what is running: in terminals, notebooks and log files
+"""A table of epochs, and bars for the running phases: in terminals, notebooks and log files
 
 Docs: https://learnloop.github.io/learnloop/see/progress.html.md"""
 
@@ -24,12 +24,12 @@ from ..measure.display import format_time, is_main_process
 
 # %% ../../nbs/see/02_progress.ipynb #8d39f625
 class ProgressCallback(Callback):  # chkstyle: ignore-node
-    "Show the table of epochs, and bars for what is running"
+    "Show the table of epochs, and bars for the running phases"
     order,read_only,rank_invariant = 45,True,True
     def __init__(self,
-        every_seconds:float=.1, # Seconds between drawings, at least: more often is flicker, and each waits for the loss
-        delay:float=.5,         # Seconds before the first: what is over sooner needs no bar
-        plain:bool=False        # Plain lines, wherever it is? For front ends that show no HTML, or no updates
+        every_seconds:float=.1, # Minimum seconds between drawings: more would flicker, and each waits for the loss
+        delay:float=.5,         # Seconds before the first drawing: shorter phases need no bar
+        plain:bool=False        # Always print plain lines? For front ends that don't show HTML or updates
     ):
         for k,v in (('every_seconds', every_seconds), ('delay', delay)):
             if isinstance(v, Real) and v>=0: continue
@@ -48,7 +48,7 @@ class ProgressCallback(Callback):  # chkstyle: ignore-node
     def cleanup_validate(self): self._bars.pop()
     def cleanup_fit(self): self._end()
     def after_rewind(self):
-        self._bars = []  # phases that began on the way were muted
+        self._bars = []  # this callback was muted while the rewind ran phases
         if self.learn.inside('train'): self._push('train')
     def before_evaluate(self):
         if self._alone(): self._begin()
@@ -80,7 +80,7 @@ class ProgressCallback(Callback):  # chkstyle: ignore-node
 
     def _push(self, name):
         now = monotonic()
-        # as wide as 'validate', or the bar would jump
+        # as wide as 'validate', else the bar would jump
         self._bars.append(SimpleNamespace(label=name.ljust(8), start=now, first=None))
         if self._fit is None and self.learn.inside('fit'):
             pct = self.learn.pct_train
@@ -99,13 +99,13 @@ class ProgressCallback(Callback):  # chkstyle: ignore-node
         if self._next<inf: self._due = self._next = monotonic() + max(self.every_seconds, self._display.pause)
 
     def _whole(self, now):
-        "The bar of the fit"
+        "Return the bar of the fit"
         learn,fit = self.learn,self._fit
         n,pct = learn.n_epoch,min(learn.pct_train, 1.)
         if pct!=fit.pct: fit.pct,fit.at = pct,now
-        done = learn.epoch+1  # counted from 1, as people count; the table has the index
+        done = learn.epoch+1  # counts from 1; the table has the index
         label = f'epoch {done:>{len(str(n))}} of {n}' if n<inf else f'epoch {done}'
-        if hasattr(learn, 'lr_finder'): label = 'lr_find'  # the callback, which is there while it searches
+        if hasattr(learn, 'lr_finder'): label = 'lr_find'  # the callback is there during the search
         if learn.inside('sanity'): label = 'sanity'
         status = format_time(now-fit.start)
         if pct>fit.first:
@@ -115,24 +115,24 @@ class ProgressCallback(Callback):  # chkstyle: ignore-node
 
     def _row(self, vals):
         is_drawn = self._try('row', vals)
-        if is_drawn and self._next<inf:  # two drawings, that of a row and of bars, have twice the time
+        if is_drawn and self._next<inf:  # a row and bars are two drawings, so wait twice as long
             self._next = max(self._next, monotonic() + 2*max(self.every_seconds, self._display.pause))
 
 # %% ../../nbs/see/02_progress.ipynb #8c3c6166
 def _warn(e):
-    with suppress(OSError, ValueError):  # stderr may be closed, too
-        warnings.warn(f'progress cannot be shown ({type(e).__name__}: {e}); what runs goes on without', stacklevel=2)
+    with suppress(OSError, ValueError):  # stderr may also be closed
+        warnings.warn(f'progress cannot be shown ({type(e).__name__}: {e}); the fit continues without it', stacklevel=2)
 
 @patch
 def _try(self:ProgressCallback, name, arg):
-    "Have the display do something, or another one take its place"
+    "Call a method of the display; if that fails, replace the display by a simpler one"
     d = self._display
     try: return getattr(d, name)(arg)
     except Exception as e: error = e
     self._display = new = _Silent() if type(d) in (_Lines, _Silent) else _Lines()
     _open[_open.index(d)],self._due,self._next,new.widths = new,inf,inf,d.widths
-    d.graph = None  # which may be what failed
-    with suppress(Exception): d.close()  # the cursor and sys.stdout, which rich keeps as long as bars are there
+    d.graph = None  # it may have caused the error
+    with suppress(Exception): d.close()  # restores the cursor and sys.stdout, which rich replaces
     if not d.is_spare: _warn(error)
     new.is_spare = True
     return self._try('row', arg) if name=='row' else None
@@ -144,20 +144,20 @@ default_cb(ProgressCallback)
 @patch
 @contextmanager
 def no_bar(self:Learner):
-    "Fit and evaluate without `ProgressCallback`, inside a `with` block"
+    "Fit and evaluate without `ProgressCallback` inside a `with` block"
     with self.removed_cbs(ProgressCallback): yield self
 
 # %% ../../nbs/see/02_progress.ipynb #15dfa0b1
 class ShowGraph(Callback):
-    "Show a graph of the losses with the table of epochs, while they change"
-    order = 46  # before the recorder writes titles: the room for the graph is kept from the first drawing on
+    "Show a live graph of the losses with the table of epochs"
+    order = 46  # before the recorder writes titles: the first drawing must reserve room for the graph
     run_valid,read_only,fit_only,rank_invariant = False,True,True,True
     def __init__(self,
-        log:bool=False # Logarithmic axis for the loss? The fall at the start leaves little room for the rest
+        log:bool=False # Logarithmic axis for the loss? Useful if the loss falls steeply at the beginning
     ): self.log,self._rec = log,None
 
     def before_fit(self):
-        self._rec = getattr(self.learn, 'recorder', None)  # `get_preds` sets it aside for a while
+        self._rec = getattr(self.learn, 'recorder', None)  # `get_preds` removes it temporarily
         for o in self._shown_by(): o._display.graph = self
     def cleanup_fit(self):
         for o in self._shown_by():
@@ -168,10 +168,10 @@ class ShowGraph(Callback):
 
 # %% ../../nbs/see/02_progress.ipynb #e6650d04
 @patch
-def series(self:ShowGraph)->dict: # Name -> batches, and the losses after them
-    "Return what is drawn: some hundred values of the smoothed training loss, and the validation loss of each epoch"
+def series(self:ShowGraph)->dict: # Name -> (batches, losses after them)
+    "Return the drawn values: some hundred smoothed training losses, and the validation loss of each epoch"
     rec = self._rec
-    if rec is None: raise ValueError('there is nothing to draw: fit first, with a Recorder')
+    if rec is None: raise ValueError('there is nothing to draw: call fit first, with a Recorder')
     at = _thinned(len(rec.losses), 1000)
     res = dict(train=([i+1 for i in at], [rec.losses[i] for i in at]))
     if 'valid_loss' in rec.metric_names:
@@ -180,7 +180,7 @@ def series(self:ShowGraph)->dict: # Name -> batches, and the losses after them
     return res
 
 def _thinned(n, most):
-    "Indices of at most `most` of `n` values, evenly, the last one among them"
+    "Return at most `most` evenly spaced indices of `n` values, including the last"
     k = n//most+1
     return range((n-1)%k, n, k)
 
@@ -194,7 +194,7 @@ def chart(self:ShowGraph): # SVG
 @patch
 def spark(self:ShowGraph,
     n:int=30 # Characters
-)->tuple: # The line, and what stands beside it
+)->tuple: # The line, and its text
     "Draw the training loss as a line of block characters"
     ys = [o for o in self.series()['train'][1] if isfinite(o)]
     ys = [ys[i] for i in _thinned(len(ys), n)]
@@ -203,31 +203,31 @@ def spark(self:ShowGraph,
     return ''.join('▁▂▃▄▅▆▇█'[int((o-lo)/size*7.99)] for o in ys),f'{ys[0]:.4f} to {ys[-1]:.4f}'
 
 # %% ../../nbs/see/02_progress.ipynb #3583e400
-_open = []   # Displays at work, the first of which has the screen
-_waits = 20  # Seconds without a drawing, for each second that one took
+_open = []   # Active displays; the first one owns the screen
+_waits = 20  # Seconds to wait for each second that a drawing took
 
 class _Lines:
-    "Rows as lines, the first of them titles"
+    "Print rows as lines, titles first"
     has_bar,is_spare,widths,bars,graph = False,False,None,(),None
-    pause = 0.  # Seconds that it should be left alone for
+    pause = 0.  # Minimum seconds until the next drawing
     def row(self, vals):
         strs,is_title = list(map(format_value, vals)),self.is_title(vals)
         if is_title: self.widths = [max(len(o), 5 if o in ('epoch','time') else 8) for o in strs]
         self.show('  '.join(o.rjust(w) for o,w in zip(strs, self.widths, strict=True)), is_title)
     def is_title(self, vals):
-        "Are `vals` titles? They come first, and again when there are more columns"
+        "Whether `vals` are titles: the first row, or a later one with more columns"
         return self.widths is None or len(vals)>len(self.widths) and all(isinstance(o, str) for o in vals)
     def show(self, s, is_title): print(s, flush=True)
-    def bar(self, bars): "There is none"
-    def keep(self, graph): "Nor is there a graph"
-    def close(self): "Nothing is left on the screen but rows"
+    def bar(self, bars): "Do nothing: there are no bars"
+    def keep(self, graph): "Do nothing: there is no graph"
+    def close(self): "Do nothing: only rows are on the screen"
 
 class _Silent(_Lines):
-    def show(self, s, is_title): "There is nowhere to show it"
+    def show(self, s, is_title): "Do nothing: there is no output"
 
 def _status(i, n, secs, loss=None, first=0):
-    """What stands beside the bar after `i` of `n` batches, or of a number that is unknown or was wrong;
-    those before `first` took no time"""
+    """Return the text beside the bar after `i` of `n` batches; None if the number is unknown or was wrong.
+    Batches before `first` took no time"""
     rate = (i-first)/secs if secs>0 else 0.
     parts = [f'{i}/{n}' if n else f'{i} batches', format_time(secs), f'{rate:.{0 if rate>=10 else 2}f}/s']
     if n and rate>0: parts[1] += '<'+format_time((n-i)/rate)
@@ -236,7 +236,7 @@ def _status(i, n, secs, loss=None, first=0):
 
 # %% ../../nbs/see/02_progress.ipynb #3cdcf531
 class _Terminal(_Lines):
-    "Rows as lines, with bars below them"
+    "Print rows as lines, with bars below them"
     has_bar,live,room = True,None,(0, 30)
     def show(self, s, is_title):
         from rich import get_console
@@ -246,9 +246,9 @@ class _Terminal(_Lines):
         from rich.live import Live
         self.bars,start = bars,perf_counter()
         if self.live is None:
-            # stderr may go to a file, which rich would divert to the screen
+            # if stderr goes to a file, rich would redirect it to the screen
             live = Live(self, auto_refresh=False, transient=True, redirect_stderr=_is_tty(sys.stderr))
-            self.live = live  # before it starts: an interrupt in between must not leave it running
+            self.live = live  # set before it starts, else an interrupt in between would leave it running
             live.start()
         self.live.refresh()
         self.pause = _waits*(perf_counter()-start)
@@ -259,7 +259,7 @@ class _Terminal(_Lines):
         label,status = (max(len(o[i]) for o in self.bars) for i in (0,3))
         w = max(min(options.max_width, 80) - 4 - label - status, 8)
         width,most = self.room
-        w = min(w, most if width==options.max_width else 30)  # it shrinks, but doesn't jump to and fro
+        w = min(w, most if width==options.max_width else 30)  # it may shrink, but not grow again
         self.room = options.max_width,w
         res = Table.grid(padding=(0,1))
         for o in (label, w, 1): res.add_column(no_wrap=True, min_width=o)
@@ -272,7 +272,7 @@ class _Terminal(_Lines):
         if self.live: self.live.stop()
 
 def _is_tty(f):
-    with suppress(ValueError, AttributeError):  # it is closed, or no real file
+    with suppress(ValueError, AttributeError):  # closed, or not a real file
         return f.isatty() and os.environ.get('TERM') not in ('dumb','unknown')
     return False
 
@@ -298,19 +298,19 @@ def _html_bar(label, i, n, status):
 
 # %% ../../nbs/see/02_progress.ipynb #05fa4774
 class _Notebook(_Lines):  # chkstyle: ignore-node
-    "Bars, a graph and a table, in one output; those of a fit within the fit below"
+    "Show bars, a graph and a table in one output, and those of an inner fit below"
     handle = inner = None
     def __init__(self, has_bar=True, outer=None):
-        self.has_bar,self.outer,self.room = has_bar,outer,outer is None  # for bars that are to come
+        self.has_bar,self.outer,self.room = has_bar,outer,outer is None  # reserve room for bars?
         self.rows,self.lines,self.svg,self._row_due,self._svg_due = [],[],'',-inf,-inf
     def row(self, vals):
         is_title = self.is_title(vals)
         _Lines.row(self, vals)
         if is_title and len(self.rows)==1: self.rows = []
         self.rows.append(_html_row(list(map(format_value, vals)), self.widths, 'th' if is_title else 'td'))
-        if self.outer: self.outer.inner = self  # in place of that of an earlier fit
+        if self.outer: self.outer.inner = self  # replaces that of an earlier fit
         root = self.outer or self
-        if perf_counter()<root._row_due: return False  # it is shown with the next bars
+        if perf_counter()<root._row_due: return False  # shown with the next bars
         self._draw()
         root._row_due = perf_counter() + 3*max(.1, root.pause)
         return True
@@ -356,23 +356,23 @@ def _display(data):
 
 # %% ../../nbs/see/02_progress.ipynb #bc65a0e9
 class _Inside:
-    "A display within another's: that one draws its bars"
+    "A display inside another one, which draws its bars"
     def bar(self, bars):
         if self.outer in _open: self.outer.bar([*(self.outer.bars or bars)[:-1], bars[-1]])
     @property
     def pause(self): return self.outer.pause
     @pause.setter
-    def pause(self, secs): "That of the outer one counts"
+    def pause(self, secs): "Do nothing: the outer display has its own"
 
 class _InnerLines(_Inside, _Lines):
     def __init__(self, outer): self.outer,self.has_bar = outer,outer.has_bar
     def show(self, s, is_title): print(f'  {s}', flush=True)
 
-class _InnerNotebook(_Inside, _Notebook): "A table below that of the outer one"
+class _InnerNotebook(_Inside, _Notebook): "Show a table below that of the outer display"
 
 # %% ../../nbs/see/02_progress.ipynb #32fd748e
 def _mk_display(plain=False):
-    "Choose the display that suits where output goes"
+    "Choose the display that suits the output"
     if not is_main_process(): return _Silent()
     if _open:
         outer = _open[0]

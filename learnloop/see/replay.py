@@ -1,4 +1,4 @@
-"""The step in which two runs part, made again: the first module whose inputs agree and whose outputs don't
+"""Repeat the step in which two runs first differ, and find the first module with equal inputs and different outputs
 
 Docs: https://learnloop.github.io/learnloop/see/replay.html.md"""
 
@@ -26,7 +26,7 @@ from .hashes import tensor_hash
 
 # %% ../../nbs/see/11_replay.ipynb #fb110108
 def _tensors(o):
-    "Tensors in `o`, nested in any way"
+    "Return all tensors in the nested `o`"
     if isinstance(o, Tensor): return [o]
     vals = batch_parts(o)
     if vals is None: vals = [*vars(o).values()] if hasattr(o, 'to_tuple') else []
@@ -35,7 +35,7 @@ def _tensors(o):
 def _copy(t): return t.detach().to('cpu', copy=True)
 
 class _Watch(Callback):
-    "Records the step `step`, then ends the fit"
+    "Record the step `step`, then end the fit"
     order = inf
     def __init__(self, step): self.step,self.modules,self.record,self._hooks = step,[],None,[]
     def before_batch(self):
@@ -70,19 +70,19 @@ class _Watch(Callback):
 
 # %% ../../nbs/see/11_replay.ipynb #fb11010b
 def _origin(folder, step):
-    "The newest checkpoint before the batch `step`, and what is in it; None if there is none"
+    "Return the newest checkpoint before the batch `step`, and its loop state; None if there is none"
     for c in reversed([o for o in list_checkpoints(folder) if o.consistent and not o.damage]):
         loop = c.plain()['loop']
         if loop['count']['batches']<step: return c,loop
 
 @patch
 def record_step(self:Learner,
-    step:int, # Its number, as `diff_runs` says it: batches of training from 1 on
-    folder=None, # Checkpoints of the run; None for training from the start, as this learner would
+    step:int, # Its number, as in `diff_runs`: training batches counted from 1
+    folder=None, # Folder of the run's checkpoints; None: train from the start with this learner
     cbs=None, # Callbacks of the fit
-    n_epoch:int|None=None # Epochs of the fit; None for what the checkpoint says, or as many as it takes
+    n_epoch:int|None=None # Epochs of the fit; None: as in the checkpoint, or as many as needed
 )->dict: # Plain data and tensors, for `write_state` and `diff_steps`
-    "Train up to the batch `step`, from the last checkpoint before it, and record what each module does in it"
+    "Train from the last checkpoint up to the batch `step`, and record each module's inputs and outputs in it"
     check_whole('record_step: step', step)
     if folder is not None: folder = check_place('folder', folder, 'the folder of a run, or None')
     found,watch = None if folder is None else _origin(folder, step),_Watch(step)
@@ -103,9 +103,9 @@ _INTS = {8:torch.int64, 4:torch.int32, 2:torch.int16, 1:torch.int8}
 
 def ulps(
     a:Tensor, # Floating-point numbers
-    b:Tensor # As many of the same type
-)->Tensor: # Whole numbers of 64 bits; -1 where one of them is no number, and the bits are others
-    "Count the steps from `a` to `b` through the numbers of their type"
+    b:Tensor # The same shape and type
+)->Tensor: # 64-bit integers; -1 where either is NaN and the bits differ
+    "Count the representable numbers from `a` to `b`"
     def _ordered(x):
         i = x.contiguous().view(_INTS[x.element_size()]).long()
         return torch.where(i<0, -(i & (2**(8*x.element_size()-1)-1)), i)
@@ -114,7 +114,7 @@ def ulps(
 
 # %% ../../nbs/see/11_replay.ipynb #fb110111
 def _apart(x, y):
-    "How far the tensors `x` and `y` are from each other, in words; '' if they are the same, bit for bit"
+    "Describe the distance between the tensors `x` and `y`; '' if they are bit-identical"
     if x.shape!=y.shape or x.dtype!=y.dtype: return f'{x.dtype} {tuple(x.shape)} and {y.dtype} {tuple(y.shape)}'
     if tensor_hash(x)==tensor_hash(y): return ''
     if x.is_complex(): x,y = torch.view_as_real(x),torch.view_as_real(y)
@@ -130,10 +130,10 @@ def _all_apart(xs, ys):
 
 # %% ../../nbs/see/11_replay.ipynb #fb110113
 class StepDiff:
-    "Where two records of a step differ, in words when printed"
+    "The first difference of two records of a step, in words when printed"
     def __init__(self,
-        a:dict, # What `record_step` returned
-        b:dict # Likewise, of another learner, or of another machine
+        a:dict, # A record from `record_step`
+        b:dict # A record from another learner or machine
     ):
         self.module,self.kind,self.distance,self.rows = None,'','',[]
         self.text = self._of_begin(a, b) or self._of_calls(a, b) or self._of_backward(a, b)
@@ -146,7 +146,7 @@ class StepDiff:
     def _repr_markdown_(self): return f'{self.text}\n\n{self._table()._repr_markdown_()}' if self.rows else self.text
 
     def _of_backward(self, a, b):
-        "What differs in the backward pass"
+        "Describe the first difference in the backward pass"
         own = {k:_apart(v, b['grads'][k]) if k in b['grads'] else 'not there in B' for k,v in a['grads'].items()}
         own = {k:v for k,v in own.items() if v}
         if not own: return ''
@@ -157,7 +157,7 @@ class StepDiff:
             mine = [k for k in own if k.rpartition('.')[0]==nm] if not how else []
             if not (how or mine) or j is None: continue
             self.module,self.kind,self.distance = calls[j]['module'],'backward',how or own[mine[0]]
-            what = f'what it gives back to {nm}' if how else mine[0]
+            what = f'the gradient that it returns to {nm}' if how else mine[0]
             who = f'{self.module or "the model itself"} ({calls[j]["kind"]})'
             return f'{said}Going backward, the first module that makes a difference is {who}: {what}, {self.distance}.'
         self.kind = 'backward'
@@ -165,20 +165,20 @@ class StepDiff:
 
 @patch
 def _of_begin(self:StepDiff, a, b):
-    "What differs before the first module is called"
+    "Describe differences before the first module is called"
     if a['step']!=b['step']: raise ValueError(f'these are records of steps {a["step"]} and {b["step"]}: '
         'record the same one of both')
-    if a['batch']!=b['batch']: return f'Step {a["step"]} begins with another batch.'
+    if a['batch']!=b['batch']: return f'Step {a["step"]} begins with a different batch.'
     x,y = dict(map(tuple, a['weights'])),dict(map(tuple, b['weights']))
     bad = [k for k in {**x, **y} if x.get(k)!=y.get(k)]
     if not bad: return ''
     self.module,self.kind = bad[0].rpartition('.')[0],'weights'
-    return f'Step {a["step"]} begins with other weights, in {len(bad)} of {len({**x, **y})} tensors, first in {bad[0]}.'
+    return f'Step {a["step"]} begins with other weights in {len(bad)} of {len({**x, **y})} tensors, first in {bad[0]}.'
 
 # %% ../../nbs/see/11_replay.ipynb #fb110114
 @patch
 def _of_calls(self:StepDiff, a, b):
-    "What differs in the forward pass"
+    "Describe the first difference in the forward pass"
     names = [[(o['module'], o['kind']) for o in r['calls']] for r in (a, b)]
     for x,y in zip(a['calls'], b['calls'], strict=False):
         if x['module']!=y['module']: break
@@ -191,15 +191,15 @@ def _of_calls(self:StepDiff, a, b):
     if self.module is not None:
         return f'The first module whose inputs agree and whose outputs don\'t is {self.module or "the model itself"} ' \
             f'({self.rows[0][1]}): {self.distance}.'
-    if names[0]!=names[1]: return f'Other modules were called: {len(names[0])} and {len(names[1])} calls.'
-    if self.rows: return f'What {self.rows[0][0]} gets differs, and no module made it: it is computed between modules.'
+    if names[0]!=names[1]: return f'Different modules were called: {len(names[0])} and {len(names[1])} calls.'
+    if self.rows: return f'The inputs of {self.rows[0][0]} differ, and no module made them: it is between modules.'
     how = _apart(a['loss'], b['loss'])
     if how: self.kind,self.distance = 'loss',how
-    return f'The model gives the same, and the loss differs: {how}.' if how else ''
+    return f'The model\'s outputs are the same, but the loss differs: {how}.' if how else ''
 
 # %% ../../nbs/see/11_replay.ipynb #fb11011f
 def _taker(calls, i):
-    "Who took what the call `i` gave: a number of a call, or None"
+    "Return the index of the call that took the outputs of call `i`, or None"
     around = calls[i]['module'].rpartition('.')[0]
     later = range(i+1, len(calls))
     beside = [j for j in later if calls[j]['module'].rpartition('.')[0]==around and calls[j]['module']]
@@ -207,17 +207,17 @@ def _taker(calls, i):
 
 # %% ../../nbs/see/11_replay.ipynb #fb110115
 def diff_steps(
-    a:dict, # What `Learner.record_step` returned
-    b:dict # Likewise, of another learner, or read from another machine's file
+    a:dict, # A record from `Learner.record_step`
+    b:dict # A record from another learner, or read from another machine's file
 )->StepDiff: # Has `module`, `kind` ('forward', 'loss', 'backward', 'weights'), `distance`
-    "Find the first module that made a difference"
+    "Find the first module that causes a difference"
     return StepDiff(a, b)
 
 # %% ../../nbs/see/11_replay.ipynb #fb110119
 def run_checkpoints(
-    run # Folder of a run, or file of its fingerprints
-)->Path|None: # It, or the one in it that has checkpoints; None if there is none, or several
-    "Find the folder in which a run has its checkpoints"
+    run # A run's folder, or its fingerprint file
+)->Path|None: # This folder, or its only subfolder with checkpoints; None if there is none, or several
+    "Find the folder of a run's checkpoints"
     run = check_place('run', run, 'the folder of a run, or the file of its fingerprints', 'path')
     if run.is_file(): run = run.parent
     if not run.is_dir(): return None
@@ -227,16 +227,16 @@ def run_checkpoints(
 
 # %% ../../nbs/see/11_replay.ipynb #fb11011b
 def replay_runs(
-    a, # Folder of a run that was fitted with a `Fingerprint` and a `CheckpointCallback`
+    a, # Folder of a run with a `Fingerprint` and a `CheckpointCallback`
     b, # Another one
     make, # Function that makes the learner of the first run
-    make_b=None, # That of the second one; None for the same
-    step:int|None=None, # The step to make again; None for the first one that differs
-    **kwargs # To `record_step`
+    make_b=None, # Function that makes the learner of the second run; None: `make`
+    step:int|None=None, # Step to repeat; None: the first one that differs
+    **kwargs # Passed to `record_step`
 )->StepDiff:
-    "Make the step again in which two runs part, with the code of both, and find the first module that differs"
+    "Repeat the first differing step of two runs, with the code of each, and find the first module that differs"
     if step is None: step = diff_runs(a, b).step
-    if step is None: raise ValueError(f'{a} and {b} are equal: say which step is to be made again')
+    if step is None: raise ValueError(f'{a} and {b} are equal: give the step to repeat')
     folders = [run_checkpoints(o) for o in (a, b)]
     x = make().record_step(step, folders[0] or folders[1], **kwargs)
     return diff_steps(x, (make_b or make)().record_step(step, folders[1] or folders[0], **kwargs))

@@ -1,4 +1,4 @@
-"""What a run was, on one page that opens from disk, prints, and is read out: of a learner, or of what a run left
+"""A training run on one HTML page, made from a learner or from the files that a run left
 
 Docs: https://learnloop.github.io/learnloop/see/report.html.md"""
 
@@ -35,33 +35,33 @@ from ..train.tracker import SaveModelCallback
 # %% ../../nbs/see/06_report.ipynb #70954783
 @patch
 def report(self:Learner,
-    path='report.html', # Where to; below `learn.path`, unless it is absolute
-    cbs=None,           # Callbacks that were there for the fit alone, such as its `Tracer` or `CheckpointCallback`
-    shapes:bool=False,  # Run a batch through the model, for the shapes in its table?
-    n_preds:int=0,      # Examples of the validation set to predict and to show
-    title:str|None=None # Heading; None for one with the model's class
-)->Path: # The file; notebooks show a link to it
-    "Write what is known of the training to an HTML file"
+    path='report.html', # Output file, relative to `learn.path` unless it is absolute
+    cbs=None,           # Callbacks that were passed to `fit` only, such as its `Tracer` or `CheckpointCallback`
+    shapes:bool=False,  # Run a batch through the model, to show output shapes?
+    n_preds:int=0,      # Number of validation items to predict and show
+    title:str|None=None # Heading; None: one with the model's class
+)->Path: # Path of the file, which notebooks show as a link
+    "Write an HTML report of the training"
     if check_whole('n_preds', n_preds, 0): self.find_dl(1, None)
     path = self.path/check_place('path', path, 'a file to write, such as report.html', 'path')
     return write_page(path, lambda: _of_learner(self, cbs, shapes, n_preds, title), self.team)
 
 # %% ../../nbs/see/06_report.ipynb #ae1103de
 def report_from(
-    folder,    # Of a run: with histories, event files, checkpoints, traces, at any depth down to five
-    path=None, # Where to; None for `report.html` in `folder`
-    title:str|None=None # Heading; None for one with the folder's name
-)->Path: # The file; notebooks show a link to it
-    "Write what a run has left in `folder` to an HTML file"
+    folder,    # A run's folder, with histories, event files, checkpoints and traces, up to five levels deep
+    path=None, # Output file; None: `report.html` in `folder`
+    title:str|None=None # Heading; None: one with the folder's name
+)->Path: # Path of the file, which notebooks show as a link
+    "Write an HTML report of the files that a run left in `folder`"
     folder = check_place('folder', folder)
     return write_page(folder/'report.html' if path is None else path, lambda: _of_folder(folder, title))
 
 # %% ../../nbs/see/06_report.ipynb #1e68f3a6
 class KeepWarnings(Callback):
-    "Keep the warnings that are shown in a fit, for its report"
+    "Keep the warnings that are shown during a fit, for its report"
     order,fit_only,read_only,safe_in_evaluate,remove_on_fetch,rank_invariant = -math.inf,True,True,True,True,True
     def __init__(self,
-        most:int=100 # Different ones that are kept, the first ones
+        most:int=100 # Keep at most this many different warnings
     ):
         self.most,self.seen,self._before = most,{},None
     def _keep(self, message, category, filename, lineno, file=None, line=None):
@@ -77,17 +77,17 @@ class KeepWarnings(Callback):
         self.seen = {tuple(k):n for *k,n in sd.get('seen', [])}
     @property
     def rows(self)->list:
-        "The warnings: kind, text, place, how often"
+        "The warnings: kind, message, place and count"
         return [[*k, n] for k,n in self.seen.items()]
 
 # %% ../../nbs/see/06_report.ipynb #e217a808
 def _columns(rec):
-    "Values by name of their column"
+    "Return the recorder's values by column"
     n = max(map(len, rec.values), default=0)
     return {k:[r[i] if i<len(r) else None for r in rec.values] for i,k in enumerate(rec.metric_names[1:1+n])}
 
 def _curves(rec):
-    "Charts of a recorder: losses by batch, metrics by epoch"
+    "Draw the recorder's losses by batch and metrics by epoch"
     cols,res = {k:list(map(to_number, vs)) for k,vs in _columns(rec).items()},[]
     if rec.raw_losses:
         losses = dict(train=(range(len(rec.losses)), rec.losses))
@@ -120,7 +120,7 @@ def _epochs(rec, num):
 
 # %% ../../nbs/see/06_report.ipynb #cf62f6bd
 def _results(results, directions, num):
-    "Last value of each metric and, where `directions` say which value is better, the best and when that was"
+    "Return the last value of each metric and, if `directions` has it, the best value and its time"
     def _best(k, o):
         if o['best'] is None or o['best']!=o['best']: return None
         when = f'step {o["step"]:,}' if o['epoch'] is None else f'epoch {o["epoch"]}'
@@ -129,7 +129,7 @@ def _results(results, directions, num):
 
 # %% ../../nbs/see/06_report.ipynb #602e2297
 def _grouped(rows, most=60):
-    "Rows by the first parts of their names, as many parts as make at most `most`"
+    "Group rows by the first parts of their names, into at most `most` groups"
     for depth in range(max((o.name.count('.') for o in rows), default=0)+1, 0, -1):
         res = {}
         for o in rows: res.setdefault('.'.join(o.name.split('.')[:depth]), []).append(o)
@@ -154,7 +154,7 @@ def _model(learn, shapes):
 
 # %% ../../nbs/see/06_report.ipynb #da3be8fe
 def _data(learn, facts):
-    "A table of the loaders in `facts`, as `run_facts` has them, and the names of the classes"
+    "Make a table of the loaders in `facts` (from `run_facts`), and list the class names"
     def _size(n): return 'unknown' if n is None else n
     rows,vocab = [],None
     for nm,o in facts.items():
@@ -176,7 +176,7 @@ def _device(machine): return machine['device'] + (f' ({machine["name"]})' if mac
 
 # %% ../../nbs/see/06_report.ipynb #4acf4c83
 def _checkpoints(folder, num, monitor='valid_loss', better='less'):
-    "What there is in `folder`"
+    "Make a table of the checkpoints in `folder`"
     there,scored = list_checkpoints(folder, verify=False),{}
     num.see({k:[o.metrics.get(k) for o in there] for k in {k:None for o in there for k in o.metrics}})
     def _said(k, v): return f'{k} {shown(num.cell(k, v))}'
@@ -206,14 +206,14 @@ def _saved(cbs, num, directions):
 
 # %% ../../nbs/see/06_report.ipynb #ea823eab
 def _png(x):
-    "An image, (1,h,w) or (3,h,w), as an address with the data in it"
+    "Return an image, (1,h,w) or (3,h,w), as a data URL"
     k,f = math.ceil(max(x.shape)/256),BytesIO()
     to_pil(x[:,::k,::k]).save(f, 'PNG', optimize=True)
     return 'data:image/png;base64,' + base64.b64encode(f.getvalue()).decode()
 
 # %% ../../nbs/see/06_report.ipynb #00da5544
 def _predictions(learn, n):
-    "The first `n` items of the validation set, as the model sees them"
+    "Show the first `n` validation items with their predictions"
     items = Interpretation.from_learner(learn, with_loss=False, n=n)
     title,idxs = 'First items of the validation set',range(len(items))
     if not is_image(items.inputs(0)):
@@ -228,7 +228,7 @@ def _predictions(learn, n):
 
 # %% ../../nbs/see/06_report.ipynb #95f25602
 def _times(tracer):
-    "Where the time went"
+    "Make tables of the time by phase and by callback"
     phases = tracer.phases()
     whole = max((s for _,s in phases.values()), default=0) or 1
     def _row(n, secs): return [n, _brief(secs), round(100*secs/whole, 1)]
@@ -245,7 +245,7 @@ def _indent(tracer, k): return '\u00a0\u00a0\u00a0'*(tracer.depth(k)-1) + k
 
 # %% ../../nbs/see/06_report.ipynb #7bbe1951
 def _cancels(tracer):
-    "Who cancelled what, and errors"
+    "Make tables of cancels and errors"
     def _where(o): return ', '.join(f'{k} {v}' for k,v in (('epoch', o.epoch), ('batch', o.iter)) if v is not None)
     def _rows(os):
         by = {}
@@ -257,7 +257,7 @@ def _cancels(tracer):
 
 # %% ../../nbs/see/06_report.ipynb #a77e0006
 def _rewinds(rewinds, cbs):
-    "Say where the fit went back, and why"
+    "Make a table of rewinds: where the fit went back, and why"
     def _at(epoch, next, batch, *_): return f'epoch {epoch}, batch {batch}'
     def _why(o):
         at = o['at']
@@ -274,7 +274,7 @@ _TOPICS = dict(hparams='Your hyper-parameters', settings='Fit', numerics='Number
 _MACHINE = dict(versions='All versions', machine='Machine')
 
 def _folds(facts, topics=_TOPICS):
-    "The `topics` of `facts`, as `run_facts` has them, each folded"
+    "Make a folded block for each of the `topics` in `facts` (from `run_facts`)"
     if 'not_told' in facts: facts = facts | dict(settings=dict(not_told=facts['not_told']))
     there = {title:facts[k] for k,title in topics.items() if isinstance(facts.get(k), dict) and facts[k]}
     return [folded(title, {k:str(v) for k,v in flat_facts(o).items()}) for title,o in there.items()]
@@ -287,7 +287,7 @@ _BY_HAND['Interrupted'] = _BY_HAND['KeyboardInterrupt']
 _AT = re.compile(r'learnloop: in (?:(?P<who>.+?)\.(?P<event>\w+)|the (?P<phase>\w+) phase)(?:; (?P<where>.*))?', re.S)
 
 def _place(note):
-    "Facts from the note that says where an error was raised"
+    "Read facts from the note that says where an error was raised"
     o = _AT.fullmatch(note)
     if o is None: return {}
     at,_,batch = re.sub(r', (?=(?:xb|yb|pred|batch) \D)', '\0', o['where'] or '', count=1).partition('\0')
@@ -295,7 +295,7 @@ def _place(note):
     return {k:v for k,v in {'Raised by':by, 'When':at, 'Batch':batch}.items() if v}
 
 def _card(told, helps=()):
-    "What is on top for an error, as `told_error` has it"
+    "Make the card for an error (from `told_error`), which comes first on the page"
     kind,notes = told.get('kind', ''),[str(o) for o in told.get('notes') or ()]
     facts,at = {},next((o for o in notes if _AT.fullmatch(o)), '')
     title = _BY_HAND.get(kind) or f'It ended with {kind}: {told.get("message", "")}'.removesuffix(': ')
@@ -305,11 +305,11 @@ def _card(told, helps=()):
 
 # %% ../../nbs/see/06_report.ipynb #1a3f0135
 def _next_steps(learn, tracer, cbs):
-    "What to do after a fit that failed"
+    "List what you can do after a failed fit"
     res = []
     if learn.failed is not None:
-        res.append('learn.replay_batch() runs that batch again, with its random numbers, and leaves all as it is.')
-    if learn.paused is not None: res.append('learn.resume() goes on from that very batch.')
+        res.append('learn.replay_batch() runs that batch again, with its random numbers, and changes nothing.')
+    if learn.paused is not None: res.append('learn.resume() continues from that batch.')
     for o in (o for o in cbs if isinstance(o, CheckpointCallback)):
         good = [c for c in list_checkpoints(o.folder, verify=False) if c.consistent and not c.damage]
         if good: res.append(f'fit(…, resume={str(o.folder)!r}) resumes from step {good[-1].step:,}.')
@@ -319,7 +319,7 @@ def _next_steps(learn, tracer, cbs):
     return [*res, f'The trace says: {why}.'] if why else res
 
 def _ended(learn, told, tracer, cbs):
-    "The card of the error that ended the last fit; [] if none did"
+    "Make the card of the error that ended the last fit; [] if there was none"
     is_over = told and not learn.inside('fit') and learn.outcome.get('fit')=='failed'
     return _card(told, _next_steps(learn, tracer, cbs)) if is_over else []
 
@@ -330,7 +330,7 @@ _HINTS = dict(Warnings='Warnings: fit with KeepWarnings().', Predictions='Predic
     Checkpoints='Checkpoints: fit with a CheckpointCallback, given to report(cbs=…) if it was there for one fit.')
 
 def _state(learn):
-    "How far it came"
+    "Return the progress of the training"
     c,goal = learn.count,learn.n_epoch
     ends = dict(done='came to its end', cancelled='was stopped', failed='ended with an error')
     rec = getattr(learn, 'recorder', None)
@@ -362,7 +362,7 @@ def _of_learner(learn, cbs, shapes, n_preds, title):
         series = {k:[(i, None, to_number(v)) for i,v in enumerate(vs)] for k,vs in cols.items()}
         run.facts |= _results(results_of(series, directions), directions, num)
         s |= _recorded(rec, num)
-    s['Predictions'] = []  # a place on the page; they come last, or the tracer would have that evaluation, too
+    s['Predictions'] = []  # reserve the place; computed last, else the tracer would record it
     if kept is not None:
         head = ['kind', 'message', 'place', 'times']
         s['Warnings'] = grids('Warnings that were shown', head, kept.rows) or ['There were none.']
@@ -381,7 +381,7 @@ def _of_learner(learn, cbs, shapes, n_preds, title):
 
 # %% ../../nbs/see/06_report.ipynb #ee869afa
 def _of_rows(rows, num, directions):
-    "Charts and a table of logged `rows`, and their results"
+    "Make charts and a table of logged `rows`, and their results"
     rows = last_attempt(rows)
     series = series_of(rows)
     lines = {k:tuple(zip(*((step, v) for _,step,v in o), strict=True)) for k,o in series.items()}
@@ -395,28 +395,28 @@ def _of_rows(rows, num, directions):
 
 # %% ../../nbs/see/06_report.ipynb #2ab07cbe
 def _of_checkpoint(run, num):
-    "Sections from the recorder that the newest sound checkpoint of `run` holds"
+    "Make sections from the recorder in the newest undamaged checkpoint of `run`"
     rec = run.recorder
     if rec is None: return {}
     num.see(_columns(rec))
     return _recorded(rec, num)
 
 def _of_trace(file):
-    "Sections from the trace in `file`; none if it is none"
+    "Make sections from the trace in `file`; none if it isn't a trace"
     with (gzip.open if file.suffix=='.gz' else open)(file, 'rb') as f: head = f.read(4096)
     if b'traceEvents' not in head: return {}
     try: return _traced(load_trace(file))
     except ValueError:
         if b'phases and callbacks' in head: raise
-        return {}  # another program's, such as torch's profiler
+        return {}  # written by another program, such as the PyTorch profiler
 
 # %% ../../nbs/see/06_report.ipynb #1a3f0141
 _STATES = dict(done='came to its end', failed='ended with an error', interrupted='was interrupted', killed='was killed',
     running='going on')
-_KILLED = 'Nothing of it runs any more, and it left no error: the system may have wanted its memory, or went down.'
+_KILLED = 'None of its processes is alive, and it left no error: the system may have run out of memory, or crashed.'
 
 def _tell_run(page, run):
-    "Put on `page` what `run.json` says, or the last checkpoint"
+    "Add the facts of `run.json`, or of the last checkpoint, to `page`"
     about,n = run.about,run.n_epoch
     facts = {'The run':_STATES.get(run.state), 'Epochs':(run.epochs, f'of {n}') if n else run.epochs,
         'Optimizer steps':about.get('steps'), 'Duration':None if run.seconds is None else human_time(run.seconds)}
@@ -437,7 +437,7 @@ def _of_folder(folder, title=None):
     run,s,results,num = Run(folder),{},[],Numbers()
     check_one_run(folder, run.files)
     def _add(what, p, f, *args):
-        "Add what `f` makes of `args`: a section with its results, or several sections by title"
+        "Add the result of `f(*args)`: a section with its results, or several sections by title"
         got = run.try_read(p, f, *args)
         if isinstance(got, tuple): results.append(got[1])
         where = '' if p==folder else f': {p.relative_to(folder)}'
@@ -453,7 +453,7 @@ def _of_folder(folder, title=None):
         raise FileNotFoundError('; not read: '.join([f'folder {folder} has nothing to report', *run.unread]))
     made_by = [o.manifest for o in run.checkpoints if o.manifest][-1:]
     if run.unread: s['Not read'] = [run.unread]
-    s['Settings'] = []  # its place
+    s['Settings'] = []  # reserve the place
     s['Versions'] = [{k:o[k] for k in ('learnloop','torch','python') if k in o} for o in made_by]
     page = Page(title or f'The run in {folder.resolve().name}', f'What was left in {folder}.', sections=s)
     if run.about or len(run.saved)==1: _tell_run(page, run)

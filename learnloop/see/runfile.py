@@ -1,4 +1,4 @@
-"""`run.json`: what a run is, how far it came, how long it took, and how it ended
+"""`run.json`: the settings of a run, its progress, its duration, and how it ended
 
 Docs: https://learnloop.github.io/learnloop/see/runfile.html.md"""
 
@@ -24,9 +24,9 @@ from .trace import Tracer
 LOCK = '.run.lock'
 
 def is_held(
-    path # Of a file for a lock
-)->bool|None: # None if that can't be found out
-    "Whether some process holds the lock `path`"
+    path # Lock file
+)->bool|None: # None if unknown
+    "Whether any process holds the lock `path`"
     from filelock import FileLock, Timeout
     if not Path(path).is_file(): return False
     try:
@@ -35,7 +35,7 @@ def is_held(
     except OSError: return None
 
 def _lock(folder):
-    "Take the lock of `folder`; None where there are no locks"
+    "Take the lock of `folder`; return None if the file system has no locks"
     from filelock import FileLock
     lock = FileLock(folder/LOCK, timeout=.2, poll_interval=.02, thread_local=False)
     try: lock.acquire()
@@ -45,10 +45,10 @@ def _lock(folder):
 
 # %% ../../nbs/see/08_runfile.ipynb #8f1a0101
 def run_label(
-    group:str|None=None, # Name that runs of one experiment share; None for a run by itself
+    group:str|None=None, # Shared name of an experiment's runs; None: no group
     hparams:dict|None=None # Hyper-parameters by name: numbers, text, bools, None, lists of these; dicts are flattened
 )->dict: # `group` and `hparams`, as plain data
-    "Check what a user says about a run"
+    "Check the user's description of a run"
     if group is not None and not isinstance(group, str): raise TypeError(_BAD_GROUP.format(group))
     if group is not None and len(group.strip().splitlines())!=1: raise ValueError(_BAD_GROUP.format(group))
     if not isinstance(hparams, Mapping|None):
@@ -56,7 +56,7 @@ def run_label(
     pairs = [*_flat('', hparams or {})]
     names = [k for k,_ in pairs]
     if twice := [k for k in names if names.count(k)>1]:
-        raise ValueError(f'hparams has {twice[0]!r} twice, once in a dict in it: rename one of them')
+        raise ValueError(f'hparams has {twice[0]!r} twice, once in a nested dict: rename one of them')
     return dict(group=group, hparams=dict(pairs))
 
 # %% ../../nbs/see/08_runfile.ipynb #8f1a0105
@@ -65,7 +65,7 @@ _BAD_GROUP = "group is {!r}: it must be a line of text that all runs of the grou
 def _short(v): return o if len(o := repr(v))<=100 else f'{o[:99]}…'
 
 def _flat(at, hparams):
-    "Pairs of name and value; a value in a dict in `hparams` has a name with dots"
+    "Yield pairs of name and value; values in nested dicts have dotted names"
     for k,v in hparams.items():
         if not isinstance(k, str) or not k:
             raise TypeError(f'hparams has the name {k!r}: names must be text that is not empty, such as {f"p{k}"!r}')
@@ -73,7 +73,7 @@ def _flat(at, hparams):
         else: yield f'{at}{k}',_value(f'{at}{k}', v)
 
 def _value(name, v):
-    "The hyper-parameter `v` as plain data"
+    "Return the hyper-parameter `v` as plain data"
     if getattr(v, 'ndim', None)==0 and hasattr(v, 'item'): v = v.item()  # of NumPy or torch
     if v is None or isinstance(v, bool): return v
     if isinstance(v, str|PurePath): return str(v)
@@ -85,8 +85,8 @@ def _value(name, v):
 # %% ../../nbs/see/08_runfile.ipynb #8f1a0104
 def run_labels(
     learn # The learner, in a fit
-)->dict: # `group` and `hparams`, where they were given
-    "Collect what the loggers of `learn` say about the run; an error if they contradict each other"
+)->dict: # `group` and `hparams`, if given
+    "Collect the run's description from the loggers of `learn`; raise an error if they contradict each other"
     said = {}
     for o in learn.cbs:
         for k,v in flat_facts(getattr(o, 'run_label', None) or {}).items():
@@ -103,32 +103,32 @@ def run_labels(
 def describe_run(
     learn # The learner
 )->dict: # Topic -> facts by name; `not_told` says why the facts can't be read
-    "Collect what the user says about the run, and what the program knows"
+    "Collect the user's description of the run, and the facts that the program knows"
     labels = run_labels(learn)
     try: return labels | run_facts(learn)
-    except Exception as e: return labels | dict(not_told=f'{type(e).__name__}: {e}')  # of an odd object's `repr`
+    except Exception as e: return labels | dict(not_told=f'{type(e).__name__}: {e}')  # an object's `repr` may fail
 
 # %% ../../nbs/see/08_runfile.ipynb #8f1a0009
 class RunFile:
-    "`run.json` in the folder of a run, while a fit runs"
-    every = 10.  # seconds between two writings: a killed run loses no more of its duration
+    "Writes `run.json` in a run's folder during a fit"
+    every = 10.  # seconds between writes: a killed run loses at most so much of its duration
     def __init__(self,
         learn, # The learner, in a fit
-        folder # Of the run; it exists
+        folder # The run's folder, which exists
     ):
         self.learn,self.folder,self.path,self.n_users = learn,Path(folder),Path(folder)/'run.json',0
-        self.told = None  # more of the error that ended it
+        self.told = None  # details of the error that ended the fit
         self._lock = _lock(self.folder)
         old = read_run(self.folder) if learn.count.opt_steps else {}
         self.facts = describe_run(learn)
         self._begun,self._samples = time.monotonic(),learn.count.samples
         self._before = {k:o if isinstance(o := old.get(k), Real) else 0 for k in ('seconds','samples','sessions')}
-        # loggers of one fit that write to several folders note the same start: so one can tell that it is one run
+        # loggers of one fit in several folders store the same start time, which shows that they belong to one run
         self.started = next((o.started for o in _open.values() if o.learn is learn), old.get('started', time.time()))
         self.write('running')
 
     def _content(self, state, error):
-        "What is written"
+        "Return the contents of the file"
         learn,goal,seconds = self.learn,self.learn.n_epoch,time.monotonic()-self._begun
         return dict(version=1, state=state, error=error, told=self.told, started=self.started, updated=time.time(),
             seconds=self._before['seconds']+seconds, sessions=self._before['sessions']+1,
@@ -137,32 +137,32 @@ class RunFile:
             better=_directions(learn), costs=_costs(learn), facts=self.facts)
     def write(self,
         state:str, # `running`, `done`, `failed`, or `interrupted`
-        error:str|None=None # What ended it
+        error:str|None=None # The error that ended it
     ):
-        "Write it; the fit goes on where that can't be"
+        "Write the file, ignoring failures, so that the fit continues"
         self._written = time.monotonic()
-        if not self.folder.is_dir(): return  # who deleted it doesn't want it back
+        if not self.folder.is_dir(): return  # don't restore a folder that the user deleted
         text = json.dumps(self._content(state, error), indent=1)
         with suppress(OSError), atomic_write(self.path) as f: f.write(text.encode())
     def note(self):
-        "Write how far it came, if it's time to"
+        "Write the progress, if it is time"
         if time.monotonic()-self._written>self.every: self.write('running')
 
 # %% ../../nbs/see/08_runfile.ipynb #8f1a000a
 def _n_epochs(learn):
-    "Epochs that are over"
+    "Return the number of finished epochs"
     return learn.epoch + (learn.outcome.get('epoch')=='done' and bool(learn.count.batches))
 
 # %% ../../nbs/see/08_runfile.ipynb #8f1a0015
 def _latest(learn):
-    "The recorder's last row"
+    "Return the recorder's last row"
     rec = getattr(learn, 'recorder', None)
     if rec is None or not rec.values: return {}
     vals = {k:_number(v) for k,v in zip(rec.columns, rec.values[-1], strict=False)}
     return {k:v for k,v in vals.items() if v is not None}
 
 def _directions(learn):
-    "Column -> 'less' or 'more', where that is declared"
+    "Return column -> 'less' or 'more', if declared"
     rec = getattr(learn, 'recorder', None)
     return {} if rec is None else rec.directions
 
@@ -173,7 +173,7 @@ def _number(v):
 
 # %% ../../nbs/see/08_runfile.ipynb #8f1a000c
 def _costs(learn):
-    "Callback -> calls and seconds"
+    "Return callback -> calls and seconds"
     tracer = next((o for o in learn.cbs if isinstance(o, Tracer)), None)
     return {k:(n, secs) for k,(n,secs,_) in tracer.by_callback().items()} if tracer else {}
 
@@ -182,9 +182,9 @@ _open = {}  # folder -> `RunFile` of a fit in this process
 
 def open_run(
     learn, # The learner, in a fit
-    folder # Of the run; it exists
-)->RunFile|None: # None if another run has the folder
-    "Begin to write `run.json` in `folder`, or join who does"
+    folder # The run's folder, which exists
+)->RunFile|None: # None if another run uses the folder
+    "Begin to write `run.json` in `folder`, or join the `RunFile` that already does"
     at = Path(folder).resolve()
     if at not in _open:
         try: _open[at] = RunFile(learn, at)
@@ -198,7 +198,7 @@ def open_run(
 # %% ../../nbs/see/08_runfile.ipynb #8f1a000f
 @patch
 def close(self:RunFile):
-    "Say how the fit ended, when the last of the users is done"
+    "Write how the fit ended, after the last user has closed the file"
     self.n_users -= 1
     if self.n_users: return
     _open.pop(self.folder, None)
@@ -213,8 +213,8 @@ def close(self:RunFile):
 
 # %% ../../nbs/see/08_runfile.ipynb #8f1a0010
 def read_run(
-    folder # Of a run
-)->dict: # {} if there is none, or if it is damaged
+    folder # A run's folder
+)->dict: # {} if it is missing or damaged
     "Read `run.json` in `folder`"
     try: res = json.loads((Path(folder)/'run.json').read_bytes())
     except (OSError,ValueError,RecursionError): return {}
@@ -223,8 +223,8 @@ def read_run(
 
 # %% ../../nbs/see/08_runfile.ipynb #8f3a0061
 def plain(
-    o # Numbers, texts, and dicts, lists and tuples of these
-): # The same, as JSON can hold it
+    o # Numbers, texts, and dicts, lists and tuples of them
+): # The same data, valid in JSON
     "Convert keys that aren't text, and numbers that aren't finite, to text"
     if isinstance(o, dict): return {str(k):plain(v) for k,v in o.items()}
     if isinstance(o, list|tuple): return [plain(v) for v in o]

@@ -1,4 +1,4 @@
-"""What runs have left on disk, listed: how each ended, how good it was, and whether it can go on
+"""List the runs on disk: how each ended, how good it was, and whether it can resume
 
 Docs: https://learnloop.github.io/learnloop/see/runs.html.md"""
 
@@ -29,9 +29,9 @@ from .timeline import load_trace
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0009
 class Runs(list):
-    "A list of `Run`s, a table in notebooks and in print"
-    by = None # The metric that it shows the best of; None for `valid_loss`, or what there is
-    better = None # Which value of it is better: 'less' or 'more'; None for what the runs have noted
+    "A list of `Run`s, shown as a table"
+    by = None # Metric whose best value is shown; None: `valid_loss` if there is one, else another
+    better = None # Which value of it is better: 'less' or 'more'; None: as stored in the runs
     head = 'run','state','epochs','best','at','age','took','resumes'
     def table(self)->Table:
         "Make the table"
@@ -42,11 +42,11 @@ class Runs(list):
         return Table([(*self.head, *(k.removeprefix('hparams.') for k in names)), *rows], '<<>>><><'+'<'*len(names))
     @property
     def metric(self)->str|None: # None if no run has one
-        "Name the metric that the runs are compared by"
+        "Return the name of the metric by which the runs are compared"
         return self.by or next((nm for nm in (o._best(None)[0] for o in self) if nm), None)
     @property
     def groups(self)->list: # Of `RunGroup`
-        "Collect the runs of each group"
+        "Collect the runs by group"
         names = dict.fromkeys(o.group for o in self if o.group is not None)
         return [RunGroup(nm, [o for o in self if o.group==nm]) for nm in names]
     def group_table(self)->Table|None: # None if no run has a group
@@ -60,16 +60,16 @@ class Runs(list):
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a000a
 def runs(
-    pattern='runs', # A folder of runs, or of one; a pattern such as `'runs/lr-*'`, each match a run; a list of them
-    by:str|None=None, # The metric to tell the best of; None for `valid_loss`, or what there is
-    better:str|None=None # Which value of `by` is better: 'less' or 'more'; None for what the runs have noted
-)->Runs: # By name; the best first if `by` is given and it is known which value is better
+    pattern='runs', # A folder of one or more runs, a pattern of runs such as `'runs/lr-*'`, or a list of these
+    by:str|None=None, # Metric whose best value is shown; None: `valid_loss` if there is one, else another
+    better:str|None=None # Which value of `by` is better: 'less' or 'more'; None: as stored in the runs
+)->Runs: # Sorted by name, or best first if `by` is given and its direction is known
     "List the runs in a folder"
-    if check_better(better) and by is None: raise ValueError(f'better is {better!r}, and no metric is named: give by=')
+    if check_better(better) and by is None: raise ValueError(f'better is {better!r}, but no metric is named: give by=')
     res = Runs(Run(o) for o in _find(pattern))
     names = list(dict.fromkeys(k for o in res for k in o.results))
     if by is not None and by not in names:
-        raise ValueError(f'by is {by!r}, and no run has that{did_you_mean(by, names)}; '
+        raise ValueError(f'by is {by!r}, but no run has this metric{did_you_mean(by, names)}; '
             f'they have {", ".join(names) or "no metrics"}')
     res.by,res.better = by,better
     declared = _common(res) | ({by:better} if better else {})
@@ -82,36 +82,36 @@ def runs(
     return res
 
 def _common(found):
-    "Which values of metrics are better, where runs have noted that and don't contradict each other"
+    "Return the directions of metrics that the runs store without contradiction"
     noted = {}
     for o in found:
         for k,v in o.directions.items(): noted.setdefault(k, set()).add(v)
     return {k:min(vs) for k,vs in noted.items() if len(vs)==1}
 
 def _tell_apart(found):
-    "Name runs whose folders have the same name by more of their paths"
+    "Use longer paths as names if several folders have the same name"
     if len({o.name for o in found})==len(found): return
     top = os.path.commonpath([o.folder.resolve() for o in found])
     for o in found: o.name = Path(os.path.relpath(o.folder.resolve(), top)).as_posix()
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a000d
 class Run:
-    "What a run has left in a folder, read when it's asked for"
-    declared = {} # Which values of metrics are better, as whoever reads it or other runs say
+    "The files that a run left in a folder, read on demand"
+    declared = {} # Directions of metrics given by the caller or by other runs
     def __init__(self,
-        folder # Of the run, with all below it
+        folder # The run's folder, including subfolders
     ):
         self.folder = check_place('folder', folder)
         self.name,self.unread = self.folder.resolve().name,[]
         self.files,self.saved = walk_run(self.folder)
         if self.saved or any(map(_is_left, self.files)): return
-        raise FileNotFoundError(f'folder {folder} has nothing of a run: no run.json, no history of CSVLogger or '
+        raise FileNotFoundError(f'folder {folder} has no files of a run: no run.json, no history of CSVLogger or '
             'JSONLogger, no checkpoints, no event files of TensorBoard, no trace')
     def __repr__(self): return f'Run({str(self.folder)!r}, {self.state})'
 
     @cached_property
     def about(self)->dict:
-        "What `run.json` says, the latest if there are several; {} if there is none"
+        "The contents of `run.json`, the latest if there are several; {} if there is none"
         found = [read_run(o.parent) for o in self.files if o.name=='run.json']
         return max(filter(None, found), key=lambda o: to_number(o.get('updated')) or 0, default={})
     @cached_property
@@ -121,11 +121,11 @@ class Run:
         return sorted(found, key=lambda o: o.step if isinstance(o.step, int) else -1)
     @cached_property
     def sound(self)->list:
-        "Those that a fit can go on from, by what their manifests say and by the sizes of their files"
+        "The checkpoints from which a fit can resume, judged by their manifests and file sizes"
         return [o for o in self.checkpoints if o.consistent and not o.damage and _has_all(o)]
 
     def _is_stopped(self):
-        "Did `EarlyStoppingCallback` end the run? It refuses to resume it"
+        "Whether `EarlyStoppingCallback` ended the run, and so wouldn't resume it"
         if (self.epochs or 0)>=(self.n_epoch or 0): return False
         saved = self._state.get('callbacks')
         return isinstance(saved, dict) and any(isinstance(o, dict) and o.get('stop_reason') for o in saved.values())
@@ -138,7 +138,7 @@ class Run:
     def _epoch_rows(self): return [r for r in self.rows if any(is_metric(k) for k in r)]
 
     def _best(self, by):
-        "As `best`, and without a value where nothing declares which one is better"
+        "Like `best`, but without a value if no direction is declared"
         there = sorted(self.results, key=lambda k: (k!='valid_loss', k not in self.directions))
         name = by or next(iter(there), None)
         o = self.results.get(name)
@@ -148,7 +148,7 @@ class Run:
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a000e
 def _has_all(c):
-    "Has each file of the checkpoint `c` the size that was written?"
+    "Whether each file of the checkpoint `c` has the size in its manifest"
     try: return all((c.path/nm).stat().st_size==o['size'] for nm,o in c.manifest['files'].items())
     except OSError: return False
 
@@ -157,11 +157,11 @@ DAMAGED = (OSError, EOFError, ValueError, TypeError, LookupError, AttributeError
 
 @patch
 def try_read(self:Run,
-    what, # It reads this, for the note
-    f, # Function
-    *args # To it
-): # What it returns; None, with a note in `unread`, if what it reads is damaged
-    "Call `f`, which reads something of the run"
+    what, # Thing that `f` reads, for the note
+    f, # Function to call
+    *args # Its arguments
+): # The result of `f`; None, with a note in `unread`, if the file is damaged
+    "Call `f`, which reads a part of the run"
     try: return f(*args)
     except (*DAMAGED, ImportError) as e: self.unread.append(f'{what}: {type(e).__name__}: {e}')
 
@@ -182,16 +182,16 @@ def state(self:Run):
 # %% ../../nbs/see/11_runs.ipynb #8f3a0041
 @patch(as_prop=True)
 def error(self:Run):
-    "What ended it, in a line; None if nothing did"
+    "The error that ended the run, in one line; None if there was none"
     if self.about: return self.about.get('error')
     return next((str(o.manifest['error']) for o in self.checkpoints[-1:] if 'error' in o.manifest), None)
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0011
 @patch(as_prop=True)
 def epochs(self:Run):
-    "Epochs that are over; None if nobody knows"
+    "Number of finished epochs; None if unknown"
     n = self.about.get('epochs')
-    if isinstance(n, int) and self.about['state'] in _ENDS: return n  # else it was written a while ago
+    if isinstance(n, int) and self.about['state'] in _ENDS: return n  # else it may be outdated
     done = [n] if isinstance(n, int) else []
     done += [r['epoch']+1 for r in self._epoch_rows() if isinstance(r.get('epoch'), int)]
     saved = [o.manifest.get('epoch') for o in self.sound[-1:]]
@@ -200,7 +200,7 @@ def epochs(self:Run):
 # %% ../../nbs/see/11_runs.ipynb #8f3a0043
 @patch(as_prop=True)
 def n_epoch(self:Run):
-    "Epochs that it was to have; None if nobody knows"
+    "Number of epochs that the fit was called with; None if unknown"
     if self.about: return self.about.get('n_epoch')
     n = self._state.get('loop', {}).get('n_epoch', [None])[-1]
     return n if isinstance(n, int) else None
@@ -208,7 +208,7 @@ def n_epoch(self:Run):
 # %% ../../nbs/see/11_runs.ipynb #8f3a0039
 @patch(as_prop=True)
 def updated(self:Run):
-    "When something was last written, as `time.time()` counts"
+    "Time of the last write, as in `time.time()`"
     manifests = [o.path/'manifest.json' for o in self.checkpoints]
     return max(map(_mtime, [*self.files, *manifests]), default=0)
 
@@ -219,7 +219,7 @@ def _mtime(p):
 # %% ../../nbs/see/11_runs.ipynb #8f3a0012
 @patch(as_prop=True)
 def goes_on(self:Run):
-    "From where a fit would resume, or why it can't"
+    "The step from which a fit would resume, or why it can't"
     if self._is_stopped(): return 'no: stopped early'
     if self.sound: return f'from step {self.sound[-1].step:,}'
     if not self.checkpoints: return 'no checkpoint'
@@ -229,10 +229,10 @@ def goes_on(self:Run):
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0015
 def walk_run(
-    folder, # Of a run
-    depth:int=5 # How deep to go
-)->tuple: # Files below it, and folders with checkpoints, whose files aren't among them
-    "Find what there is in the folder of a run"
+    folder, # A run's folder
+    depth:int=5 # Maximum depth of subfolders
+)->tuple: # Its files, and its folders of checkpoints, whose files aren't listed
+    "Find the files and checkpoints in a run's folder"
     files,saved = [],[]
     for at,dirs,names in os.walk(folder):
         at = Path(at)
@@ -244,9 +244,9 @@ def walk_run(
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0016
 def read_history(
-    file:Path # Of `CSVLogger` or `JSONLogger`
-)->list: # A dict for each row; [] if it is a file of another kind
-    "Read a history: numbers, and text for all else"
+    file:Path # File of a `CSVLogger` or `JSONLogger`
+)->list: # A dict for each row; [] for another kind of file
+    "Read a history, with text for values that aren't numbers"
     with open(file, newline='', encoding='utf-8-sig', errors='replace') as f:
         if file.suffix=='.csv':
             if not f.readline(100_000).startswith('epoch,step'): return []
@@ -256,13 +256,13 @@ def read_history(
         res = []
         for line in iter(lambda: f.readline(100_000), ''):
             try: row = json.loads(line)
-            except ValueError: break  # the last line of a run that was killed
+            except ValueError: break  # an incomplete last line: the run was killed
             if not isinstance(row, dict) or not {'epoch','step'}<=row.keys(): break
             res.append({k:_parsed(v) for k,v in row.items()})
         return res
 
 def _parsed(v):
-    "A number if `v` is one, else text"
+    "Return `v` as a number if possible, else as text"
     try: v = float(v)
     except (TypeError,ValueError): return str(v)
     return int(v) if v==v and abs(v)<2**53 and v==int(v) else v
@@ -270,7 +270,7 @@ def _parsed(v):
 # %% ../../nbs/see/11_runs.ipynb #8f3a0019
 @patch
 def histories(self:Run): # Pairs of a file and its rows
-    "Read the files of `CSVLogger` and `JSONLogger`, one after the other"
+    "Yield the histories of `CSVLogger` and `JSONLogger`"
     for p in self.files:
         rows = self.try_read(p, read_history, p) if p.suffix in ('.csv','.jsonl') else None
         if rows: yield p,rows
@@ -278,7 +278,7 @@ def histories(self:Run): # Pairs of a file and its rows
 # %% ../../nbs/see/11_runs.ipynb #8f3a001a
 @patch(as_prop=True)
 def _state(self:Run):
-    "What the newest checkpoint has beside the weights"
+    "The newest checkpoint's state, without the weights"
     if '_plain' not in vars(self):
         o = self.sound[-1] if self.sound else None
         self._plain = self.try_read(o.path, o.plain) or {} if o else {}
@@ -286,7 +286,7 @@ def _state(self:Run):
 
 @patch(as_prop=True)
 def recorder(self:Run)->Recorder|None: # None if no checkpoint has one
-    "Make a recorder with what the newest sound checkpoint has of it"
+    "Make a recorder from the state in the newest undamaged checkpoint"
     saved = self._state.get('callbacks', {}).get('recorder')
     return self.try_read(self.sound[-1].path, _recorder_of, saved) if saved else None
 
@@ -298,10 +298,10 @@ def _recorder_of(saved):
 # %% ../../nbs/see/11_runs.ipynb #8f3a0050
 @patch
 def event_logs(self:Run): # Pairs of a folder and its rows
-    "Read the logs of TensorBoard, one after the other"
+    "Yield the logs of TensorBoard"
     folders,roots = sorted({o.parent for o in self.files if 'tfevents' in o.name}),[]
     for p in folders:
-        if not any(o in p.parents for o in roots): roots.append(p)  # those below belong to it
+        if not any(o in p.parents for o in roots): roots.append(p)  # subfolders belong to it
     for p in roots:
         rows = {}
         for k,pts in (self.try_read(p, read_tensorboard, p) or {}).items():
@@ -311,7 +311,7 @@ def event_logs(self:Run): # Pairs of a folder and its rows
 # %% ../../nbs/see/11_runs.ipynb #8f3a0051
 @patch(as_prop=True)
 def rows(self:Run):
-    "Dicts of `epoch`, `step` and the numbers of each row: of a history, else of a checkpoint, else of event files"
+    "Dicts of `epoch`, `step` and the numbers of each row, from a history, else a checkpoint, else event files"
     if '_rows' not in vars(self):
         first = next((rows for _,rows in self.histories()), [])
         starts = [i for i,(a,b) in enumerate(zip(first, first[1:], strict=False), 1)
@@ -324,9 +324,9 @@ def _is_less(a, b): return isinstance(a, int) and isinstance(b, int) and a<b
 
 # %% ../../nbs/see/11_runs.ipynb #a77e0011
 def last_attempt(
-    rows:list # Dicts, as `read_history` returns them
-)->list: # The same without `attempt`
-    "Leave out rows that the fit took back: those that a later attempt has again"
+    rows:list # Dicts from `read_history`
+)->list: # The rows, without `attempt`
+    "Drop rows that the fit undid, since a later attempt repeats them"
     res,now = [],1
     for o in rows:
         n,row = o.get('attempt', 1),{k:v for k,v in o.items() if k!='attempt'}
@@ -340,16 +340,16 @@ def last_attempt(
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a001b
 def is_metric(
-    name:str # Of a column
+    name:str # Name of a column
 )->bool:
-    "Whether it is of an epoch, rather than the loss or a hyper-parameter of a step, or the place itself"
+    "Whether the column is a metric of epochs, not a loss or hyper-parameter of steps, nor the position"
     return name not in ('epoch','step','loss','time') and name.split('/')[0] not in HYPERS
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0049
 def series_of(
-    rows:list # Dicts, as `Run.rows` has them
+    rows:list # Dicts, as in `Run.rows`
 )->dict: # Column -> triples of epoch (None if unknown), step and value
-    "Sort rows by column"
+    "Turn rows into a series for each column"
     res = {}
     for r in rows:
         for k,v in r.items():
@@ -360,13 +360,13 @@ def series_of(
 # %% ../../nbs/see/11_runs.ipynb #de5c0011
 @patch(as_prop=True)
 def series(self:Run):
-    "`series_of` its rows"
+    "The `series_of` the run's rows"
     return series_of(self.rows)
 
 # %% ../../nbs/see/11_runs.ipynb #be771101
 @patch(as_prop=True)
-def directions(self:Run)->dict: # Metric -> 'less' or 'more'; one that isn't there is undeclared
-    "Collect which values of metrics are better, as the run has noted it"
+def directions(self:Run)->dict: # Metric -> 'less' or 'more'; undeclared ones are missing
+    "Collect the directions of metrics that the run stored"
     noted = self.about.get('better')
     if not isinstance(noted, dict): noted = self._state.get('callbacks', {}).get('recorder', {}).get('better', {})
     return LOSSES | {k:v for k,v in noted.items() if v in ('less', 'more')} | self.declared
@@ -374,8 +374,8 @@ def directions(self:Run)->dict: # Metric -> 'less' or 'more'; one that isn't the
 # %% ../../nbs/see/11_runs.ipynb #8f3a001d
 def results_of(
     series:dict, # Column -> triples of epoch, step and value
-    directions:dict # Column -> 'less' or 'more'; one that isn't there is undeclared
-)->dict: # Metric -> dict of `last`, `best`, and where that was: `epoch` and `step`; None if no direction is known
+    directions:dict # Column -> 'less' or 'more'; undeclared ones are missing
+)->dict: # Metric -> dict of `last`, `best`, and the `epoch` and `step` of the best; None if no direction is known
     "Find the last and the best value of each metric"
     res = {}
     for k,pts in series.items():
@@ -389,13 +389,13 @@ def results_of(
 # %% ../../nbs/see/11_runs.ipynb #de5c0012
 @patch(as_prop=True)
 def results(self:Run):
-    "`results_of` its series"
+    "The `results_of` the run's series"
     return results_of(self.series, self.directions)
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0020
 @patch(as_prop=True)
 def settings(self:Run):
-    "What the run was, by names with dots: as `run.json` says, or what checkpoints have of that"
+    "The run's settings, by dotted names, from `run.json` or else from checkpoints"
     facts = self.about.get('facts')
     if isinstance(facts, dict) and facts: return flat_facts(facts)
     res,config = {},self._state.get('config', {})
@@ -416,12 +416,12 @@ def _of_groups(v): return v[0] if isinstance(v, list) and v and all(o==v[0] for 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0021
 @patch(as_prop=True)
 def seconds(self:Run):
-    "How long it took, in all its sessions; None if nobody noted that"
+    "Duration over all sessions; None if unknown"
     return to_number(self.about.get('seconds'))
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0101
 @patch(as_prop=True)
-def group(self:Run)->str|None: # None for a run by itself
+def group(self:Run)->str|None: # None for a run without a group
     "Name that the runs of one experiment share"
     res = self.settings.get('group')
     return res if isinstance(res, str) else None
@@ -429,14 +429,14 @@ def group(self:Run)->str|None: # None for a run by itself
 # %% ../../nbs/see/11_runs.ipynb #8f3a0045
 @patch(as_prop=True)
 def samples_per_sec(self:Run):
-    "Samples trained on in a second, validations and all else included; None if nobody noted that"
+    "Training samples per second of the whole fit, including validations; None if unknown"
     n,secs = to_number(self.about.get('samples')),self.seconds
     return n/secs if n and secs else None
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0047
 @patch(as_prop=True)
 def costs(self:Run):
-    "Seconds that callbacks took, by name: of the `Tracer` that was there, or of a saved trace; {} without one"
+    "Seconds of each callback by name, from the run's `Tracer` or a saved trace; {} without one"
     noted = self.about.get('costs')
     if isinstance(noted, dict) and noted: return {k:v[1] for k,v in noted.items()}
     saved = next(filter(_is_trace, self.files), None)
@@ -452,7 +452,7 @@ def _head(file, n=4096):
 def _is_trace(file): return file.name.endswith(('.json','.json.gz')) and b'traceEvents' in _head(file)
 
 def _is_left(file):
-    "Is `file` something that a run leaves?"
+    "Whether `file` is one that a run writes"
     if file.name=='run.json': return bool(read_run(file.parent))
     if file.suffix=='.csv': return _head(file).removeprefix(b'\xef\xbb\xbf').startswith(b'epoch,step')
     if file.suffix=='.jsonl': return _head(file)[:1]==b'{' and b'"step"' in _head(file)
@@ -460,7 +460,7 @@ def _is_left(file):
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0025
 def _find(pattern):
-    "Folders of the runs that `pattern` is of"
+    "Find the folders of the runs in `pattern`"
     if isinstance(pattern, list|tuple): return _of_all(pattern)
     must = "a folder of runs, or of one, a pattern such as 'runs/lr-*', or a list of these"
     at = check_place('pattern', pattern, must, 'path')
@@ -470,15 +470,15 @@ def _find(pattern):
         found = [Path(o) for o in glob.glob(str(at))] if glob.has_magic(str(at)) else []
         res = sorted((o for o in found if o.is_dir() and _is_run(o)), key=_natural)
         bad = f'pattern is {str(pattern)!r}: it must be {must}'
-        if at.exists(): raise NotADirectoryError(f'{bad}, and this is a file')
-        if not found: raise FileNotFoundError(f'{bad}, and there is no such folder')
+        if at.exists(): raise NotADirectoryError(f'{bad}, but this is a file')
+        if not found: raise FileNotFoundError(f'{bad}, but there is no such folder')
     if res: return res
     raise _NoRuns(f'no runs in {pattern}: a run is a folder with run.json, a history of CSVLogger or '
         'JSONLogger, checkpoints, event files of TensorBoard, or a trace')
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a003a
 def _of_all(patterns):
-    "The runs of several patterns; what a shell made of one may have files among them, and other folders"
+    "Find the runs of several patterns; skip files and other folders, which a shell's `*` may include"
     if len(patterns)==1: return _find(patterns[0])
     found = []
     for o in patterns:
@@ -496,13 +496,13 @@ def _is_run(folder):
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a003b
 def _natural(p):
-    "The key that sorts paths by the numbers in their names, such as 0.003 and 3e-4, and then as text"
+    "Return a key that sorts paths by the numbers in their names, such as 0.003 and 3e-4, then as text"
     parts = re.split(r'(\d+(?:\.\d+)?(?:e[-+]\d+)?)', str(p))
     return [Decimal(o) if i%2 else o for i,o in enumerate(parts)],str(p)
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0027
 def _outermost(folder, depth=5):
-    "The outermost folders that hold something of a run themselves"
+    "Find the outermost folders that directly contain files of a run"
     try: there = sorted(folder.iterdir())
     except OSError: return []
     is_saved = any((o/'manifest.json').is_file() for o in there if o.name.startswith('step-'))
@@ -512,10 +512,10 @@ def _outermost(folder, depth=5):
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0071
 def check_one_run(
-    folder:Path, # Of a run
-    files # Those below it, as `walk_run` finds them
+    folder:Path, # A run's folder
+    files # Its files, from `walk_run`
 ):
-    "Refuse a folder that holds several runs"
+    "Raise an error if the folder contains several runs"
     there = {o.parent for o in files if o.name=='run.json'}
     tops = sorted((p for p in there if there.isdisjoint(p.parents)), key=_natural)
     names = {o['started']:str(p.relative_to(folder)) for p in tops if 'started' in (o := read_run(p))}
@@ -527,18 +527,18 @@ def check_one_run(
 # %% ../../nbs/see/11_runs.ipynb #8f3a0028
 @patch
 def best(self:Run,
-    by:str|None=None # Name of a metric; None for `valid_loss`, or the first there is
-)->tuple: # Name, value, and the epoch or else the step; of None if there is none
-    "Tell the best value, and when it was; an error if nothing declares which value is better"
+    by:str|None=None # Name of a metric; None: `valid_loss`, else the first
+)->tuple: # Name, value, and the epoch or else the step; each None if there is no metric
+    "Return the best value and its epoch or step; raise an error if the metric's direction is undeclared"
     name,value,when = self._best(by)
     if name in self.results: need_better(self.directions.get(name), name, f'best of {self.name}')
     return name,value,when
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0029
 def age_of(
-    secs:float # Since something happened
+    secs:float # Seconds since an event
 )->str:
-    "Write an age for people"
+    "Format an age for reading"
     for n,unit in ((86400, 'd'), (3600, 'h'), (60, 'min')):
         if secs>=n: return f'{secs/n:.0f} {unit}'
     return f'{max(secs, 0):.0f} s'
@@ -547,9 +547,9 @@ def age_of(
 @patch
 def cells(self:Run,
     by:str|None=None,   # As for `best`
-    now:float|None=None # The time; None for that of the clock
+    now:float|None=None # Current time; None: the clock's
 )->dict: # Column -> a `Cell`, or text
-    "Tell of the run in cells of a table"
+    "Return the cells of the run's table row"
     name,v,when = self._best(by)
     done,age,secs = '?' if self.epochs is None else self.epochs,(now or time.time())-self.updated,self.seconds
     return dict(run=self.name, state=self.state,
@@ -563,8 +563,8 @@ def cells(self:Run,
 def row(self:Run,
     by:str|None=None,   # As for `best`
     now:float|None=None # As for `cells`
-)->list: # Texts, as `Runs.head` names them
-    "Tell of the run in a row of text"
+)->list: # Texts for the columns `Runs.head`
+    "Return the run's table row as text"
     cells = self.cells(by, now)
     return [shown(cells[k]) for k in Runs.head]
 
@@ -572,28 +572,28 @@ def row(self:Run,
 def duration(
     secs # Seconds; None if unknown
 ): # A `Cell` that sorts by seconds
-    "Write a duration for a table"
+    "Format a duration for a table"
     return None if secs is None else Cell(human_time(secs), secs)
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0111
 def mean_and_std(
     vals # Numbers, at least one
 )->tuple: # The mean; the standard deviation, None for a single number
-    "Compute mean and standard deviation of a sample: divided by n-1, as `numpy.std(vals, ddof=1)`"
+    "Compute mean and sample standard deviation (divided by n-1, like `numpy.std(vals, ddof=1)`)"
     vals = torch.tensor(vals, dtype=torch.float64)
     return vals.mean().item(),vals.std().item() if len(vals)>1 else None
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0113
 class RunGroup:
-    "Runs of one experiment, and the results of those that are done"
+    "Runs of one experiment, and the average results of the finished ones"
     def __init__(self,
         name:str, # The `group=` of their loggers
-        runs:list # Its `Run`s
+        runs:list # The group's `Run`s
     ): self.name,self.runs,self.done = name,runs,[o for o in runs if o.state=='done']
     def __repr__(self): return f'RunGroup({self.name!r}, {len(self.done)} of {len(self.runs)} runs are done)'
     @property
-    def results(self)->dict: # Metric -> `n`, how many runs have it, and `best` and `last`: of `mean_and_std`
-        "Average the results; a best is None if the runs don't agree on which value is better"
+    def results(self)->dict: # Metric -> `n` (number of runs), `best` and `last` (from `mean_and_std`)
+        "Average the results; `best` is None if the runs declare different directions"
         of,res = [o.results for o in self.done],{}
         for k in dict.fromkeys(k for o in of for k in o):
             there = [(r.directions.get(k), o[k]) for r,o in zip(self.done, of, strict=True) if k in o]
@@ -602,11 +602,11 @@ class RunGroup:
             res[k] = dict(n=len(there), best=mean_and_std(best) if is_known else None, last=mean_and_std(last))
         return res
     def cell(self,
-        name:str, # Of a metric
+        name:str, # Name of a metric
         what:str, # 'best' or 'last'
-        show=shown # How to write the mean
-    )->str: # '' if it isn't known
-        "Write mean ± standard deviation; say of how many runs, if not all that are done have the metric"
+        show=shown # Function that formats the mean
+    )->str: # '' if unknown
+        "Format mean ± standard deviation, with the number of runs if some finished ones lack the metric"
         o = self.results.get(name)
         if o is None or o[what] is None: return ''
         (mean,std),n = o[what],len(self.done)
@@ -616,7 +616,7 @@ class RunGroup:
 # %% ../../nbs/see/11_runs.ipynb #8f3a0064
 @patch
 def to_dict(self:Run)->dict: # Plain data
-    "Return what is known of the run"
+    "Return all data of the run"
     keys = ('name','group','state','error','epochs','n_epoch','updated','seconds','samples_per_sec','results',
         'directions','settings')
     return dict(folder=str(self.folder), resume=self.goes_on) | {k:plain(getattr(self, k)) for k in keys}

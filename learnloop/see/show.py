@@ -1,4 +1,4 @@
-"""The loop drawn: phases in phases, and in each event the callbacks that will run
+"""Draw the loop: nested phases, and the callbacks that will run in each event
 
 Docs: https://learnloop.github.io/learnloop/see/show.html.md"""
 
@@ -16,11 +16,11 @@ from ..loop.flow import Event, Flow
 from ..scale.agree import points_needed
 
 # %% ../../nbs/see/01_show.ipynb #bb9dd1b3
-_Row = namedtuple('_Row', 'kind text more')  # more: of a phase its exception and rows, of an event its callbacks
+_Row = namedtuple('_Row', 'kind text more')  # more: a phase's exception and rows, or an event's callbacks
 _Who = namedtuple('_Who', 'name marks')
 
 def _marks(flow, cb, e):
-    "When `cb` runs in the event `e`, in words; none if always"
+    "Describe when `cb` runs in the event `e`; empty if always"
     modes = [k for k,training in (('train', True), ('valid', False)) if cb.listens(e in flow._inner, training)]
     res = [] if len(modes)==2 else modes or ['muted']
     stood_in = [e.replace(p.name, p.like) for p in flow.phases.values() if p.like and e in p.events]
@@ -28,7 +28,7 @@ def _marks(flow, cb, e):
     return [*res, '; '.join(o or 'every call' for o in filters)] if any(filters) else res
 
 def _callbacks(flow, e):
-    "Who hears `e`, in the order in which they run; a learner of the user's hears the methods of its own first"
+    "Return the callbacks that hear `e`, in order; a Learner subclass's own methods come first"
     f = getattr(type(flow), e, None)
     res = [_Who(type(flow).__name__, [])] if f and f.__module__.split('.')[0]!='learnloop' else []
     res += [_Who(o.name, _marks(flow, o, e)) for o in flow.ordered_cbs(e)]
@@ -36,12 +36,12 @@ def _callbacks(flow, e):
 
 # %% ../../nbs/see/01_show.ipynb #d2297bfe
 class TrainingLoop:
-    "The phases of a flow, nested, and who hears their events: boxes in notebooks, lists in Markdown, text elsewhere"
+    "The nested phases of a flow and their callbacks: boxes in notebooks, lists in Markdown, text elsewhere"
     def __init__(self,
-        flow:Flow, # The flow to show, as it is at this moment
+        flow:Flow, # The flow to show, in its present state
         verbose:bool=False # Also show events that no callback has?
     ):
-        events = [e for e in flow.events if e!='after_create']  # which is over
+        events = [e for e in flow.events if e!='after_create']  # already fired
         everywhere = [o.name for o in flow.cbs if all(flow._handlers_of(o, e) for e in events)]
         table,drawn,meets = _table(flow),{},_meets(flow)
         def _event(e):
@@ -52,12 +52,12 @@ class TrainingLoop:
             code = meets.get(o.name, []) + code
             if isinstance(o, Event): return code + _event(o.name)
             if o.name in drawn: return [_Row('again', o.name, None)] if drawn[o.name] else []
-            drawn[o.name] = True  # a phase may be inside itself
+            drawn[o.name] = True  # a phase may contain itself
             body = _event(o.before)
             first = len(body)
             body += code
             for c in table:
-                # an event of several phases is drawn once, a phase where it is
+                # draw an event of several phases once, but a phase in its place
                 if [o.name]==c.inside[:1] or not isinstance(c, Event) and o.name in c.inside: body += _rows(c)
             last = len(body)
             for e in o.events[1:]: body += _event(e)
@@ -77,7 +77,7 @@ class TrainingLoop:
 
 # %% ../../nbs/see/01_show.ipynb #c0ae0084
 def _table(flow):
-    "Rows of the table of phases, then what was declared later"
+    "Return the rows of the table of phases, then those declared later"
     rows = [o for o in flow.table if isinstance(o, Event) or flow.phases.get(o.name) is o]
     rows += [o for o in flow.phases.values() if o not in rows]
     named = {e for o in rows for e in o.events}
@@ -87,10 +87,10 @@ def _table(flow):
 _ALWAYS = ('end of fit', 'end of epoch', 'begin of train', 'end of train', 'begin of validate', 'end of validate',
     'begin of evaluate', 'end of evaluate', 'begin of sanity', 'end of sanity', 'begin of save', 'end of save')
 _BEFORE = dict(forward='after_pred', backward='backward', step='step', zero_grad='zero_grad', batch='end of batch',
-    between='between_batches') # what comes after a point
+    between='between_batches') # the event after each point
 
 def _meets(flow):
-    "Lines of code for where processes meet, by what comes after them"
+    "Return lines of code for meetings of processes, by the event after them"
     if flow.team.world==1: return {}
     with replaced(flow, 'training', True): needed = points_needed(flow)
     res = {k:[_Row('code', 'meet', None)] for k in _ALWAYS}
@@ -105,7 +105,7 @@ def _meets(flow):
 def _name(who): return f'{who.name} ({", ".join(who.marks)})' if who.marks else who.name
 
 def _lines(rows, depth=0):
-    "Rows, with their depth and what they say"
+    "Yield rows with depth and text"
     for o in rows:
         names = ', '.join(map(_name, o.more)) if o.kind=='event' else ''
         yield depth,o.kind,dict(event=f'{o.text}: {names}', again=f'{o.text}, as above').get(o.kind, o.text)
@@ -127,9 +127,9 @@ _ul    = 'list-style:none;margin:0;padding:0'
 _box   = ('margin:5px 0;padding:3px 8px 5px;border:1px solid rgba(128,128,128,0.5);'
     'border-radius:6px;background:rgba(128,128,128,0.05)')
 _row   = 'margin:2px 0;padding:0 0 0 16px;text-indent:-14px'
-_quiet,_small = 'opacity:0.7','font-size:smaller'  # <small> isn't let through by nbconvert
+_quiet,_small = 'opacity:0.7','font-size:smaller'  # nbconvert strips <small>
 _plain = 'padding:0;border:none;background:transparent'
-_comma = '<span style="opacity:0">,</span> '  # for those who hear, copy or see without styles
+_comma = '<span style="opacity:0">,</span> '  # for screen readers, copied text, and pages without styles
 _chip  = 'display:inline-block;text-indent:0;margin:1px 0;padding:0 6px;border-radius:8px;'
 _alive,_muted = _chip+'background:rgba(64,128,255,0.16)',_chip+'border:1px dashed rgba(128,128,128,0.7);opacity:0.7'
 
@@ -143,7 +143,7 @@ def _chips(cbs):
 
 # %% ../../nbs/see/01_show.ipynb #4dc022bc
 def _item(o):
-    "A row as an item of a list"
+    "Return a row as a list item"
     text = escape(o.text)
     if o.kind=='phase':
         cancel,rows = o.more
@@ -168,6 +168,6 @@ def _repr_html_(self:TrainingLoop):
 @patch
 def show_training_loop(self:Flow,
     verbose:bool=False # Also show events that no callback has?
-)->TrainingLoop: # Shows itself in notebooks; `print` it elsewhere
-    "Show which callback runs where"
+)->TrainingLoop: # Displayed by notebooks; `print` it elsewhere
+    "Show which callbacks run in which events"
     return TrainingLoop(self, verbose)

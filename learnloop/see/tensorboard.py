@@ -1,4 +1,4 @@
-"""A run in TensorBoard: training and validation in one chart, hyper-parameters, norms, the model's graph, examples
+"""Log a run to TensorBoard: training and validation in one chart, hyper-parameters, norms, the model's graph, examples
 
 Docs: https://learnloop.github.io/learnloop/see/tensorboard.html.md"""
 
@@ -32,19 +32,19 @@ from .trace import Tracer
 
 # %% ../../nbs/see/05_tensorboard.ipynb #e8fcee22
 class _RunLog(Logger):  # chkstyle: ignore-node
-    "A `Logger` to the event files of a run, that a checkpoint can take up"
-    _last = 0,[]     # Step of the last points, and these
-    _is_ours = False # Is the directory as this callback has left it?
+    "A `Logger` that writes event files, and can continue them from a checkpoint"
+    _last = 0,[]     # Step of the last points, and the points
+    _is_ours = False # Is the directory unchanged since this callback wrote it?
     _graphed,_purge = False,None
     def start(self):
         if self._dir is None: self._dir = Path('runs')/_new_dir(self.learn.path/'runs').name
         self.log_dir,is_new = check_place('log_dir', self.learn.path/self._dir, new=True),self._take_up()
-        for o in ('', *map(self._run_of, ('', *self._loaders))):  # other folders may be others' runs
+        for o in ('', *map(self._run_of, ('', *self._loaders))):  # other folders may belong to other runs
             if not o or self._purge is not None and _has_log(self.log_dir/o): self._open(o)
         self._is_ours,self.now = True,time.time()
         if self._purge==self._last[0]: self._add(self._last[1], self._purge)
         self._began(is_new)
-        with self._guarded(): self.flush()  # what it doesn't write is kept
+        with self._guarded(): self.flush()  # unwritten data is kept
     def log_metrics(self, metrics, step):
         place = self._point_places if self.is_point else self._rows_places()
         pts = [[*at, v] for k,v in metrics.items() for at in place(k)]
@@ -62,7 +62,7 @@ class _RunLog(Logger):  # chkstyle: ignore-node
             for o in self._writers.values(): todo.callback(o.close)
             self._ended(self._open())
     def state_dict(self):
-        res = super().state_dict()  # which writes points
+        res = super().state_dict()  # also writes points
         step,pts = self._last if not self._begun or self._last[0]==self._step else (self._step, [])
         if self._is_new and self._dir: res['log_dir'] = self._dir.as_posix()
         points,loaders = [list(o) for o in pts],list(self._loaders)
@@ -71,13 +71,13 @@ class _RunLog(Logger):  # chkstyle: ignore-node
         super().load_state_dict(sd)
         if self._keeps_log() or 'step' not in sd: return
         unit = sd.get('unit', 'steps')
-        if unit!=self.unit: raise ValueError(f'unit is {self.unit!r}, and the log to go on with has {unit!r}')
+        if unit!=self.unit: raise ValueError(f'unit is {self.unit!r}, but the log to continue has {unit!r}')
         self._last,self._is_ours = (sd['step'], [list(o) for o in sd.get('points', [])]),False
         self._loaders,self._graphed = list(sd.get('loaders', self._loaders)),sd.get('graphed', False)
         if self._is_new and 'log_dir' in sd: self._dir = Path(sd['log_dir'])
 
     def _rows_places(self):
-        "`_places` of all that rows may have, by name"
+        "Return a function from a row's names to their `_places`"
         own = {k:[('', f'{o.name}/{k}')] for o in self.learn.cbs for k in o.epoch_columns if k not in o.provides}
         r,valid = getattr(self.learn, 'recorder', None),{}
         if r is not None: valid = dict(zip(r.valid_names[1:], (m.name for m in r.valid_mets[1:]), strict=True))
@@ -89,11 +89,11 @@ class _RunLog(Logger):  # chkstyle: ignore-node
         Logger.after_record(self, record)
 
     def _open(self, run=''):
-        "The writer of a folder"
+        "Return the writer of a folder"
         if self._writers and not self.log_dir.is_dir(): raise FileNotFoundError(f'{self.log_dir} was removed')
         if run not in self._writers:
             folder = self.log_dir/run
-            is_of_now = run.startswith(self._run_of(''))  # earlier attempts stay as they are
+            is_of_now = run.startswith(self._run_of(''))  # earlier attempts remain unchanged
             self._writers[run] = _mk_writer(folder, self._purge if is_of_now and _has_log(folder) else None)
         return self._writers[run]
 
@@ -101,7 +101,7 @@ class _RunLog(Logger):  # chkstyle: ignore-node
         for run,tag,v in pts: self._open(self._run_of(run)).add_scalar(tag, v, step, self.now)
 
     def _take_up(self):
-        "Find out from which step on earlier points don't count; is it the log of a new run?"
+        "Find the step from which earlier points are ignored; return whether the log belongs to a new run"
         goes_on = self._is_ours and self._last[0]<=self._step
         is_new  = not goes_on and not (self._resumed and self._last[0])
         if is_new: self._last,self._graphed,self.attempt = (self._step,[]),False,1
@@ -115,20 +115,20 @@ class TensorBoardCallback(_RunLog):  # chkstyle: ignore-node
     "Log a run to TensorBoard: losses, metrics, hyper-parameters, the model's graph, examples, and more if asked"
     hypers,_embedded = ('lr','mom','wd'),None
     def __init__(self,
-        log_dir=None, # Folder of this run, below `learn.path` unless it is absolute; None for a new one in `runs` there
+        log_dir=None, # Folder of this run, relative to `learn.path` unless absolute; None: a new one in `runs`
         every_steps:int=10, # Optimizer steps between points of `loss` and `optimizer/…`: more points cost more time
-        block:int=100, # Points to write at once: for each block, the device is waited for
+        block:int=100, # Points to write at once: each block waits for the device
         unit:str='steps', # The x axis: optimizer 'steps', or 'samples'
-        norms_every_steps:int|None=None, # Optimizer steps between norms of gradients and weights; None for none
-        histograms_every_steps:int|None=None, # Optimizer steps between their histograms; None for none
-        graph:bool=True, # Draw the model, from its first batch?
-        hparams:dict|None=None, # Hyper-parameters of your own, to compare runs by, besides those of the optimizer
-        examples:int=9, # Validation items to show with their predictions; 0 for none
+        norms_every_steps:int|None=None, # Optimizer steps between norms of gradients and weights; None: no norms
+        histograms_every_steps:int|None=None, # Optimizer steps between their histograms; None: no histograms
+        graph:bool=True, # Draw the model's graph, from its first batch?
+        hparams:dict|None=None, # Your own hyper-parameters for comparing runs, in addition to the optimizer's
+        examples:int=9, # Number of validation items to show with their predictions
         examples_every_epochs:int=1, # Epochs between examples
-        show=None, # Function `show(x, y, pred)` that returns text or an image, (c,h,w) or (h,w); None for the usual
-        embed=None, # Module whose outputs for validation items the projector draws, at the end of a fit
-        n_embed:int=1000, # Items to draw so
-        group:str|None=None # Name that runs of one experiment share, such as its folds; for `runs` and `compare`
+        show=None, # Function `show(x, y, pred)` that returns text or an image, (c,h,w) or (h,w); None: the default
+        embed=None, # Module whose outputs for validation items are shown by the projector, at the end of a fit
+        n_embed:int=1000, # Number of items in the projector
+        group:str|None=None # Shared name of an experiment's runs, such as its folds; for `runs` and `compare`
     ):
         super().__init__(check_whole('every_steps', every_steps), block, group, hparams)
         self.norms_every_steps,self.histograms_every_steps = norms_every_steps,histograms_every_steps
@@ -173,11 +173,11 @@ class TensorBoardCallback(_RunLog):  # chkstyle: ignore-node
             self._at_start[k] = vals[0] if len(set(vals))==1 else ', '.join(map(str, vals))
 
     def _check_spread(self):
-        "Refuse to look at parameters of which this process has but a part"
+        "Raise an error if norms or histograms are asked for and parameters are sharded"
         asked = [k for k in ('norms_every_steps','histograms_every_steps') if getattr(self, k) is not None]
         if not asked or not self.learn.team.spreads: return
-        raise ValueError(f'{self.label}: {" and ".join(asked)} cannot be had in a fit whose model is spread over '
-            'processes, as the first one alone looks at it: leave that out, or use to_ddp')
+        raise ValueError(f'{self.label}: {" and ".join(asked)} cannot be computed if the model is spread over '
+            'processes, since only the first one reads its parameters: omit the option, or use to_ddp')
 
     def _begin_hparams(self):
         from tensorboard.plugins.hparams.plugin_data_pb2 import SessionStartInfo
@@ -217,7 +217,7 @@ def _check_kind(name, v, rule, is_right):
 
 @patch(as_prop=True)
 def writer(self:TensorBoardCallback):
-    "torch's `SummaryWriter` of the log directory, while a fit runs"
+    "The PyTorch `SummaryWriter` of the log directory, during a fit"
     return self._writers.get('')
 
 @patch(as_prop=True)
@@ -226,8 +226,8 @@ TensorBoardCallback.run_folder = property(lambda self: self.log_dir)
 
 # %% ../../nbs/see/05_tensorboard.ipynb #6d037892
 def read_tensorboard(
-    log_dir # Folder of a run
-)->dict: # Lists of (step, value): `loss` and `lr` of steps, the recorder's columns, and the rest
+    log_dir # A run's folder
+)->dict: # Lists of (step, value): `loss` and `lr` of steps, the recorder's columns, and other curves
     "Read the curves that a `TensorBoardCallback` wrote"
     log_dir = check_place('log_dir', log_dir)
     later = sorted((o for o in log_dir.glob('attempt_*') if o.name[8:].isdigit()), key=lambda o: int(o.name[8:]))
@@ -250,7 +250,7 @@ def _read_attempt(folder):
     return res
 
 def _read_name(run, tag, in_both):
-    "What the recorder calls `tag` of the folder `run`; None for what another tag has, too"
+    "Return the recorder's name for `tag` of the folder `run`; None if another tag has the same values"
     what = tag.removeprefix('metrics/')
     if tag=='loss': return f'{run}_loss' if run else 'loss'
     if tag=='loss/epoch': return None if run else 'train_loss'
@@ -259,17 +259,17 @@ def _read_name(run, tag, in_both):
 
 # %% ../../nbs/see/05_tensorboard.ipynb #c0de0004
 def read_scalars(
-    folder # With event files, not those in folders below
+    folder # Folder with event files; subfolders are ignored
 )->dict: # Lists of (step, value), by tag
     "Read the curves in the event files of `folder`"
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-    with _silent('tensorboard'):  # which would tell of each time that the run went on
+    with _silent('tensorboard'):  # it would report each time the run was resumed
         acc = EventAccumulator(str(folder), size_guidance=dict(scalars=0)).Reload()
     return {k:[(o.step, o.value) for o in acc.Scalars(k)] for k in acc.Tags()['scalars']}
 
 @contextmanager
 def _silent(name):
-    "Hear nothing but errors of the logger `name`, inside a `with` block"
+    "Silence the logger `name`, except errors, inside a `with` block"
     log = logging.getLogger(name)
     before = log.level
     log.setLevel(logging.ERROR)
@@ -278,7 +278,7 @@ def _silent(name):
 
 # %% ../../nbs/see/05_tensorboard.ipynb #5d9f0694
 def _places(name, loaders, valid):
-    "Pairs of folder and tag for `name`, a column of a row; `valid` has the metrics of validations, by column"
+    "Return pairs of folder and tag for the column `name`; `valid` has the validation metrics by column"
     if name.startswith('time/'): return [('', name)]
     if name in valid: return [('valid', f'metrics/{valid[name]}')]
     run = next((o for o in ('train', *loaders) if name.startswith(f'{o}_')), None)
@@ -293,7 +293,7 @@ class _EventFile:
         from tensorboard.compat.proto.event_pb2 import Event
         from tensorboard.summary.writer.record_writer import RecordWriter
         folder.mkdir(parents=True, exist_ok=True)
-        us = time.time_ns()//1000  # TensorBoard reads files by name: one that is begun later must come later
+        us = time.time_ns()//1000  # TensorBoard reads files in order of their names, so a later file needs a later name
         name = f'events.out.tfevents.{us//10**6}.{us%10**6:06}.{socket.gethostname()}.{os.getpid()}'
         self.path,self.size,self.rest = folder/name,0,BytesIO()
         self.records = RecordWriter(self.rest)
@@ -312,7 +312,7 @@ class _EventFile:
 
 # %% ../../nbs/see/05_tensorboard.ipynb #c0de0008
 def _mk_writer(folder, purge):
-    "A `SummaryWriter`; if `purge` is given, points in `folder` from that step on count no more"
+    "Make a `SummaryWriter`; earlier points in `folder` from step `purge` on are ignored"
     try: from torch.utils.tensorboard import FileWriter, SummaryWriter
     except ImportError as e: raise ImportError('TensorBoardCallback needs TensorBoard: pip install tensorboard') from e
     from tensorboard.compat.proto.event_pb2 import Event, SessionLog
@@ -328,7 +328,7 @@ def _mk_writer(folder, purge):
     if purge is not None:
         res.file_writer.add_event(Event(file_version='brain.Event:2'), purge)
         start = SessionLog(status=SessionLog.START)
-        for _ in range(2): res.file_writer.add_event(Event(session_log=start), purge)  # a folder's first is no restart
+        for _ in range(2): res.file_writer.add_event(Event(session_log=start), purge)  # the first one isn't a restart
     return res
 
 # %% ../../nbs/see/05_tensorboard.ipynb #af7b8d72
@@ -336,14 +336,14 @@ def _has_log(folder): return any(folder.glob('events.out.tfevents.*'))
 def _runs(folder): return sorted(o.name for o in folder.glob('*/') if _has_log(o))
 
 def _new_dir(folder):
-    "A folder below `folder`, named after the time, that isn't there yet"
+    "Return a new path in `folder`, named after the time"
     base = f'{datetime.now():%Y%m%d-%H%M%S}'
     names = (f'{base}-{i}' if i else base for i in count())
     return next(folder/o for o in names if not (folder/o).exists())
 
 # %% ../../nbs/see/05_tensorboard.ipynb #15c53e2a
 class _Helper(Callback):
-    "What a `TensorBoardCallback` adds for a while"
+    "A callback that `TensorBoardCallback` adds temporarily"
     remove_on_fetch = rank_invariant = True
     def __init__(self, log): self.log,self.name = log,f'{camel2snake(type(self).__name__)}_of_{log.name}'
 
@@ -370,7 +370,7 @@ class _Norms(_Helper):
 
 # %% ../../nbs/see/05_tensorboard.ipynb #f5b476e2
 def _norms(opt):
-    "Norms of the gradients and weights of each group of `opt`, as tensors"
+    "Compute the norms of gradients and weights of each group of `opt`, as tensors"
     res,groups = {},{}
     for i,g in hyper_groups(opt): groups.setdefault(i, []).extend(p for p in g['params'] if p.grad is not None)
     for i,ps in groups.items():
@@ -389,7 +389,7 @@ def _dense(g): return g.coalesce().values() if g.is_sparse else g
 
 # %% ../../nbs/see/05_tensorboard.ipynb #7cb47606
 def _histogram(x, n_bins=64):
-    "Lowest, highest, number, sum and sum of squares of the finite values in `x`, then counts of equal bins"
+    "Return min, max, number, sum and sum of squares of the finite values in `x`, then counts of equal bins"
     x = _dense(x.detach()).float().flatten()
     ok = x.isfinite()
     lo,hi = x.where(ok, math.inf).amin(),x.where(ok, -math.inf).amax()
@@ -400,7 +400,7 @@ def _histogram(x, n_bins=64):
     return torch.cat([torch.stack([lo, hi, ok.sum(), x.sum(), x.square().sum()]), counts])
 
 def _histograms(model):
-    "Tags and histograms of weights and gradients"
+    "Return tags and histograms of weights and gradients"
     ps = {n:p for n,p in model.named_parameters() if p.numel() and not p.is_complex()}
     ts = {f'weights/{n}':p for n,p in ps.items()}
     ts |= {f'weights.grad/{n}':p.grad for n,p in ps.items() if p.grad is not None}
@@ -427,7 +427,7 @@ class _Graph(_Helper):
         self.hooks = [enter(self._enter), leave(self._leave)]
     def _enter(self, m, args):
         if m not in self.names: return
-        if self.stack: self.stack[-1][2] = False  # not the innermost
+        if self.stack: self.stack[-1][2] = False  # it contains other modules
         self.stack.append([m, self._sources(args), True])
     def _leave(self, m, args, out):
         if not self.stack or self.stack[-1][0] is not m: return
@@ -451,7 +451,7 @@ class _Graph(_Helper):
         self.nodes,self.made,self.stack,self.hooks,self.names = {},{},[],[],{}
 
     def _sources(self, args):
-        "Names of the nodes whose outputs the tensors in `args` were made of; of the last one, where nobody knows"
+        "Return the names of the nodes whose outputs the tensors in `args` come from; the last node if unknown"
         res,inputs,last = {},{id(o) for o in tensors_in(self.learn.xb)},next(reversed(self.nodes), 'input')
         for t in tensors_in(args):
             found = [self.made[o][1] for o in _back(t.grad_fn, self.made)]
@@ -463,7 +463,7 @@ class _Graph(_Helper):
 
 # %% ../../nbs/see/05_tensorboard.ipynb #852b4cea
 def _back(node, known):
-    "Those of autograd's nodes in `known` that are met first, going back from `node`"
+    "Yield the nearest autograd nodes in `known`, going back from `node`"
     todo,seen = [node],{None}
     while todo:
         o = todo.pop()
@@ -478,7 +478,7 @@ def _is_compiled(model):
     return any(hasattr(m, '_orig_mod') or getattr(m, '_compiled_call_impl', None) is not None for m in model.modules())
 
 def _module_nodes(names):
-    "Modules without children, each with the one before it as its input"
+    "Yield the modules without children, each with the previous one as its input"
     last = 'input'
     for m,n in names.items():
         if any(m.children()): continue
@@ -491,7 +491,7 @@ def _module_nodes(names):
 def _clean(s): return re.sub(r'[^A-Za-z0-9_.\-]', '_', s)
 
 def _graph_def(nodes):
-    "The graph as TensorBoard has it"
+    "Return the graph in TensorBoard's format"
     from tensorboard.compat.proto.graph_pb2 import GraphDef
     from tensorboard.compat.proto.versions_pb2 import VersionDef
     from torch.utils.tensorboard._proto_graph import node_proto
@@ -516,7 +516,7 @@ class _Examples(_OfValidation):
         if learn.pred is None: return
         with log._guarded(Exception):
             size = max(sum(o.numel() for o in tensors_in(learn.pred)), 1)
-            n = max(1, min(log.examples, 2**25*learn.bs//size))  # a language model's are large
+            n = max(1, min(log.examples, 2**25*learn.bs//size))  # a language model's predictions are large
             log._write_examples(Interpretation.from_batch(learn, n))
 
 # %% ../../nbs/see/05_tensorboard.ipynb #6d28af63
@@ -535,7 +535,7 @@ def _is_beside(o, x): return is_image(o) or isinstance(o, Tensor) and o.shape==x
 
 # %% ../../nbs/see/05_tensorboard.ipynb #c0de0016
 def _caption(items, i):
-    "What is below an image, and whether that is in red; nothing below a mask"
+    "Return the caption of an image, and whether it is red; masks have none"
     d = item_at(items.decoded, i)
     return (None, False) if isinstance(d, Tensor) and d.dim()>1 else (items.caption(i), items.is_wrong(i))
 
@@ -548,14 +548,14 @@ def _table_of(items):
 
 # %% ../../nbs/see/05_tensorboard.ipynb #67bd6a49
 def _scaled(x, side=128):
-    "The image `x`, its longer side `side`"
+    "Resize the image `x`, so that its longer side is `side`"
     from PIL import Image
     img = to_pil(x)
     k = side/max(img.size)
     return img.resize([max(round(o*k), 1) for o in img.size], Image.Resampling.NEAREST if k>1 else Image.Resampling.BOX)
 
 def _tile(imgs, words, is_wrong):
-    "Images side by side, and `words` below"
+    "Put images side by side, with `words` below"
     from PIL import Image, ImageDraw, ImageFont
     imgs,font = [_scaled(o) for o in (imgs if isinstance(imgs, (list,tuple)) else [imgs])],ImageFont.load_default(13)
     w,h = sum(o.width for o in imgs)+2*(len(imgs)-1),imgs[0].height
@@ -571,7 +571,7 @@ def _tile(imgs, words, is_wrong):
 
 # %% ../../nbs/see/05_tensorboard.ipynb #c0de0012
 def _sheet(tiles, gap=6):
-    "All of `tiles` in one image, (h,w,3)"
+    "Put all `tiles` into one image, (h,w,3)"
     import numpy as np
     from PIL import Image
     w,h,cols = max(o.width for o in tiles)+gap,max(o.height for o in tiles)+gap,math.ceil(math.sqrt(len(tiles)))
@@ -597,7 +597,7 @@ class _Embeddings(_OfValidation):
     def after_validate(self):
         n,log,vocab = self.log.n_embed,self.log,find_vocab(self.learn, self.learn.dl)
         if not self._outs: return
-        with log._guarded(Exception):  # outputs of different widths, for one, are no points of one space
+        with log._guarded(Exception):  # fails if outputs have different widths, for instance
             ys = [item_at(y, i) for y,o in zip(self._ys, self._outs, strict=True) for i in range(len(o))]
             words = [item_text(o, vocab) for o in ys]
             log._embedded = torch.cat(self._outs)[:n].cpu(),words[:n],log._step
@@ -605,7 +605,7 @@ class _Embeddings(_OfValidation):
 # %% ../../nbs/see/05_tensorboard.ipynb #1342aa3a
 @patch
 def _timings(self:TensorBoardCallback):
-    "Seconds until now, by phase and by callback"
+    "Return the seconds until now, by phase and by callback"
     tracer = next((o for o in self.learn.cbs if isinstance(o, Tracer) and o.run), None)
     if tracer is None: return {}
     over = {k:secs for k,(_,secs) in tracer.phases().items() if k not in ('fit','epoch')}

@@ -1,4 +1,4 @@
-"""When each phase and each callback was at work: a picture, and a file for Perfetto and Chrome
+"""Draw the times of phases and callbacks, and save them to a file for Perfetto and Chrome
 
 Docs: https://learnloop.github.io/learnloop/see/timeline.html.md"""
 
@@ -20,9 +20,9 @@ from .trace import Trace, TraceCancel
 
 # %% ../../nbs/see/08_timeline.ipynb #ac1859c6
 class Timeline:
-    "When each phase and each callback was at work: a picture in notebooks, text elsewhere"
+    "The times at which phases and callbacks ran: a picture in notebooks, text elsewhere"
     def __init__(self,
-        title:str, # Written above
+        title:str, # Title above the picture
         lanes      # Pairs of a name and a list of (start, length, label), times in seconds
     ):
         ends = [o for _,bars in lanes for start,n,_ in bars for o in (start, start+n)]
@@ -45,7 +45,7 @@ class Timeline:
     def _repr_html_(self): return timeline_chart(self.lanes, title=self.title, unit=self.unit)
 
     def _bar(self, bars, n=60):
-        "A lane as `n` characters, each darker the more of it is taken"
+        "Draw a lane as `n` characters, darker where more of the time is used"
         cells,k = [0.]*n,n/(self.seconds or 1)
         for start,length,_ in bars:
             a,b = min(start*k, n-1e-9),min((start+length)*k, n)
@@ -53,12 +53,12 @@ class Timeline:
         return ''.join('█' if o>.6 else '▒' if o>.2 else '·' if o else ' ' for o in cells)
 
 # %% ../../nbs/see/08_timeline.ipynb #a62b59e3
-# kind: phase, work or callback; lane: its name; start, ns: when and how long; span: it is that, or in that
+# kind: phase, work or callback; lane: its name; start, ns: time and duration; span: its own, or the one around it
 _Slice = namedtuple('_Slice', 'kind lane label start ns span more')
 
 @patch
 def _slices(self:Trace):
-    "What took time, oldest phases first, then the rows"
+    "Yield slices of time: phases, oldest first, then rows"
     for s in self._spans():
         if not s.state or s.is_plain and not (s.by and s.by.phase=='turn'): continue
         more = dict(outcome=s.outcome) if s.end else dict(open=True)
@@ -75,10 +75,10 @@ def _slices(self:Trace):
 # %% ../../nbs/see/08_timeline.ipynb #5040611f
 @patch
 def timeline(self:Trace,
-    epoch:int|None=None,  # None for the whole run
-    iter:int|None=None,   # Of a batch in it; None for the whole epoch
-    training:bool=True    # Is the batch one of training, or of validation?
-)->Timeline: # Shows itself in notebooks; `print` it elsewhere
+    epoch:int|None=None,  # None: the whole run
+    iter:int|None=None,   # Index of a batch in it; None: the whole epoch
+    training:bool=True    # A training batch? If not, a validation batch
+)->Timeline: # Displayed by notebooks; `print` it elsewhere
     "Draw what ran when"
     slices = list(self._slices())
     if epoch is None and iter is None:
@@ -94,23 +94,23 @@ def timeline(self:Trace,
         title = f'{"Training" if training else "Validation"}, epoch {s.epoch}, iter {s.iter}'
         beside = [o for o in slices if o.lane=='fetch' and o.span.parent is s.parent]
         shown += [o for o in beside if o.start+o.ns<=s.start][-1:]
-    if self._n_dropped() and self._rows[0][0]>s.start: title += ' (its earlier rows are gone)'
+    if self._n_dropped() and self._rows[0][0]>s.start: title += ' (its earlier rows were dropped)'
     return Timeline(title, self._lanes(shown))
 
 @patch
 def _lanes(self:Trace, slices):
-    "Slices by lane: phases and work, outer ones first, then callbacks"
+    "Group slices by lane: phases and work, outer ones first, then callbacks"
     def _rank(o): return dict(phase=o.span.depth, work=o.span.depth+1, callback=math.inf)[o.kind],o.start
     lanes = {}
     for o in sorted(slices, key=_rank): lanes.setdefault(o.lane, []).append(((o.start-self._t0)/1e9, o.ns/1e9, o.label))
     return [*lanes.items()]
 
 # %% ../../nbs/see/08_timeline.ipynb #2aab99c1
-_TID = 10**9  # of no thread
+_TID = 10**9  # not the id of a thread
 
 def _us(ns):
-    """`ns` in microseconds, as a number that is `ns` again if it is made so, rounded or cut off:
-    else slices would overlap, and Perfetto drops such"""
+    """Convert `ns` to microseconds that convert back to `ns` exactly, rounded or truncated.
+    Otherwise slices would overlap, and Perfetto drops overlapping ones"""
     us = ns/1e3
     while int(us*1e3)<ns: us = math.nextafter(us, math.inf)
     return us
@@ -119,7 +119,7 @@ def _where(o): return {k:v for k,v in (('epoch', o.epoch), ('iter', o.iter)) if 
 
 @patch
 def _chrome_events(self:Trace, pid=None):
-    "Events of the Chrome format, in microseconds since the trace began"
+    "Yield events in the Chrome format, in microseconds since the trace began"
     ids = dict(pid=os.getpid() if pid is None else pid, tid=_TID)
     for o in self._slices():
         name = f'{o.lane}.{o.label}' if o.kind=='callback' else o.label
@@ -132,10 +132,10 @@ def _chrome_events(self:Trace, pid=None):
 # %% ../../nbs/see/08_timeline.ipynb #9807f9a9
 @patch
 def save(self:Trace,
-    path, # `trace.json`, or `trace.json.gz` to have it compressed; not below `learn.path`, as a trace has no learner
-    team=None # Processes whose traces are to be in one file: `learn.team`; all of them call this, and the first writes
-)->Path: # Where it is
-    "Write a file that Perfetto and Chrome open, and `load_trace` reads"
+    path, # Output file: `trace.json`, or `trace.json.gz` for a compressed one; not relative to `learn.path`
+    team=None # `learn.team`, to put the traces of all processes into one file; all of them must call this
+)->Path: # Path of the file
+    "Write a file for Perfetto, Chrome and `load_trace`"
     path = check_place('path', path, 'a file to write, such as trace.json', 'file', new=True)
     is_good = path.name.endswith(('.json', '.json.gz'))
     if not is_good: raise ValueError(f'path is {str(path)!r}: its name must end in .json or .json.gz')
@@ -152,14 +152,14 @@ def _put(path, content):
 @patch
 def _content(self:Trace, pid, name=None):
     res,names = self._profile_events(),dict(thread_name='phases and callbacks')
-    if name or not res: names['process_name'] = name or 'learnloop'  # else torch names the process
+    if name or not res: names['process_name'] = name or 'learnloop'  # else PyTorch names the process
     meta = [dict(name=k, ph='M', ts=0, pid=pid, tid=_TID, args=dict(name=v)) for k,v in names.items()]
     events = [*meta, *self._chrome_events(pid), *res.get('traceEvents', [])]
     return res | dict(displayTimeUnit='ms', traceEvents=events, learnloop=self._packed())
 
 # %% ../../nbs/see/08_timeline.ipynb #c0ae0072
 def _merged(contents):
-    "One file of what several processes have to write"
+    "Merge the traces of several processes"
     starts = [o['learnloop']['t0']+o['learnloop']['unix'] for o in contents]
     start,events = min(starts),[]
     for o,begun in zip(contents, starts, strict=True):
@@ -173,44 +173,44 @@ def _merged(contents):
 _UNREADABLE = ValueError,EOFError,gzip.BadGzipFile,zlib.error
 
 def load_trace(
-    path, # Of a file that `save` wrote
-    rank:int=0 # Of the process, where it has the traces of several
-)->Trace: # Its tables, as they were
-    "Read a trace"
+    path, # File written by `save`
+    rank:int=0 # Process whose trace to read, if the file has several
+)->Trace: # The saved trace, with the same tables
+    "Read a saved trace"
     path = check_place('path', path, 'a file that learn.trace.save wrote', 'file')
     try:
         data = path.read_bytes()
         res = json.loads(gzip.decompress(data) if path.suffix=='.gz' else data)
-    except _UNREADABLE as e: raise ValueError(f'{path} is no trace, which learn.trace.save writes: {e}') from e
+    except _UNREADABLE as e: raise ValueError(f'{path} is not a trace, as written by learn.trace.save: {e}') from e
     part = _part(path, res, rank)
-    if not isinstance(part, dict): raise ValueError(f'{path} is no trace of a Tracer: it has no part of learnloop')
+    if not isinstance(part, dict): raise ValueError(f'{path} is not a trace of a Tracer: it has no learnloop part')
     v = part.get('format')
-    if v!=1: raise ValueError(f'{path} has format {v!r}, and this version of learnloop reads format 1')
+    if v!=1: raise ValueError(f'{path} has format {v!r}, but this version of learnloop reads format 1')
     try: return _unpacked(part)
     except (AttributeError, LookupError, TypeError, ValueError) as e:
         raise ValueError(f'{path} is damaged: {e!r}') from e
 
 # %% ../../nbs/see/08_timeline.ipynb #c0ae0073
 def _part(path, content, rank):
-    "What a file has of the trace of a process"
+    "Return the part of a file with the trace of a process"
     if not isinstance(content, dict): return None
     parts = content.get('ranks', [content.get('learnloop')])
     if not isinstance(parts, list): return None
     if 0<=rank<len(parts): return parts[rank]
-    raise ValueError(f'rank is {rank}, and {path} has the traces of {len(parts)} process(es)')
+    raise ValueError(f'rank is {rank}, but {path} has the traces of {len(parts)} process(es)')
 
 # %% ../../nbs/see/08_timeline.ipynb #2ed1a78e
 _SPAN  = 'phase epoch iter training start end outcome state turn'.split()
 _TOTAL = 'event callback filter n ns held outcomes'.split()
 
 def _numbers(objs):
-    "A function that tells the number of one of `objs`, −1 for others"
+    "Make a function that returns the index of an object in `objs`, or −1"
     at = {id(o):i for i,o in enumerate(objs)}
     return lambda o: at.get(id(o), -1)
 
 @patch
 def _packed(self:Trace):
-    "All of it as plain data"
+    "Return the trace as plain data"
     spans,totals,bys = self._spans(),[*self._totals.values()],[*self._cancels, *self._errors]
     span,total,by = map(_numbers, (spans, totals, bys))
     def _phase(k, o): return o.n,o.ns,o.outcomes['cancelled'],o.outcomes['failed'],o.depth,self._lasts(k)
@@ -226,7 +226,7 @@ def _packed(self:Trace):
 
 # %% ../../nbs/see/08_timeline.ipynb #3e03d4a2
 def _unpacked(d):
-    "The `Trace` of which `d` is the plain data"
+    "Make a `Trace` from its plain data `d`"
     res = Trace(max_rows=None)
     res._t0,res._unix,res._inside,res._whose,res._names = d['t0'],d['unix'],d['inside'],d['whose'],set(d['names'])
     res._recurring = set(d.get('recurring', [k for k,v in d['inside'].items() if 'batch' in (k, *v)]))
@@ -241,9 +241,9 @@ def _unpacked(d):
     bys,spans = [*cancels, *errors, None],[]
     for parent,by,*vals in d['spans']:
         outer = spans[parent] if parent>=0 else res._at.span
-        spans.append(_set(outer.inner(), _SPAN[:len(vals)], vals))  # there were no turns once
+        spans.append(_set(outer.inner(), _SPAN[:len(vals)], vals))  # older files have no turns
         spans[-1].by = bys[by]
-    spans.append(res._at.span)  # so that −1 is around all
+    spans.append(res._at.span)  # so that −1 is the outermost span
     res._rows.extend([t, totals[o], spans[s], *rest] for t,o,s,*rest in d['rows'])
     res._stretches.extend(spans[i] for i in d['stretches'])
     res._at.span,res._at.last = spans[d['open']],d['last']
@@ -256,19 +256,19 @@ def _set(o, names, vals):
 # %% ../../nbs/see/08_timeline.ipynb #5b19f373
 @patch
 def _export(self:Trace):
-    "The file of torch's profiler, compressed"
+    "Export the PyTorch profiler's file, compressed"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)/'torch.json'
         try: self.profiler.export_chrome_trace(str(path))
-        except (AssertionError,RuntimeError) as e:  # it never was active, or the user's handler has written the file
-            warnings.warn("the trace is saved without torch's part, "
+        except (AssertionError,RuntimeError) as e:  # never active, or exported by the user's handler
+            warnings.warn("the trace is saved without PyTorch's part, "
                 f'since its profiler has nothing to export: {e}', stacklevel=5)
             return b''
         return zlib.compress(path.read_bytes(), 1)
 
 @patch
 def _profile_events(self:Trace):
-    "What torch's profiler recorded, as it exports it, in our time"
+    "Return the PyTorch profiler's exported events, with times converted to ours"
     if getattr(self, 'profiler', None) is None: return {}
     if self._profiling: raise RuntimeError('the profiler is running: save the trace after the fit')
     if self._exported is None: self._exported = self._export()

@@ -1,4 +1,4 @@
-"""What ran, in which order, how long it took and how it ended: each phase, each event, and each callback's turn in it
+"""What ran, in which order, how long it took and how it ended: phases, events, and each callback's calls
 
 Docs: https://learnloop.github.io/learnloop/see/trace.html.md"""
 
@@ -26,35 +26,35 @@ _MEET = 'meet '  # before where processes have met
 
 @dataclass(slots=True)
 class TraceRow:
-    "An event that fired, or a callback's turn in it"
+    "An event that fired, or the call of a callback in it"
     event:str      # Its name
-    callback:str   # Name of the callback whose turn it was; '' for the event itself
-    outcome:str    # Turn: name of the exception that it raised, or ''. Event after a body: done, cancelled or failed
-    depth:int      # Number of open phases; a turn without a name isn't one
-    epoch:int|None # None outside of epochs
-    iter:int|None  # None outside of batches
+    callback:str   # Name of the callback that was called; '' for the event itself
+    outcome:str    # Call: name of its exception, or ''. Event after a body: done, cancelled or failed
+    depth:int      # Number of open phases; an unnamed turn doesn't count
+    epoch:int|None # None outside epochs
+    iter:int|None  # None outside batches
     start:float = field(default=0., compare=False) # Seconds since the trace began
-    # How long the turn took, or what led to the event: `after_pred` has the model's time
+    # Duration of the call, or of the work that an event follows: `after_pred` has the model's time
     seconds:float|None = field(default=None, compare=False)
-    filtered_out:bool = field(default=False, compare=False) # Turn: did the filter of `@on(…)` not let it pass?
-    turn:str = '' # Name of the turn in the batch; '' for that of a batch that has but one
+    filtered_out:bool = field(default=False, compare=False) # Call: did the filter of `@on(…)` skip it?
+    turn:str = '' # Name of the turn in the batch; '' if the batch has only one
 
 # %% ../../nbs/see/03_trace.ipynb #95185162
 def of_turn(
-    what:str, # Name of a phase, or of an event
-    turn:str|None # Name of the turn in which it was, if that has one
+    what:str, # Name of a phase or an event
+    turn:str|None # Name of its turn, if it has one
 )->str:
-    "Name `what` and the turn to which it belongs"
+    "Name `what` and its turn"
     if not turn: return what
     return f'turn {turn}' if what=='turn' else f'{what} of turn {turn}'
 
 # %% ../../nbs/see/03_trace.ipynb #95185163
 class TraceCancel(namedtuple('TraceCancel',
     'exception callback label event phase epoch iter training start done message turn', defaults=('', ''))):
-    """An exception that ended a phase: who raised it (name, and class as a label) in which event,
-    what it ended, where, which inner phases were done, what it says, and in whose turn of the batch"""
+    """An exception that cancelled a phase: its callback (name, and class as `label`), its event,
+    the phase that it ended, the place, the inner phases that were `done`, its message, and the turn of the batch"""
     __slots__ = ()
-    in_event = property(lambda self: of_turn(self.event, self.turn), doc='The event, and whose turn it was')
+    in_event = property(lambda self: of_turn(self.event, self.turn), doc='The event and its turn')
     def __str__(self):
         if self.label: return f'{self.label} raised {self.exception} in {self.in_event}'
         return f'{self.exception} was raised in the {self.in_event}'
@@ -62,35 +62,35 @@ class TraceCancel(namedtuple('TraceCancel',
 # %% ../../nbs/see/03_trace.ipynb #3508bc86
 @with_lazy_methods
 class Trace:
-    "What a `Tracer` recorded, or `load_trace` read: tables, timelines, and answers"
+    "The record of a `Tracer`, or of a file that `load_trace` read: tables, timelines and answers"
     def __init__(self,
-        max_rows:int|None=10_000 # Rows kept, the last ones; None for all
+        max_rows:int|None=10_000 # Number of last rows to keep; None: all
     ):
         if max_rows is not None: check_whole('max_rows', max_rows)
-        self._rows,self._stretches = deque(maxlen=max_rows),deque(maxlen=5000)  # events and turns; spans that last
+        self._rows,self._stretches = deque(maxlen=max_rows),deque(maxlen=5000)  # rows; spans longer than a batch
         self._cancels,self._errors = deque(maxlen=5000),deque(maxlen=100)
-        self._totals,self._phases = {},{}  # of (event, callback, filter); of a phase
-        self._inside,self._whose = {},{}  # phases around a phase; phase of an event, or phases, separated by spaces
-        self._recurring = set()           # phases that recur with each batch
-        self._is_noted = False            # are those of the learner that it is in now?
-        self._names,self._muted = set(),{}  # of callbacks; (event, callback) -> flags that muted it
+        self._totals,self._phases = {},{}  # by (event, callback, filter); by phase
+        self._inside,self._whose = {},{}  # phases around a phase; phase (or phases, separated by spaces) of an event
+        self._recurring = set()           # phases that run in each batch
+        self._is_noted = False            # are these the phases of the present learner?
+        self._names,self._muted = set(),{}  # of callbacks; (event, callback) -> flags that mute it
         self._at,self._t0,self._unix = _At(),0,0
 
     @property
     def rows(self)->list:
-        "The rows that were kept, oldest first"
+        "The kept rows, oldest first"
         return [TraceRow(o.event, o.callback, outcome, s.level, s.epoch, s.iter,
             (t-self._t0)/1e9, None if ns is None else ns/1e9, held, s.turn) for t,o,s,ns,outcome,held in self._rows]
     cancels = property(lambda self: list(self._cancels), doc='The last 5,000 `TraceCancel`s, oldest first')
-    errors  = property(lambda self: list(self._errors), doc='The last 100 other exceptions, likewise')
+    errors  = property(lambda self: list(self._errors), doc='The last 100 other exceptions, oldest first')
     def events(self)->list: # Names, oldest first
         "List the events that fired"
         return [o.event for _,o,*_ in self._rows if not (o.callback or o.event.startswith(_MEET))]
     def turns(self)->list: # Pairs of event and name of callback, oldest first
-        "List the turns of callbacks"
+        "List the calls of callbacks"
         return [(o.event, o.callback) for _,o,*_ in self._rows if o.callback]
     def clear(self):
-        "Forget all that was recorded"
+        "Delete everything recorded"
         for o in (self._rows, self._stretches, self._cancels, self._errors): o.clear()
         for o in (*self._totals.values(), *self._phases.values()): o.clear()
 
@@ -99,36 +99,36 @@ Flow._last_trace = None
 
 @patch(as_prop=True)
 def trace(self:Flow):
-    "The `Tracer` that is there, or what the last one recorded"
+    "The learner's `Tracer`, or the record of the last one"
     res = next((o for o in reversed(self.cbs) if isinstance(o, Tracer)), self._last_trace)
     if res is not None: return res
-    raise AttributeError('no trace was recorded: learn.add_cb(Tracer()), or learn.fit(…, cbs=Tracer())')
+    raise AttributeError('no trace was recorded: call learn.add_cb(Tracer()) or learn.fit(…, cbs=Tracer()) first')
 
 # %% ../../nbs/see/03_trace.ipynb #2a7a6b1e
 @patch
 def phases(self:Trace)->dict: # Name of a phase -> (times, seconds)
-    "Tell how long each phase took in all"
+    "Count each phase and add up its seconds"
     return {o.event:(o.n, o.ns/1e9) for o in self._in_order()}
 
 @patch
 def _in_order(self:Trace):
-    "Totals of the phases that ran, outer ones first; of the only turn of a batch only if somebody cancelled it"
+    "Return the totals of the phases that ran, outer ones first; an unnamed turn only if it was cancelled"
     is_told = any(o.phase=='turn' and not o.turn for o in self._cancels)
     return sorted((o for k,o in self._phases.items() if o.n and (k!='turn' or is_told)), key=lambda o: o.depth)
 
 # %% ../../nbs/see/03_trace.ipynb #01058dfe
 @patch
 def depth(self:Trace,
-    phase:str # Its name, one of those that `phases` has
+    phase:str # Its name, one of `phases`
 )->int: # 1 for the outermost
-    "Tell how many phases were open when `phase` was, itself included; a turn without a name isn't one"
+    "Return the nesting depth of `phase`; an unnamed turn doesn't count"
     return self._phases[phase].depth
 
 # %% ../../nbs/see/03_trace.ipynb #db7f7368
 @patch
 def totals(self:Trace
-)->list: # Dicts of `callback`, `event`, `filter`, `calls`, `filtered_out`, `seconds` and `outcomes`, exceptions by name
-    "Tell how long each callback took in each event in all, the longest first"
+)->list: # Dicts of `callback`, `event`, `filter`, `calls`, `filtered_out`, `seconds`, `outcomes` (exceptions by name)
+    "Add up the time of each callback in each event, longest first"
     return [dict(callback=o.callback, event=o.event, filter=o.filter, calls=o.n, filtered_out=o.held, seconds=o.ns/1e9,
         outcomes=dict(o.outcomes)) for o in self._turn_totals()]
 
@@ -140,8 +140,8 @@ def _turn_totals(self:Trace):
 # %% ../../nbs/see/03_trace.ipynb #5e0a7c02
 @patch
 def by_callback(self:Trace
-)->dict: # Callback -> calls, seconds, and the set of its events; the longest first
-    "Tell how long each callback took in all events"
+)->dict: # Callback -> calls, seconds, set of its events
+    "Add up the time of each callback over all events, longest first"
     res = {}
     for o in self.totals():
         k = 'learnloop itself' if o['callback'][0]=='_' else o['callback']
@@ -151,7 +151,7 @@ def by_callback(self:Trace
 
 # %% ../../nbs/see/03_trace.ipynb #d4789bba
 class _Text:
-    "Tables, and lines of text"
+    "Tables and lines of text"
     def __init__(self, *parts): self.parts = [o for o in parts if o]
     def __str__(self): return '\n\n'.join(map(str, self.parts))
     __repr__ = __str__
@@ -166,23 +166,23 @@ def _times(n): return f'{n:,} time' if n==1 else f'{n:,} times'
 
 @patch
 def _tally(self:Trace, texts, note=''):
-    "Count `texts`, the most frequent first, with a `note` on the last"
+    "Count `texts`, most frequent first, and append `note` to the last line"
     res = [f'{k}: {_times(n)}' for k,n in Counter(texts).most_common(20)]
     return res and [*res[:-1], res[-1]+note]
 
 @patch
 def _among(self:Trace):
-    "A hint that older cancels are forgotten"
+    "A note that older cancels were dropped"
     return f' (of the last {len(self._cancels):,})' if len(self._cancels)==self._cancels.maxlen else ''
 
 # %% ../../nbs/see/03_trace.ipynb #597b343d
 def _ends(o):
-    "What turns raised, and how often a filter held them back"
+    "Describe what calls raised, and how often a filter skipped them"
     held = [f'held back {_times(o.held)} ({o.filter})'] if o.held else []
     return ', '.join(held + [f'{k} {n:,}' for k,n in o.outcomes.items()])
 
 def _folded(turns, whole):
-    "Totals of `turns`, with those below 0.05% of `whole`, which did nothing else, as one"
+    "Combine the totals that take less than 0.05% of `whole`, raised nothing and were never skipped"
     small = [o for o in turns if whole and o.ns<whole/2000 and not o.held and not o.outcomes]
     if len(small)<2: return turns
     rest = _Total('', f'{len(small)} others')
@@ -208,7 +208,7 @@ Trace._repr_markdown_ = lambda self: self._tables()._repr_markdown_()
 
 # %% ../../nbs/see/03_trace.ipynb #b43701ad
 def _lines(rows, verbose):
-    "A line for each event: (depth, name, callbacks, outcome, turn), how often it ran, its epochs, its iters"
+    "Return a line for each event: (depth, name, callbacks, outcome, turn), how often it ran, its epochs, its iters"
     res = []
     for o in rows:
         turn = f'{o.callback} ({o.outcome})' if o.outcome else o.callback
@@ -220,7 +220,7 @@ def _lines(rows, verbose):
         if verbose or cbs or outcome not in ('','done') or event.startswith(_MEET)]
 
 def _fold(lines, most=60):
-    "Make one of blocks of up to `most` lines that are the same and follow each other"
+    "Fold consecutive equal blocks of up to `most` lines into one"
     for n in range(1, most+1):
         i = 0
         while i+n<len(lines):
@@ -237,10 +237,10 @@ def _range(vals): return f'{min(vals)}–{max(vals)}' if len(vals)>1 else ''.joi
 
 @patch
 def sequence(self:Trace,
-    verbose:bool=False, # Also show events that nobody heard and in which all went well?
-    n_lines:int=100     # Lines shown, the last ones
-)->_Text: # Shows itself in notebooks; `print` it elsewhere
-    "Show what ran in order, repetitions folded"
+    verbose:bool=False, # Also show events that no callback heard and that ended normally?
+    n_lines:int=100     # Number of last lines to show
+)->_Text: # Displayed by notebooks; `print` it elsewhere
+    "Show what ran, in order, with repetitions folded"
     lines = [('   '*max(depth-1, 0)+event, cbs, outcome, turn, n, _range(epochs), _range(iters))
         for (depth,event,cbs,outcome,turn),n,epochs,iters in _fold(_lines(self.rows, verbose))]
     gone,more = self._n_dropped(),len(lines)-n_lines
@@ -252,26 +252,26 @@ def sequence(self:Trace,
 
 @patch
 def _n_dropped(self:Trace):
-    "Number of rows that are gone"
+    "Number of dropped rows"
     return max(0, sum(o.n for o in self._totals.values())-len(self._rows))
 
 # %% ../../nbs/see/03_trace.ipynb #227685a4
 class _First(float):
-    "Less than anything, −∞ included"
+    "A number less than any other, even −∞"
     def __lt__(self, o): return not isinstance(o, _First)
     def __gt__(self, o): return False
 
 class Tracer(Callback, Trace):
-    "Record each event, each callback's turn in it, and their times; `print` it, or look at it in a notebook"
+    "Record each event, each callback's call in it, and their times; `print` it, or display it in a notebook"
     order,read_only,rank_invariant = _First(-inf),True,True
     def __init__(self,
-        # Rows kept, the last ones: some hundred batches, 3 MB with the cancels; None for all. Totals are of everything
+        # Number of last rows to keep: some hundred batches, 3 MB with cancels; None: all. Totals include dropped ones
         max_rows:int|None=10_000,
-        name:str|None=None, # Its name in the learner; None for `tracer`
-        # A `torch.profiler.profile`: started and stopped with the fit, stepped after each batch of training,
-        # and part of what `save` writes
+        name:str|None=None, # Its name in the learner; None: `tracer`
+        # A `torch.profiler.profile`: started and stopped with the fit, stepped after each training batch;
+        # `save` also writes its events
         profiler=None,
-        clock=time.perf_counter_ns # Function that tells the time in nanoseconds
+        clock=time.perf_counter_ns # Function that returns the time in nanoseconds
     ):
         needs = 'start','step','stop','export_chrome_trace'
         if profiler is not None and not all(hasattr(profiler, o) for o in needs):
@@ -283,7 +283,7 @@ class Tracer(Callback, Trace):
 
 # %% ../../nbs/see/03_trace.ipynb #e261e60d
 class _Total:
-    "What is known in all of an event, of a callback's turns in it, or of a phase"
+    "The totals of an event, of a callback's calls in it, or of a phase"
     __slots__ = 'event','callback','filter','depth','n','ns','held','outcomes'
     def __init__(self, event, callback='', filter=''):
         self.event,self.callback,self.filter,self.depth = event,callback,filter,0
@@ -294,33 +294,33 @@ class _Total:
         self.ns += ns
 
 class _Span:
-    """A phase that is open, or was. Its `state`: begun; clean, once its clean-up has fired;
-    early, if a turn in `before_x` came first; '' if its beginning was missed"""
+    """A phase that is open, or was. Its `state` is begun; clean, after its clean-up fired;
+    early, if a call in `before_x` came first; or '' if the tracer missed its beginning"""
     __slots__ = 'phase','parent','depth','epoch','iter','training','start','end','outcome','state','by','turn'
     def __init__(self, parent=None, phase='', state='', epoch=None, iter=None, training=None, start=0, turn=''):
         self.parent,self.phase,self.state,self.epoch,self.iter,self.training = parent,phase,state,epoch,iter,training
         self.start,self.end,self.outcome,self.by,self.depth = start,None,'',None,parent.depth+1 if parent else 0
         self.turn = turn
-    is_plain = property(lambda self: self.phase=='turn' and not self.turn, doc='Is it a turn without a name?')
+    is_plain = property(lambda self: self.phase=='turn' and not self.turn, doc='Is it an unnamed turn?')
     label = property(lambda self: of_turn(self.phase, self.turn) if self.phase=='turn' else self.phase)
     @property
     def level(self):
-        "Its depth as it is shown: that of a batch with but one turn is as if there were none"
+        "The depth that is shown, where an unnamed turn doesn't count"
         return self.parent.level + (not self.is_plain) if self.parent else 0
     def inner(self): return _Span(self)
     def chain(self):
-        "It and the phases around it, inner ones first"
+        "Return this span and those around it, inner ones first"
         return [self, *self.parent.chain()] if self.parent else []
 
-class _At:  # not attributes of the tracer, as callbacks set those slowly
-    "Where the trace is: the innermost open span, and when something was recorded last"
+class _At:  # not attributes of the tracer, since callbacks set attributes slowly
+    "The position of the trace: the innermost open span, and the time of the last record"
     __slots__ = 'span','last'
     def __init__(self): self.span,self.last = _Span(),0
 
 # %% ../../nbs/see/03_trace.ipynb #17fae3b6
 @patch
 def _push(self:Tracer, p, state):
-    "Begin a span of the phase `p`"
+    "Open a span of the phase `p`"
     outer,learn,name = self._at.span,self.learn,p.name
     epoch = getattr(learn, 'epoch', None) if name=='epoch' else outer.epoch
     training = name=='train' if name in ('train','validate') else outer.training
@@ -328,13 +328,13 @@ def _push(self:Tracer, p, state):
     if name in ('train','validate'): turn = ''
     elif name=='turn' or 'turn' in p.inside: turn = getattr(learn, 'turn_name', None) or ''
     if name in self._recurring and outer.phase not in self._recurring:
-        i = getattr(learn, 'iter' if name=='batch' else 'n_done', None)  # before `batch`, `iter` is the last one's
+        i = getattr(learn, 'iter' if name=='batch' else 'n_done', None)  # before `batch`, `iter` is the previous one
     self._at.span = s = _Span(outer, name, state, epoch, i, training, self._now(), turn)
     return s
 
 @patch
 def _sync(self:Tracer, depth, event=''):
-    "Have as many spans open as the learner has phases, up to `depth`; return the innermost"
+    "Open and close spans to match the learner's open phases, up to `depth`; return the innermost"
     at = self._at
     while at.span.depth>depth: at.span = at.span.parent
     for p in self.learn.open[at.span.depth:depth]: self._push(p, 'early' if event==p.before else '')
@@ -347,7 +347,7 @@ def _total(self:Trace, event, callback='', filter=''):
     return self._totals.get(key) or self._totals.setdefault(key, _Total(*key))
 
 def _mk_fire(tracer, event):
-    "A function that adds the row of an event"
+    "Make a function that adds the row of an event"
     total,add,at = tracer._total(event),tracer._rows.append,tracer._at
     def fire(span, t, ns=None, outcome=''):
         add([t, total, span, ns, outcome, False])
@@ -357,7 +357,7 @@ def _mk_fire(tracer, event):
 
 # %% ../../nbs/see/03_trace.ipynb #119516af
 def _mk_single(tracer, event, phase):
-    "What a tracer does at an event that neither begins nor ends a phase; `phase` is None, or that of `after_x`"
+    "Make the handler of an event that neither opens nor closes a phase; `phase` is that of `after_x`, or None"
     learn,opened,now,at,fire = tracer.learn,tracer.learn.open,tracer._now,tracer._at,_mk_fire(tracer, event)
     tells = any(isinstance(o, Event) and o.name==event and o.does for o in learn.table)
     work = tracer._phase_total(event.removeprefix('after_')) if tells else None
@@ -377,12 +377,12 @@ def _phase_total(self:Trace, name): return self._phases.setdefault(name, _Total(
 
 # %% ../../nbs/see/03_trace.ipynb #80d49d42
 def _mk_before(tracer, event, phase):
-    "What a tracer does at `before_x`"
+    "Make the handler of `before_x`"
     opened,now,at,fire = tracer.learn.open,tracer._now,tracer._at,_mk_fire(tracer, event)
     def fired(_, /, **kwargs):
         s,depth = at.span,len(opened)
-        if s.depth==depth and s.state=='begun': return fire(s, now())  # by `fire_for`
-        if s.depth!=depth or s.state!='early':  # else a turn of the learner's own has begun it
+        if s.depth==depth and s.state=='begun': return fire(s, now())  # fired by `refire_before`
+        if s.depth!=depth or s.state!='early':  # else a method of the learner itself has begun it
             if s.depth!=depth-1: tracer._sync(depth-1)
             s = tracer._push(phase, 'begun')
         s.state = 'begun'
@@ -392,20 +392,20 @@ def _mk_before(tracer, event, phase):
 
 # %% ../../nbs/see/03_trace.ipynb #5e0b6822
 def _mk_cleanup(tracer, event, phase):
-    "What a tracer does at `cleanup_x`"
+    "Make the handler of `cleanup_x`"
     opened,at,total,hears = tracer.learn.open,tracer._at,tracer._phase_total(phase.name),_mk_hears(tracer, event)
     lasts,fire = tracer._lasts(phase.name),_mk_fire(tracer, event)
     def fired(_, /, **kwargs):
         s = at.span
         if s.depth>len(opened): s = tracer._sync(len(opened))
-        if s.phase!=phase.name: return  # the tracer was added later
+        if s.phase!=phase.name: return  # the tracer was added after the phase began
         heard = hears()
         if heard and s.state=='begun': tracer._clean(s, fire)
         tracer._close(s, heard, total, lasts)
     return fired
 
 def _mk_hears(tracer, event):
-    "A function that tells whether the tracer is there, and not muted; it is asked again if callbacks have changed"
+    "Make a function that returns whether the tracer is active; it checks again if callbacks have changed"
     learn,version = tracer.learn,tracer.learn.version
     always = tracer.run and tracer.run_train and tracer.run_valid
     def hears(): return always and learn.version==version or learn._listens(tracer, event, learn.training)
@@ -413,20 +413,20 @@ def _mk_hears(tracer, event):
 
 @patch
 def _lasts(self:Trace, phase):
-    "Does `phase` last longer than a batch? A fetch, beside it, doesn't"
+    "Whether `phase` lasts longer than a batch; a fetch, which runs beside the batch, doesn't"
     beside = {p for o in self._recurring for p in self._inside[o]}
     return phase in self._inside and phase not in self._recurring and not beside & {*self._inside[phase]}
 
 # %% ../../nbs/see/03_trace.ipynb #3583fb64
 @patch
 def _clean(self:Tracer, s, fire):
-    "Record that the clean-up of the span `s` fires"
+    "Record the clean-up of the span `s`"
     s.state = 'clean'
     fire(s, self._now(), None, self.learn.outcome.get(s.phase, ''))
 
 @patch
 def _close(self:Tracer, s, heard, total, lasts):
-    "Close the span `s`, the innermost"
+    "Close the innermost span, `s`"
     self._at.span = s.parent
     if s.depth==1: self._end_run()
     elif self._profiling and heard and s.phase=='batch' and s.training: self.profiler.step()
@@ -456,7 +456,7 @@ def _end_run(self:Tracer):
 # %% ../../nbs/see/03_trace.ipynb #c0ae0061
 @patch
 def _met(self:Tracer, kind, seconds):
-    "Record that processes have met"
+    "Record a meeting of processes"
     learn,at,ns = self.learn,self._at,int(seconds*1e9)
     if learn is None or not self.run: return
     at.last = t = self._now()
@@ -469,7 +469,7 @@ def _met(self:Tracer, kind, seconds):
 
 @patch
 def _profile(self:Tracer, start):
-    "Start torch's profiler, or stop it"
+    "Start or stop the PyTorch profiler"
     if start==self._profiling: return
     self._profiling,self._exported = start,None
     (self.profiler.start if start else self.profiler.stop)()
@@ -478,8 +478,8 @@ def _profile(self:Tracer, start):
 @patch
 def handlers(self:Tracer,
     event:str # Name of an event
-)->list: # A method that records the event, and those of a subclass
-    "Hear `event`, whatever it is"
+)->list: # A method that records the event, and a subclass's handlers
+    "Handle every event"
     own,learn = Callback.handlers(self, event),self.learn
     if learn is None or (event=='after_create' and learn.created): return own
     self._note(event)
@@ -493,7 +493,7 @@ def handlers(self:Tracer,
 # %% ../../nbs/see/03_trace.ipynb #2985b13e
 @patch
 def _note(self:Tracer, event):
-    "Write down the table of phases, and who is muted in `event`"
+    "Store the table of phases, and the callbacks that are muted in `event`"
     learn = self.learn
     if not self._is_noted or event not in self._whose or len(self._inside)!=len(learn.phases):
         self._is_noted = True
@@ -510,10 +510,10 @@ def _note(self:Tracer, event):
 @patch
 def _enters(self:Tracer, flow):
     flow._last_trace = view = Trace.__new__(Trace)
-    view.__dict__ = self.__dict__  # what it recorded, without the callback, which nothing is to keep alive
+    view.__dict__ = self.__dict__  # the record without the callback, which must not be kept alive
     while self._at.span.parent: self._at.span = self._at.span.parent
     self._is_noted = False
-    self._at.last = self._now()  # else work that is under way seems to have begun with the machine
+    self._at.last = self._now()  # else work in progress would seem to have started at boot
     if not self._rows and not self._stretches:
         self._t0 = self._at.last
         self._unix = time.time_ns()-self._t0
@@ -524,8 +524,8 @@ def wrap_handler(self:Tracer,
     who,       # A callback
     event:str, # The event that `f` hears
     f          # One of its handlers
-): # To be called in its place
-    "Have `f` recorded when its turn comes"
+): # A handler that replaces `f`
+    "Wrap `f` so that its calls are recorded"
     if isinstance(who, Tracer) or self.learn is None: return f
     return MethodType(_mk_turn(self, event, f, who), f.__self__)
 
@@ -535,7 +535,7 @@ def _filter_of(f):
 
 # %% ../../nbs/see/03_trace.ipynb #41b12a7d
 def _mk_turn(tracer, event, f, who):
-    "Calls `f`, a handler of `who`, and records how that went"
+    "Make a function that calls `f`, a handler of `who`, and records the call"
     learn,now,add,at,hears = tracer.learn,tracer._now,tracer._rows.append,tracer._at,_mk_hears(tracer, event)
     opened,filtered_out = learn.open,on.filtered_out
     total = tracer._total(event, getattr(who, 'name', type(who).__name__), _filter_of(f))
@@ -545,7 +545,7 @@ def _mk_turn(tracer, event, f, who):
         span = at.span
         if span.depth!=len(opened): span = tracer._sync(len(opened), event)
         if ends and span.state=='begun' and span.phase==ends:
-            # a callback that is removed is cleaned up before the event
+            # the clean-up of a removed callback runs before the event
             if who in learn.cbs or who is learn: tracer._clean(span, _mk_fire(tracer, event))
         row = [now(), total, span, None, '', False]
         add(row)
@@ -565,26 +565,26 @@ def _mk_turn(tracer, event, f, who):
 # %% ../../nbs/see/03_trace.ipynb #5c0540db
 @patch
 def _failed(self:Tracer, row, e, who):
-    "Record that `e` left a turn of `who`, whose row is `row`"
+    "Record that `e` was raised by the call of `who`, whose row is `row`"
     start,total = row[:2]
     self._at.last = t = self._now()
     row[3:5] = t-start,type(e).__name__
     total.add(t-start)
     total.outcomes[row[4]] += 1
     if self.learn is None: return
-    key = f'_traced_{id(self)}'  # on it, so that nothing here keeps it alive
+    key = f'_traced_{id(self)}'  # stored on the exception, so that the tracer doesn't keep it alive
     label = getattr(who, 'label', type(who).__name__)
     if e.__dict__.get(key, -1)<start: self._raised(e, self._at.span, total.callback, label, total.event)
     e.__dict__[key] = t
 
 def _message(e):
-    "The first letters of what `e` says"
+    "The beginning of the message of `e`"
     try: return str(e)[:200].encode(errors='replace').decode()
-    except Exception: return ''  # its own fault is no reason to end otherwise than without a tracer
+    except Exception: return ''  # a broken __str__ must not change how the fit ends
 
 @patch
 def _raised(self:Tracer, e, s, callback='', label='', event=''):
-    "Record that `e` was raised in the span `s`, and which it ends"
+    "Record that `e` was raised in the span `s`, and the phase that it ends"
     if e is None: return
     learn = self.learn
     if not label: label,event = getattr(e, 'callback', None) or '',getattr(e, 'event', None) or f'body of {s.phase}'
@@ -601,12 +601,12 @@ def _raised(self:Tracer, e, s, callback='', label='', event=''):
 # %% ../../nbs/see/03_trace.ipynb #9d70747f
 @patch
 def _spans(self:Trace):
-    "All spans that are known, oldest first"
+    "Return all known spans, oldest first"
     last = [*(r[2] for r in self._rows), *self._stretches, self._at.span]
     return sorted(dict.fromkeys(o for s in last for o in s.chain()), key=lambda o: (o.start, o.depth))
 
 @patch
 def _found(self:Trace, phase, epoch=None, iter=None, training=True, turn=None):
-    "Spans of `phase` at a place, oldest first"
+    "Return the spans of `phase` at a place, oldest first"
     return [s for s in self._spans() if s.phase==phase and s.state and epoch in (None, s.epoch)
         and (iter is None or (s.iter==iter and s.training is training)) and turn in (None, s.turn)]

@@ -1,4 +1,4 @@
-"""Why a phase, an event or a callback's turn was missing: a trace answers in words
+"""Ask a trace why a phase, an event or a callback didn't run
 
 Docs: https://learnloop.github.io/learnloop/see/why.html.md"""
 
@@ -17,26 +17,26 @@ from .trace import Trace, of_turn
 # %% ../../nbs/see/07_why.ipynb #ca1db78f
 @patch
 def why(self:Trace,
-    what:str,               # Name of a phase, of an event, or of work that has one event alone, such as `pred`
-    epoch:int|None=None,    # None for all that is known of `what`
-    iter:int|None=None,     # Of a batch in the epoch
-    callback:str|None=None, # Name of one: did it have its turn in the event `what`, and if not, why?
-    training:bool=True      # Is the batch one of training, or of validation?
-)->str: # Of the last time, if there were several
-    "Tell whether `what` ran, and if not, why"
+    what:str,               # Name of a phase, of an event, or of work with a single event, such as `pred`
+    epoch:int|None=None,    # None: everything recorded about `what`
+    iter:int|None=None,     # Index of a batch in the epoch
+    callback:str|None=None, # Name of a callback: was it called in the event `what`, and if not, why?
+    training:bool=True      # A training batch? If not, a validation batch
+)->str: # The answer for the last time, if there were several
+    "Explain whether `what` ran, and if not, why"
     known,turn = {*self._inside, *self._whose},None
     if not known: raise ValueError('nothing was recorded')
     if what not in known and what in self._phases:
         if what.startswith('turn '): what,_,turn = what.partition(' ')
         else: what = f'after_{what}'
-    if what not in known: raise ValueError(f'{what!r} is no phase or event{did_you_mean(what, known)}')
+    if what not in known: raise ValueError(f'{what!r} is not a phase or event{did_you_mean(what, known)}')
     is_phase = what in self._inside
     phase = what if is_phase else self._phase_of(what)
     in_batch,names = phase in self._recurring,self._names
     if iter is not None and not in_batch: raise ValueError(f'{what} is not inside a batch: leave iter out')
     if callback is not None:
         if is_phase: raise ValueError(f"callback={callback!r}: name an event, such as 'before_{what}', not a phase")
-        if callback not in names: raise ValueError(f'no callback {callback!r} was there{did_you_mean(callback, names)}')
+        if callback not in names: raise ValueError(f'no callback {callback!r} recorded{did_you_mean(callback, names)}')
     def _tell(turn):
         at = _Place(epoch, iter, training, turn)
         return self._why_phase(phase, at) if is_phase else self._why_event(what, self._phase_of(what, at), at, callback)
@@ -47,16 +47,16 @@ class _Words(str):
     __repr__ = str.__str__
 
 class _Place(namedtuple('_Place', 'epoch iter training turn', defaults=(None,))):
-    "A batch or a turn in it, an epoch, or the whole run"
+    "A place: a batch or a turn in it, an epoch, or the whole run"
     def has(self, o):
-        "Is the span or cancel `o` there?"
+        "Whether the span or cancel `o` is at this place"
         if self.turn not in (None, o.turn): return False
         return self.epoch in (None, o.epoch) and (self.iter is None or self[1:3]==(o.iter, o.training))
 
 # %% ../../nbs/see/07_why.ipynb #2becfde8
 @patch
 def _turns(self:Trace, phase, at):
-    "Names of the turns of which to tell of `phase`, one after the other: None if they needn't be told apart"
+    "Return the names of the turns to describe separately for `phase`; [None] if there is nothing to separate"
     if at.turn is not None or 'turn' not in self._around(phase) or at.iter is None and phase!='turn': return [at.turn]
     if at.iter is None:
         ran = [k.split(' ', 1) for k,o in self._phases.items() if o.n]
@@ -66,13 +66,13 @@ def _turns(self:Trace, phase, at):
 
 @patch
 def _at_of(self:Trace, phase, at):
-    "The place `at` as `phase` knows it: what is around turns belongs to none"
+    "Return the place `at` without its turn if `phase` isn't inside a turn"
     return at if 'turn' in self._around(phase) else at._replace(turn=None)
 
 # %% ../../nbs/see/07_why.ipynb #2becfdee
 @patch
 def _phase_of(self:Trace, event, at=None):
-    "The phase of `event`; of several the one that was there, such as the turn, or the batch that has none"
+    "Return the phase of `event`; if it has several, the one that ran, such as a turn, or a batch without turns"
     phases = self._whose[event].split()
     if at is None or len(phases)<2: return ''.join(phases[:1])
     return next((o for o in phases if self._find(o, at)), phases[0])
@@ -83,7 +83,7 @@ def _find(self:Trace, phase, at): return self._found(phase, *self._at_of(phase, 
 # %% ../../nbs/see/07_why.ipynb #2becfde7
 @patch
 def _why_phase(self:Trace, phase, at):
-    "Whether `phase` ran at a place, and if not, why"
+    "Explain whether `phase` ran at a place, and if not, why"
     name = of_turn(phase, at.turn)
     total = self._phases.get(name if phase=='turn' else phase)
     if at.epoch is None and at.iter is None and total and total.n>1:
@@ -99,7 +99,7 @@ def _why_phase(self:Trace, phase, at):
 
 # %% ../../nbs/see/07_why.ipynb #7cd2fae3
 def _ended(s):
-    "How the span `s` ended, in words"
+    "Describe how the span `s` ended"
     name = of_turn(s.phase, s.turn)
     if s.by and s.outcome=='done': return f'{name} ran, then {_blamed(s.by, s.phase)}'
     if s.by: return _blamed(s.by, s.phase)
@@ -107,20 +107,20 @@ def _ended(s):
     return f'{name} ran' if s.outcome in ('', 'done') else f'{name} was {s.outcome}'
 
 def _blamed(o, phase):
-    "What the cancel or error `o` did to `phase`, in words"
+    "Describe what the cancel or error `o` did to `phase`"
     return str(o) if o.phase in ('', phase) else f'{o}, which skipped the rest of the {o.phase} phase'
 
 # %% ../../nbs/see/07_why.ipynb #ee8656b7
 @patch
 def _blames(self:Trace, phase, at):
-    "What cancels and errors did to `phase`, and how often"
+    "Describe what cancels and errors did to `phase`, and count them"
     around,at = self._around(phase),self._at_of(phase, at)
     all = [o for o in (*self._cancels, *self._errors) if (o.phase or 'fit') in around and at.has(o)]
     return self._tally((_blamed(o, phase) for o in all), self._among())
 
 @patch
 def _around(self:Trace, phase):
-    "`phase`, and those in which it runs, inner ones first"
+    "Return `phase` and the phases around it, inner ones first"
     res = [phase]
     for o in res: res += [p for p in self._inside.get(o, ()) if p not in res]
     return res
@@ -128,9 +128,9 @@ def _around(self:Trace, phase):
 # %% ../../nbs/see/07_why.ipynb #220e0c09
 @patch
 def _why_not(self:Trace, phase, at):
-    "Why there is no span of `phase` at a place"
+    "Explain why there is no span of `phase` at a place"
     missed,name = [s for s in self._spans() if s.phase==phase and not s.state and at.has(s)],of_turn(phase, at.turn)
-    if missed: return f'{name} had begun before the tracer came'
+    if missed: return f'{name} had begun before the tracer was added'
     for o in self._around(phase)[1:]:
         if at.iter is not None and o not in self._recurring: continue
         spans = [s for s in self._find(o, at) if s.training in (None, at.training)]
@@ -145,10 +145,10 @@ def _why_not(self:Trace, phase, at):
 
 @patch
 def _left_out(self:Trace, phase, s):
-    "Why the span `s` went without `phase`, which runs in it"
+    "Explain why the span `s` ran without its inner `phase`"
     if s.by: return _blamed(s.by, phase)
     why = 'is running' if s.end is None else 'ran without it'
-    if s.phase in self._recurring and s.training is False: why += ', as it was one of validation'
+    if s.phase in self._recurring and s.training is False: why += ', since it was in validation'
     return f'{of_turn(phase, s.turn)} was not begun: {of_turn(s.phase, s.turn)} {why}'
 
 # %% ../../nbs/see/07_why.ipynb #66b208ff
@@ -156,7 +156,7 @@ def _order(at): return inf if at.epoch is None else at.epoch, not at.training, i
 
 @patch
 def _skips(self:Trace, c, phase, at):
-    "Did `c`, a cancel or an error, skip `phase` at a place?"
+    "Whether `c`, a cancel or an error, skipped `phase` at a place"
     if at.epoch is None and at.iter is not None: at = at._replace(epoch=c.epoch)  # in any epoch
     ended = c.phase or 'fit'
     if ended not in self._around(phase): return False
@@ -171,12 +171,12 @@ def _skips(self:Trace, c, phase, at):
 # %% ../../nbs/see/07_why.ipynb #d6796be2
 @patch
 def _unknown(self:Trace, phase, at):
-    "What to say of a place that nothing is known of"
+    "Describe a place that isn't recorded"
     place = ', '.join(f'{k} {v}' for k,v in (('epoch', at.epoch), ('iter', at.iter)) if v is not None)
     what = f'{phase} of {place}'.removeprefix('epoch of ') if place else phase
     known = {o.epoch for o in self._spans()}-{None}
     first = self._first_kept() or _Place(max(known, default=-1), None, False)
-    if self._n_dropped() and _order(at)<_order(first): return f'{what} is not recorded any more: {self._kept()}'
+    if self._n_dropped() and _order(at)<_order(first): return f'{what} is no longer recorded: {self._kept()}'
     if not known: return f'{what} was not begun'
     epochs = f'is epoch {min(known)}' if len(known)==1 else f'are epochs {min(known)}–{max(known)}'
     return f'{what} was not begun; recorded {epochs}'
@@ -184,7 +184,7 @@ def _unknown(self:Trace, phase, at):
 # %% ../../nbs/see/07_why.ipynb #91d93406
 @patch
 def _first_kept(self:Trace):
-    "The span of the first row that is in a batch"
+    "Return the span of the first row in a batch"
     return next((s for _,_,s,*_ in self._rows if s.epoch is not None and s.iter is not None), None)
 
 @patch
@@ -195,7 +195,7 @@ def _kept(self:Trace):
 
 @patch
 def _is_cut(self:Trace, phase, at):
-    "Were rows of `phase` dropped in the epoch of `at`? What lasts longer than a batch needs none"
+    "Whether rows of `phase` were dropped in the epoch of `at`; phases longer than a batch need none"
     if at.epoch is None or at.iter is not None or self._lasts(phase) or not self._n_dropped(): return False
     name = of_turn(phase, at.turn) if phase=='turn' else phase
     return name in self._phases and any(o.start<self._rows[0][0] for o in self._found('epoch', at.epoch))
@@ -203,7 +203,7 @@ def _is_cut(self:Trace, phase, at):
 # %% ../../nbs/see/07_why.ipynb #31830ba1
 @patch
 def _why_event(self:Trace, event, phase, at, callback):
-    "Whether `event` fired, who heard it, and why not"
+    "Explain whether `event` fired, which callbacks heard it, and if not, why"
     rows = [r for r in self._rows if r[1].event==event and at.has(r[2])]
     if not rows: return self._why_no_event(event, phase, at)
     s = rows[-1][2]
@@ -211,22 +211,22 @@ def _why_event(self:Trace, event, phase, at, callback):
     name = of_turn(event, s.turn)
     if callback is None:
         muted = [(o, self._muting(event, o, s)) for o in sorted(self._names-{r[1].callback for r in turns})]
-        heard = f'fired and was heard by {", ".join(map(_had, turns))}' if turns else 'fired, and nobody heard it'
+        heard = f'fired and was heard by {", ".join(map(_had, turns))}' if turns else 'fired, but no callback heard it'
         return '; '.join([f'{name} {heard}', *(f'{o} was muted: {why}' for o,why in muted if why)])
     if mine := [r for r in turns if r[1].callback==callback]: return f'{name}: {", ".join(map(_had, mine))}'
-    if turns and turns[-1][4]: return f'{callback} had no turn in {name}: {_had(turns[-1])} before it'
+    if turns and turns[-1][4]: return f'{callback} was not called in {name}: {_had(turns[-1])} before it'
     if why := self._muting(event, callback, s): return f'{callback} was muted in {name}: {why}'
-    return f'{callback} does not hear {name}, or was not there'
+    return f'{callback} does not hear {name}, or was not in the learner'
 
 def _had(r):
-    "The turn in row `r`, in words"
+    "Describe the call in row `r`"
     _,total,_,_,outcome,held = r
     if outcome: return f'{total.callback} (raised {outcome})'
     return f'{total.callback} (held back: {total.filter})' if held else total.callback
 
 @patch
 def _muting(self:Trace, event, callback, s):
-    "Which flags muted `callback` in `event`"
+    "Return the flags that muted `callback` in `event`, in words"
     flags,phase = ['run'],self._phase_of(event) if event in self._whose else ''
     if phase in self._recurring: flags.append('run_train' if s.training else 'run_valid')
     return ' or '.join(f'{o} = False' for o in flags if o in self._muted.get((event, callback), ()))
@@ -234,7 +234,7 @@ def _muting(self:Trace, event, callback, s):
 # %% ../../nbs/see/07_why.ipynb #7862ee54
 @patch
 def _why_no_event(self:Trace, event, phase, at):
-    "Why there is no row of `event` at a place"
+    "Explain why there is no row of `event` at a place"
     name = of_turn(event, at.turn)
     if not phase: return f'{name} did not fire'
     if self._is_cut(phase, at): return self._why_phase(phase, at)
@@ -244,5 +244,5 @@ def _why_no_event(self:Trace, event, phase, at):
     s = found[-1]
     is_last = event in (f'after_{phase}', f'after_cancel_{phase}', f'cleanup_{phase}')
     if self._n_dropped() and self._rows[0][0]>(s.end if is_last and s.end else s.start):
-        return f'{name} is not recorded any more: {self._kept()}'
+        return f'{name} is no longer recorded: {self._kept()}'
     return f'{name} did not fire: {_ended(s)}'

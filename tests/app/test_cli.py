@@ -155,9 +155,9 @@ def test_trace_in_a_terminal_without_such_letters(left):
     assert out.returncode==0 and out.stderr==b'' and b'caf?' in out.stdout
 
 @pytest.mark.parametrize('args,msg', [
-    ('report nowhere', 'no such folder'), ('report {}/file', 'is a file'), ('report {}/empty', 'nothing of a run'), ('report {} -o {}/empty', 'is a folder'),
-    ('report {} -o {}/file/x.html', '/file is a file'), ('trace nowhere', 'no such file'), ('trace {}', 'is a folder'), ('trace {}/file', 'is no trace'),
-    ('trace {}/history.csv', 'is no trace')])
+    ('report nowhere', 'no such folder'), ('report {}/file', 'is a file'), ('report {}/empty', 'no files of a run'), ('report {} -o {}/empty', 'is a folder'),
+    ('report {} -o {}/file/x.html', '/file is a file'), ('trace nowhere', 'no such file'), ('trace {}', 'is a folder'), ('trace {}/file', 'is not a trace'),
+    ('trace {}/history.csv', 'is not a trace')])
 def test_what_cannot_be_read_is_one_line(args, msg, run, left):
     code,out,err = run(*(o.format(left) for o in args.split()))
     assert (code,out)==(1, '') and err.startswith(f'learnloop {args.split()[0]}: ') and msg in err and len(err.splitlines())==1

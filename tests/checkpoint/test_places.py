@@ -60,7 +60,7 @@ def command(*args):
 def logs(cb): return quiet(mk_learner(), 1, cbs=cb)
 def of_run(): return compare('run')
 
-DIFF = '(a|b|yardstick)(:| is) |is no file of a Fingerprint|has fingerprints of several runs'
+DIFF = '(a|b|yardstick)(:| is) |is not a file of a Fingerprint|has fingerprints of several runs'
 FILES = {'missing','missing_deep','weights','export','trace','text','text_path','broken_link'}
 HISTORY = {'missing','missing_deep','broken_link'}
 ANY = {k for k,v in VALUES.items() if isinstance(v, str|Path)} - {'zero','no_home'}

@@ -139,7 +139,7 @@ def test_two_processes_that_are_stopped_leave_the_same_file():
 
 def in_parts(folder): skewed(folder, 'fsdp')
 def test_parts_of_weights_are_compared_with_such_parts_alone():
-    assert 'they can be compared with as many, or without to_fsdp' in where(partial(together, in_parts), straight)
+    assert 'compare runs with the same number, or without to_fsdp' in where(partial(together, in_parts), straight)
     assert 'Equal for all 12 steps' in where(*[partial(together, in_parts)]*2)
 
 # --- turns

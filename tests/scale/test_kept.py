@@ -268,7 +268,7 @@ def test_case_74_after_an_error_of_one_process_the_last_checkpoint_is_there(kind
         assert b[:2]==('ValueError', 'boom') and a[0]=='PeerError' and 'rank 1 failed: ValueError: boom' in a[1]
         assert again[0]=='RuntimeError' and 'one process failed' in again[1]
         if where=='kept' and kind=='ddp': assert replayed==mine==['0.weight', '0.bias', '2.weight', '2.bias']
-        elif where=='kept': assert mine[0]=='RuntimeError' and 'to_ddp, or alone' in mine[1]
+        elif where=='kept': assert mine[0]=='RuntimeError' and 'use to_ddp' in mine[1]
     assert steps_in(folder)==[2, 4, 6] and not [*folder.glob('torn-*')] and not [*folder.glob('.tmp-*')]
     assert same(together(ends_as_if_nothing_was, folder, kind))
 

@@ -279,7 +279,7 @@ def test_traces_in_one_file(tmp_path):
     assert res[0][1]==res[1][1] and res[0][1]['meet between']>=6 and res[0][1]['meet end of fit']==1
     assert [str(load_trace(path, rank=r)) for r in (0, 1)]==[o[0] for o in res]
     assert not any(o.startswith('meet') for o in res[0][3])
-    with pytest.raises(ValueError, match='rank is 2, and .* has the traces of 2 process'): load_trace(path, rank=2)
+    with pytest.raises(ValueError, match='rank is 2, but .* has the traces of 2 process'): load_trace(path, rank=2)
     events = json.loads(path.read_text())['traceEvents']
     assert {e['pid']:e['args']['name'] for e in events if e['name']=='process_name'}=={0:'rank 0', 1:'rank 1'}
     ends = [[e['ts']+e['dur'] for e in events if e['pid']==r and e['name']=='meet end of fit'] for r in (0, 1)]

@@ -155,7 +155,7 @@ def test_other_models_damage_and_nothing_known(tmp_path):
     c = compare(tmp_path)
     src,page = page_of(c, tmp_path)
     assert {o[0][0].strip() for o in page.tables['Runs'][1:]}=={'mlp', 'deep', 'saved', 'bare', 'empty', 'broken'}
-    assert 'Nothing is known of the settings of bare, broken, empty' in src and c.differing()['model.class']
+    assert 'The settings of bare, broken, empty are unknown' in src and c.differing()['model.class']
     assert [len([*o.series]) for o in c.runs if o.name in ('empty','broken')]==[0, 0]
 
 def test_no_history_at_all(tmp_path):

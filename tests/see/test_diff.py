@@ -160,7 +160,7 @@ def test_equal_runs_and_beginnings(tmp_path):
     assert res.equal and res.step is None and res.kind=='' and not res.settings and str(res)=='Equal for all 24 steps that both have.'
     fit(tmp_path/'c', [at('after_batch', 10, cancel(CancelFitException))])
     res = diff_runs(tmp_path/'a', tmp_path/'c')
-    assert res.equal and 'A goes on to step 24, and the other one ends with step 9' in str(res)
+    assert res.equal and 'A continues to step 24, and the other one ends with step 9' in str(res)
 
 @pytest.mark.parametrize('k,said', [(7, 'all 7 steps'), (1, 'the only step')])
 def test_runs_that_fail_alike(k, said, tmp_path):
@@ -172,7 +172,7 @@ def test_the_same_batches_in_another_order(tmp_path):
     fit(tmp_path/'a')
     fit(tmp_path/'b', change=lambda model, batches: batches.reverse())
     res = diff_runs(tmp_path/'a', tmp_path/'b')
-    assert (res.step, res.kind)==(1, 'batch') and res.reordered and 'the same batches in another order' in str(res)
+    assert (res.step, res.kind)==(1, 'batch') and res.reordered and 'the batches came in another order' in str(res)
     fit(tmp_path/'c', change=lambda model, batches: batches[-1][0].mul_(2))
     res = diff_runs(tmp_path/'a', tmp_path/'c')
     assert (res.step, res.kind)==(N, 'batch') and not res.reordered
@@ -196,7 +196,7 @@ def test_generators_that_nobody_draws_from_dont_matter(tmp_path):
     assert diff_runs(tmp_path/'a', tmp_path/'b').equal
     for i in (1, 2): fit(tmp_path/f'{i}', draws(i))
     res = diff_runs(tmp_path/'1', tmp_path/'2')
-    assert (res.step, res.kind)==(7, 'batch') and 'Random numbers were others, too (python)' in str(res)
+    assert (res.step, res.kind)==(7, 'batch') and 'Random numbers also differed (python)' in str(res)
 
 def test_dropout_from_another_seed(tmp_path):
     for i in (1, 2): fit(tmp_path/f'{i}', [Callback(before_fit=lambda cb, i=i: torch.manual_seed(i))])
@@ -337,7 +337,7 @@ def test_a_file_that_was_cut_or_damaged(tmp_path):
         bad[i] ^= 1 << r.randrange(8)
         (tmp_path/'b.bin').write_bytes(bad)
         try: res = diff_runs(tmp_path/'a', tmp_path/'b.bin')
-        except ValueError as e: assert any(o in str(e) for o in ('no file of a Fingerprint', 'of another version', 'cut or damaged'))
+        except ValueError as e: assert any(o in str(e) for o in ('not a file of a Fingerprint', 'of another version', 'cut or damaged'))
         else: assert res.equal and 'cut or damaged' in str(res)
     (tmp_path/'b.bin').write_bytes(data.replace(b'fingerprint 3', b'fingerprint 2', 1))
     with pytest.raises(ValueError, match='from the Fingerprint of another version'): diff_runs(tmp_path/'a', tmp_path/'b.bin')
@@ -346,14 +346,14 @@ def test_other_models_and_runs_without_fingerprints(tmp_path):
     fit(tmp_path/'a')
     fit(tmp_path/'b', model=nn.Linear(3, 2))
     res = diff_runs(tmp_path/'a', tmp_path/'b')
-    assert res.kind=='model' and res.tensor=='0.weight' and 'other models: 0.weight is torch.float32 (6, 3) in A, and not there in B' in str(res)
+    assert res.kind=='model' and res.tensor=='0.weight' and 'The models differ: 0.weight is torch.float32 (6, 3) in A, and not there in B' in str(res)
     fit(tmp_path/'c', model=nn.Sequential(nn.Linear(3, 7), nn.BatchNorm1d(7), nn.ReLU(), nn.Dropout(.3), nn.Linear(7, 2)))
     assert '(6, 3) in A, and torch.float32 (7, 3) in B' in str(diff_runs(tmp_path/'a', tmp_path/'c'))
     (tmp_path/'d').mkdir()
     with pytest.raises(FileNotFoundError, match='Fingerprint'): diff_runs(tmp_path/'a', tmp_path/'d')
-    with pytest.raises(FileNotFoundError, match="b is '.*e': it must be the folder of a run that was fitted with a Fingerprint.*nothing is there"): diff_runs(tmp_path/'a', tmp_path/'e')
+    with pytest.raises(FileNotFoundError, match="b is '.*e': it must be the folder of a run that was fitted with a Fingerprint.*doesn't exist"): diff_runs(tmp_path/'a', tmp_path/'e')
     (tmp_path/'d/fingerprint.bin').write_bytes(b'something else')
-    with pytest.raises(ValueError, match='no file of a Fingerprint'): diff_runs(tmp_path/'a', tmp_path/'d')
+    with pytest.raises(ValueError, match='not a file of a Fingerprint'): diff_runs(tmp_path/'a', tmp_path/'d')
     with pytest.raises(ValueError, match='tol=-1'): diff_runs(tmp_path/'a', tmp_path/'a', tol=-1)
 
 def test_no_step_in_common(tmp_path):

@@ -300,7 +300,7 @@ def test_a_file_of_somebody_else_is_refused(tmp_path):
     learn = mk_learn(tmp_path)
     learn.fit(1)
     (tmp_path/'fingerprint.bin').write_bytes(b'something else')
-    with pytest.raises(ValueError, match='no file of a Fingerprint'): learn.fit(1, cbs=Fingerprint())
+    with pytest.raises(ValueError, match='not a file of a Fingerprint'): learn.fit(1, cbs=Fingerprint())
 
 def test_a_full_disk_stops_no_training(tmp_path, monkeypatch):
     real,full = fp.put_at,[True]

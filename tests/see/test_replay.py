@@ -96,7 +96,7 @@ def test_a_backward_pass_of_ones_own(cls):
 
 def test_steps_that_begin_otherwise(tmp_path):
     a,b = mk_learn().record_step(1),mk_learn(data=2.).record_step(1)
-    assert 'another batch' in str(diff_steps(a, b))
+    assert 'a different batch' in str(diff_steps(a, b))
     learn = mk_learn()
     with torch.no_grad(): learn.model[2].inner.lin.bias[0] += 1
     res = diff_steps(a, learn.record_step(1))

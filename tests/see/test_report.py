@@ -486,7 +486,7 @@ def test_groups_of_optimizers_can_be_told_apart(tmp_path):
     assert [o.split(':')[0] for o in page.texts('li') if o.startswith('group')]==['group 0', 'group 0']
 
 def test_nothing_to_report(tmp_path):
-    with pytest.raises(FileNotFoundError, match='has nothing of a run: no run.json, no history'): report_from(tmp_path)
+    with pytest.raises(FileNotFoundError, match='has no files of a run: no run.json, no history'): report_from(tmp_path)
     with pytest.raises(FileNotFoundError, match='no such folder'): report_from(tmp_path/'nowhere')
     (tmp_path/'f').write_text('')
     with pytest.raises(NotADirectoryError, match='is a file'): report_from(tmp_path/'f')

@@ -260,7 +260,7 @@ def test_what_is_no_folder_of_runs(what, err, msg, tmp_path, monkeypatch):
 
 def test_a_metric_that_no_run_has(tmp_path):
     leave(tmp_path/'a')
-    with pytest.raises(ValueError, match="by is 'valid_los', and no run has that; did you mean 'valid_loss'"): runs(tmp_path, by='valid_los')
+    with pytest.raises(ValueError, match="by is 'valid_los', but no run has this metric; did you mean 'valid_loss'"): runs(tmp_path, by='valid_los')
 
 def test_the_table_in_print_and_in_notebooks(tmp_path):
     leave(tmp_path/'a|b')

@@ -103,7 +103,7 @@ def test_samples_as_x_axis(tmp_path):
     pts,bs = read_tensorboard(tmp_path),len(TRAIN[0][0])
     assert steps(pts['loss'])==[bs*o for o in (2, 4, 6, 8, 10, 12)] and steps(pts['valid_loss'])==[6*bs, 12*bs]
     other = TensorBoardCallback(tmp_path)
-    with pytest.raises(ValueError, match="unit is 'steps', and the log to go on with has 'samples'"): other.load_state_dict(tb.state_dict())
+    with pytest.raises(ValueError, match="unit is 'steps', but the log to continue has 'samples'"): other.load_state_dict(tb.state_dict())
 
 @pytest.mark.parametrize('norms', [None, 1])
 def test_no_sync_within_a_block(norms, tmp_path, monkeypatch):

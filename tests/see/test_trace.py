@@ -269,7 +269,7 @@ def test_why_of_a_step():
     assert t.why('zero_grad', epoch=1, iter=0)=='GradientAccumulation raised CancelZeroGradException in before_zero_grad'
     assert t.why('step', epoch=0)=='GradientAccumulation raised CancelStepException in before_step: 3 times; step ran: 3 times'
     assert t.why('step')=='step was begun 12 times: done 6, cancelled 6, failed 0; GradientAccumulation raised CancelStepException in before_step: 6 times'
-    assert t.why('step', epoch=0, iter=0, training=False)=='step was not begun: batch ran without it, as it was one of validation'
+    assert t.why('step', epoch=0, iter=0, training=False)=='step was not begun: batch ran without it, since it was in validation'
     assert t.why('validate', epoch=1)=='validate ran' and t.why('fit')=='fit ran'
     assert t.why('step', epoch=1, iter=6)=='step of epoch 1, iter 6 was not begun; recorded are epochs 0–1'
     assert t.why('train', epoch=9)=='train of epoch 9 was not begun; recorded are epochs 0–1'
@@ -280,9 +280,9 @@ def test_why_long_after():
     t = stepped(max_rows=40)
     assert t.rows[0].epoch==1
     assert t.why('step', epoch=0, iter=2)=='GradientAccumulation raised CancelStepException in before_step'
-    assert t.why('step', epoch=0, iter=1).startswith('step of epoch 0, iter 1 is not recorded any more: rows are kept from epoch 1, iter ')
+    assert t.why('step', epoch=0, iter=1).startswith('step of epoch 0, iter 1 is no longer recorded: rows are kept from epoch 1, iter ')
     assert 'was not begun' in t.why('step', epoch=5, iter=0) and t.why('epoch', epoch=0)=='epoch ran'
-    with pytest.raises(ValueError, match='no timeline: batch of epoch 0, iter 1 is not recorded any more'): t.timeline(epoch=0, iter=1)
+    with pytest.raises(ValueError, match='no timeline: batch of epoch 0, iter 1 is no longer recorded'): t.timeline(epoch=0, iter=1)
 
 @pytest.mark.parametrize('what', ['step', 'batch', 'fetch', 'before_step', 'after_loss', 'loss'])
 def test_what_ran_is_not_denied_once_its_rows_are_dropped(what):
@@ -291,14 +291,14 @@ def test_what_ran_is_not_denied_once_its_rows_are_dropped(what):
     kept = next(o for o in t.rows if o.iter is not None)
     for epoch in (0,1):
         got = t.why(what, epoch=epoch)
-        if epoch==1 and what in ('before_step', 'after_loss', 'loss'): assert 'fired and' in got or 'fired, and' in got  # the last time
+        if epoch==1 and what in ('before_step', 'after_loss', 'loss'): assert 'fired and' in got or 'fired, but' in got  # the last time
         else: assert got.startswith(f'not all rows of epoch {epoch} are kept: rows are kept from epoch 1, iter {kept.iter} on')
         if what=='step': assert got.endswith('; GradientAccumulation raised CancelStepException in before_step: 10 times')
         if what=='batch': assert 'CancelStep' not in got
-    assert 'not recorded any more' in t.why('before_step', epoch=0, iter=1)
-    for e in ('before_fit', 'before_epoch', 'after_train'): assert t.why(e, epoch=None if e=='before_fit' else 0).startswith(f'{e} is not recorded any more: rows are kept')
-    assert t.why('before_fit', callback='train_eval').startswith('before_fit is not recorded any more')
-    assert t.why('train', epoch=0)=='train ran' and t.why('cleanup_fit')=='cleanup_fit fired, and nobody heard it'
+    assert 'no longer recorded' in t.why('before_step', epoch=0, iter=1)
+    for e in ('before_fit', 'before_epoch', 'after_train'): assert t.why(e, epoch=None if e=='before_fit' else 0).startswith(f'{e} is no longer recorded: rows are kept')
+    assert t.why('before_fit', callback='train_eval').startswith('before_fit is no longer recorded')
+    assert t.why('train', epoch=0)=='train ran' and t.why('cleanup_fit')=='cleanup_fit fired, but no callback heard it'
 
 def test_cancels_are_bounded():
     learn = mk_learn(Callback('skip', before_step=lambda cb: act(CancelStepException)), n=30)
@@ -378,7 +378,7 @@ def test_a_tracer_that_comes_in_a_batch_counts_from_there():
     learn.fit(2)
     t = learn.trace
     assert sum(s for _,s in t.phases().values())<1e-2 and all((o.seconds or 0)<1e-3 for o in t.rows)
-    for o in (dict(what='fit'), dict(what='epoch', epoch=1), dict(what='batch', epoch=1, iter=1)): assert t.why(**o)==f"{o['what']} had begun before the tracer came"
+    for o in (dict(what='fit'), dict(what='epoch', epoch=1), dict(what='batch', epoch=1, iter=1)): assert t.why(**o)==f"{o['what']} had begun before the tracer was added"
     assert t.why('batch', epoch=1, iter=2)=='batch ran' and t.why('epoch', epoch=0)=='epoch 0 was not begun; recorded is epoch 1'
 
 def test_why_of_a_batch_that_no_loader_has():
@@ -425,7 +425,7 @@ def test_a_cancel_that_passes_through_turns_is_recorded_once():
         assert [(o.callback, o.event, o.phase) for o in learn.trace.cancels]==[('inner', 'after_loss', 'fit')]
         assert [o.outcome for o in learn.trace.rows if o.callback=='peek']==['CancelFitException']
 
-@pytest.mark.parametrize('args,msg', [(('stp',), "'stp' is no phase or event; did you mean 'step'"), (('fetch',0,1), 'fetch is not inside a batch'),
+@pytest.mark.parametrize('args,msg', [(('stp',), "'stp' is not a phase or event; did you mean 'step'"), (('fetch',0,1), 'fetch is not inside a batch'),
     (('epoch',0,1), 'not inside a batch'), (('step',0,0,'gradient_accumulation'), "name an event, such as 'before_step'"),
     (('before_step',0,0,'gradient_acumulation'), "did you mean 'gradient_accumulation'")])
 def test_bad_questions(args, msg):
@@ -436,7 +436,7 @@ def test_nothing_recorded():
     with pytest.raises(ValueError, match='nothing was recorded'): t.why('step')
     assert 'nothing recorded' in str(t.timeline()) and '<svg' in t.timeline()._repr_html_()
     assert str(t).split()[:2]==['phase', 'times'] and t.phases()=={} and '| phase' in t._repr_markdown_()
-    with pytest.raises(AttributeError, match='no trace was recorded: learn.add_cb'): str(mk_learn().trace)
+    with pytest.raises(AttributeError, match='no trace was recorded: call learn.add_cb'): str(mk_learn().trace)
     assert not hasattr(mk_learn(), 'trace')
 
 def test_muted_now_and_then():
@@ -445,7 +445,7 @@ def test_muted_now_and_then():
     learn = mk_learn(log, Tracer())
     log.run = False
     learn.fit(1)
-    assert learn.trace.why('after_loss', epoch=0, iter=0)=='after_loss fired, and nobody heard it; logs was muted: run = False'
+    assert learn.trace.why('after_loss', epoch=0, iter=0)=='after_loss fired, but no callback heard it; logs was muted: run = False'
     log.run_train = False
     learn.fit(1)
     assert learn.trace.why('after_loss', epoch=0, iter=0, callback='logs')=='logs was muted in after_loss: run = False or run_train = False'
@@ -456,7 +456,7 @@ def test_muted_now_and_then():
 def test_why_of_the_models_work():
     t = stepped()
     assert {'pred','loss'}<=t.phases().keys()
-    assert t.why('pred', epoch=0, iter=1)=='after_pred fired, and nobody heard it' and t.why('loss').startswith('after_loss fired')
+    assert t.why('pred', epoch=0, iter=1)=='after_pred fired, but no callback heard it' and t.why('loss').startswith('after_loss fired')
     assert 'after_pred of' not in t.why('pred', epoch=0, iter=77) and 'did not fire' in t.why('pred', epoch=0, iter=77)
 
 def test_why_of_an_event():
@@ -478,11 +478,11 @@ def test_why_of_an_event():
     assert why('after_loss')=='after_loss fired and was heard by second (held back: every 2), never (held back: when …); muted was muted: run_train = False'
     assert why('after_loss', callback='muted')=='muted was muted in after_loss: run_train = False'
     assert why('after_loss', callback='muted', training=False)=='after_loss: muted'
-    assert why('after_loss', callback='last')=='last does not hear after_loss, or was not there'
+    assert why('after_loss', callback='last')=='last does not hear after_loss, or was not in the learner'
     assert why('after_loss', iter=1)==('after_loss did not fire: Callback(raises) raised CancelBatchException in after_pred, which skipped the rest of the batch phase')
-    assert why('after_pred', iter=1, callback='last')=='last had no turn in after_pred: raises (raised CancelBatchException) before it'
+    assert why('after_pred', iter=1, callback='last')=='last was not called in after_pred: raises (raised CancelBatchException) before it'
     assert why('after_pred', epoch=1, callback='last')=='last was muted in after_pred: run = False'
-    assert why('before_batch')=='before_batch fired, and nobody heard it'
+    assert why('before_batch')=='before_batch fired, but no callback heard it'
     assert why('after_cancel_step')=='after_cancel_step did not fire: step ran'
     assert [(o['calls'], o['filtered_out'], o['filter']) for o in learn.trace.totals() if o['callback']=='second']==[(4, 2, 'every 2')]
     assert 'held back 2 times (every 2)' in str(learn.trace)
@@ -514,12 +514,12 @@ SKIPPED,CUT = 'Callback(skip) raised CancelStepException in before_step of turn 
     (('turn',0,0), 'turn critic ran; turn generator ran'), (('turn',1,0), f'{CUT}; turn generator ran'), (('turn critic',1,0), CUT),
     (('turn critic',), f'turn critic was begun 4 times: done 2, cancelled 2, failed 0; {CUT}: 2 times'),
     (('turn',0), 'turn critic ran: 2 times; turn generator ran: 2 times'), (('batch',1,0), 'batch ran'),
-    (('after_step',0,0), 'after_step of turn critic fired, and nobody heard it; after_step of turn generator fired, and nobody heard it'),
-    (('after_opt_step',0,0), 'after_opt_step of turn critic did not fire: step of turn critic ran; after_opt_step of turn generator fired, and nobody heard it'),
+    (('after_step',0,0), 'after_step of turn critic fired, but no callback heard it; after_step of turn generator fired, but no callback heard it'),
+    (('after_opt_step',0,0), 'after_opt_step of turn critic did not fire: step of turn critic ran; after_opt_step of turn generator fired, but no callback heard it'),
     (('before_step',0,1,'skip'), 'before_step of turn critic: skip; before_step of turn generator: skip (raised CancelStepException)'),
     (('before_step',1,0), f'before_step of turn critic did not fire: {CUT}, which skipped the rest of the turn phase; before_step of turn generator fired and was heard by skip'),
-    (('after_loss',1,0,'skip'), 'skip had no turn in after_loss of turn critic: cut (raised CancelTurnException) before it; skip does not hear after_loss of turn generator, or was not there'),
-    (('after_loss',0,0,None,False), 'after_loss fired and was heard by cut'), (('step',0,0,None,False), 'step was not begun: batch ran without it, as it was one of validation'),
+    (('after_loss',1,0,'skip'), 'skip was not called in after_loss of turn critic: cut (raised CancelTurnException) before it; skip does not hear after_loss of turn generator, or was not in the learner'),
+    (('after_loss',0,0,None,False), 'after_loss fired and was heard by cut'), (('step',0,0,None,False), 'step was not begun: batch ran without it, since it was in validation'),
     (('turn',0,7), 'turn of epoch 0, iter 7 was not begun; recorded are epochs 0–1')], ids=str)
 def test_why_tells_of_each_turn(args, want, tmp_path):
     t = duel()
@@ -639,10 +639,10 @@ def test_paths(tmp_path):
     with pytest.raises(ValueError, match='must end in .json or .json.gz'): t.save(tmp_path/'run.txt')
     (tmp_path/'a').write_text('')
     with pytest.raises((FileExistsError,NotADirectoryError)): t.save(tmp_path/'a'/'run.json')
-    for name,content,msg in (('x.json', b'{', 'is no trace'), ('x.json', b'{"traceEvents": []}', 'no trace of a Tracer'), ('x.json', b'[]', 'no trace of a Tracer'),
-        ('x.json', b'\xff\xfe', 'is no trace'), ('x.json.gz', b'{}', 'is no trace'), ('y.json.gz', gzip.compress(b'{"learnloop"')[:-4], 'is no trace'),
-        ('x.json', b'{"learnloop": {"format": 9}}', 'format 9'), ('x.json', b'{"learnloop": {"format": 1}}', 'is damaged'), ('x.json', b'{"learnloop": 1}', 'no trace'),
-        ('z.json.gz', gzip.compress(b'{"learnloop": 1}')[:12] + b'\xff'*9, 'is no trace')):
+    for name,content,msg in (('x.json', b'{', 'is not a trace'), ('x.json', b'{"traceEvents": []}', 'not a trace of a Tracer'), ('x.json', b'[]', 'not a trace of a Tracer'),
+        ('x.json', b'\xff\xfe', 'is not a trace'), ('x.json.gz', b'{}', 'is not a trace'), ('y.json.gz', gzip.compress(b'{"learnloop"')[:-4], 'is not a trace'),
+        ('x.json', b'{"learnloop": {"format": 9}}', 'format 9'), ('x.json', b'{"learnloop": {"format": 1}}', 'is damaged'), ('x.json', b'{"learnloop": 1}', 'not a trace'),
+        ('z.json.gz', gzip.compress(b'{"learnloop": 1}')[:12] + b'\xff'*9, 'is not a trace')):
         (tmp_path/name).write_bytes(content)
         with pytest.raises(ValueError, match=msg): load_trace(tmp_path/name)
     with pytest.raises(FileNotFoundError): load_trace(tmp_path/'none.json')
@@ -699,7 +699,7 @@ def test_a_profile_that_cant_be_exported_is_a_warning(error, tmp_path):
     learn,p = mk_learn(),FakeProfiler()
     p.export_chrome_trace = lambda path: act(error)
     learn.fit(1, cbs=(t := Tracer(profiler=p)))
-    with pytest.warns(UserWarning, match=f"without torch's part, since its profiler has nothing to export: {error}") as seen: path = t.save(tmp_path/'a.json')
+    with pytest.warns(UserWarning, match=f"without PyTorch's part, since its profiler has nothing to export: {error}") as seen: path = t.save(tmp_path/'a.json')
     assert load_trace(path).rows==t.rows and seen[0].filename==__file__
     t.save(path)  # once is enough
     with pytest.raises(TypeError, match='start, step, stop and export_chrome_trace'): Tracer(profiler=SimpleNamespace(start=1, step=1, stop=1))
@@ -810,4 +810,4 @@ def test_what_is_none_of_a_tracer_says_so(k, v, tmp_path):
     if k not in ('learnloop', 'ranks'): content['learnloop'][k] = v
     else: content[k] = v
     (tmp_path/'a.json').write_text(json.dumps(content))
-    with pytest.raises(ValueError, match=r'a\.json (is damaged|is no trace)'): str(load_trace(tmp_path/'a.json'))
+    with pytest.raises(ValueError, match=r'a\.json (is damaged|is not a trace)'): str(load_trace(tmp_path/'a.json'))
