@@ -17,6 +17,7 @@ disk is left out: it matters to power cuts, not to kills.
 """
 import hashlib, os, random, select, shutil, signal, sys, tempfile, threading, time, torch, traceback, warnings
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -24,8 +25,9 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 from learnloop import (EMA, Callback, CheckpointCallback, CSVLogger, GradientAccumulation, GradientClip, Learner, MixedPrecision, PeerError,
-    ReduceLROnPlateau, SaveModelCallback, SeededItems, accuracy, launch, list_checkpoints, newest_checkpoint, set_seed)
+    ReduceLROnPlateau, SaveModelCallback, SeededItems, Snapshots, accuracy, launch, list_checkpoints, newest_checkpoint, set_seed)
 from learnloop.checkpoint.saving import read_state, whole, write_state
+from learnloop.checkpoint.steer import Steering, read_commands, send_command
 from learnloop.checkpoint.storage import HashingFile
 
 N_EPOCH,EVERY,KILLS,LIMIT = 3,2,6,60  # epochs, steps between checkpoints, kills of a run at most, seconds for a process
@@ -64,13 +66,33 @@ class SaveInside(Callback):
     read_only = rank_invariant = True
     def between_batches(self):
         if self.learn.count.batches%4==1: self.learn.checkpoint.save()
+class GoBack(Callback):
+    "Goes back in the second epoch, with half the rate, once in a run"
+    read_only = rank_invariant = True
+    def after_batch(self):
+        learn = self.learn
+        if learn.training and not learn.keeper.attempt and learn.count.batches==9: learn.rewind(batches=1, lr=.01)  # a run that resumed has no earlier snapshot
+
+class Commands(Callback):
+    "Gives a command in each epoch, as a file, which the fit logs; a run that resumes doesn't give it again"
+    read_only = rank_invariant = True
+    def after_batch(self):
+        n,folder = self.learn.count.batches,self.learn.checkpoint.folder
+        if not self.learn.training or n not in TEXTS: return
+        with suppress(FileNotFoundError):
+            if any(o['text']==TEXTS[n] for o in read_commands(folder)): return
+        if not any((folder/'tell').glob('*')): send_command(folder, TEXTS[n])
+TEXTS = {3:'lr=.03', 9:'wd=.1', 15:'rewind 1'}
+Steering.every = 0
+
 def _windows(): return [*_clipped(), *_averaged(), SaveInside()]
 
 SETUPS = dict(
     sgd=setup(SGD), adamw=setup(), one_cycle=setup(fit='fit_one_cycle'), noisy=setup(ds=Noisy), accumulation=setup(SGD, cbs=_clipped), ema=setup(cbs=_averaged),
     bf16=setup(cbs=_bf16), tracked=setup(cbs=_tracked), background=setup(fit='fit_one_cycle', background=True),
     workers=setup(ds=Noisy, num_workers=2), persistent=setup(fit='fit_one_cycle', ds=lambda: SeededItems(Noisy(), 5), num_workers=2, persistent_workers=True),
-    windows=setup(ds=Noisy, num_workers=2, cbs=_windows),
+    windows=setup(ds=Noisy, num_workers=2, cbs=_windows), rewound=setup(fit='fit_one_cycle', cbs=lambda: [Snapshots(3), GoBack()]),
+    told=setup(cbs=lambda: [Snapshots(3), Commands()]),
     everything=setup(ds=Noisy, fit='fit_one_cycle', num_workers=2, background=True, cbs=lambda: _clipped() + _bf16()))
 
 # ---- what comes of it

@@ -519,7 +519,7 @@ _rows = [  # chkstyle: ignore-node
     Hook('on_evaluation_run_end', 'cleanup_evaluate', _arg, None, _alone, True, 'outside of fits')]
 
 # %% ../../nbs/interop/04_accelerated.ipynb #c4516c9c
-class Accelerated(Adapter):
+class Accelerated(Adapter):  # chkstyle: ignore-node
     "Runs a callback of pytorch-accelerated"
     system,bases,prefix,Trainer,order = 'pytorch-accelerated',('TrainerCallback','_Hooks'),None,Trainer,52
     hooks,_waiting = _rows,{}

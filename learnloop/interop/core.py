@@ -415,6 +415,10 @@ def after_create(self:Adapter):
 def _meet_trainer(self:Adapter): "Give the foreign callback its trainer; does nothing here"
 
 @patch
+def before_evaluate(self:Adapter): "Do nothing; only hooks marked in the table run in evaluations"
+
+# %% ../../nbs/interop/00_core.ipynb #88c5fa51
+@patch
 def then_before_fit(self:Adapter):
     for o in self.group: o._load_again()
 
@@ -426,9 +430,6 @@ def _load_again(self:Adapter):
 def _keep_loaded(self:Adapter, sd):
     "Keep `sd`, to load it again after the hooks of `before_fit`, which may reset the state"
     self._loaded = None if self.learn and self.learn.inside('fit') else sd
-
-@patch
-def before_evaluate(self:Adapter): "Do nothing; only hooks marked in the table run in evaluations"
 
 # %% ../../nbs/interop/00_core.ipynb #1483c031
 def sharing(

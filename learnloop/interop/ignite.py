@@ -118,7 +118,7 @@ _rows = [  # chkstyle: ignore-node
     Hook('COMPLETED', 'after_validate', evaluate=True)]
 
 # %% ../../nbs/interop/10_ignite.ipynb #a9100026
-class Ignite(Adapter):
+class Ignite(Adapter):  # chkstyle: ignore-node
     "Runs ignite's handlers: those that are attached to its `trainer` and its `evaluator`"
     system,order,hooks,prefix,by_flags,bases = 'ignite',52,_rows,None,True,_bases
     missing = dict(INTERRUPT=f'`interrupt()`: {_refused["interrupt"]}')

@@ -521,7 +521,7 @@ _rows = [  # chkstyle: ignore-node
 _alias = dict(on_train_batch_begin='on_batch_begin', on_train_batch_end='on_batch_end')
 
 # %% ../../nbs/interop/08_keras.ipynb #51384d7c
-class Keras(Adapter):
+class Keras(Adapter):  # chkstyle: ignore-node
     "Runs a callback of Keras 3"
     system,bases,Trainer,order,hooks = 'Keras',('Callback','_Hooks'),Model,52,_rows
     by_flags,_was_over,for_first = True,False,('CSVLogger','ModelCheckpoint','ProgbarLogger','RemoteMonitor')

@@ -152,7 +152,7 @@ def log_dict(self:Module,
     for k,v in dictionary.items(): self.log(k, v, **kwargs)
 
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c019
-class Trainer(TrainerView):
+class Trainer(TrainerView):  # chkstyle: ignore-node
     "What callbacks find where Lightning's `Trainer` would be"
     system,shares = 'Lightning',True
     print = attr('_print')
@@ -360,7 +360,7 @@ _eval_hooks = (  # chkstyle: ignore-node
     Hook('teardown', 'cleanup_evaluate', _two, _fn, when=lambda o: o._outermost() and _ok(o), evaluate=True))
 
 # %% ../../nbs/interop/06_lightning.ipynb #556d1904
-class Lightning(Adapter):
+class Lightning(Adapter):  # chkstyle: ignore-node
     "Runs callbacks of Lightning"
     system,bases,Trainer = 'Lightning',('Callback','_Hooks'),Trainer
     by_flags = True

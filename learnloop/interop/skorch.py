@@ -320,7 +320,7 @@ _writers = '''TrainEndCheckpoint TensorBoard WandbLogger MlflowLogger NeptuneLog
     ProgressBar'''.split()
 
 # %% ../../nbs/interop/11_skorch.ipynb #20b1e054
-class Skorch(Adapter):
+class Skorch(Adapter):  # chkstyle: ignore-node
     "Runs a callback of skorch"
     system,bases,hooks,unfit,for_first,order = 'skorch',('Callback',),_rows,_unfit,_writers,66
     Trainer,by_flags = staticmethod(_mk_net),True
@@ -496,6 +496,7 @@ def load_saved_state(self:Skorch, sd):
     for k,cb in net.run_.defaults:
         if k in kept['best']: cb.best_score_ = kept['best'][k]
     net.run_.stopping = kept['stopping']
+    net.run_.rows = min(net.run_.rows, len(getattr(getattr(self.learn, 'recorder', None), 'values', ())))  # a rewind
 
 # %% ../../nbs/interop/11_skorch.ipynb #c40c5106
 @patch

@@ -20,7 +20,8 @@ from ..loop.flow import CancelFitException, CancelTrainException, CancelValidExc
 from .core import Adapter, Facade, Hook, done, hooks_base, names_others
 from .facts import batches_per_step, evaluation_kind, local_rank
 from .facts import plain, process_rank, schedulers, validated
-from .transformers_args import ARGUMENTS, IntervalStrategy, SaveStrategy, TrainingArguments, as_theirs
+from .transformers_args import ARGUMENTS, TrainingArguments, as_theirs
+from .transformers_args import IntervalStrategy, SaveStrategy  # chkstyle: ignore
 
 # %% ../../nbs/interop/07_transformers.ipynb #5d4728f8
 _all_ = ['IntervalStrategy','SaveStrategy','TrainingArguments'] # for scripts that import them from here
@@ -207,7 +208,7 @@ def _refuse_uploads(cb):
             f'saves it, and here a checkpoint is a file: {instead}')
 
 # %% ../../nbs/interop/07_transformers.ipynb #4b86f275
-class Transformers(_State):
+class Transformers(_State):  # chkstyle: ignore-node
     "Runs callbacks of transformers' Trainer"
     order,system,bases,Trainer,by_flags = 65,'transformers',('TrainerCallback','_Hooks'),_Trainer,True
     missing = dict(on_push_begin='nothing is pushed to a hub')

@@ -129,18 +129,21 @@ def _says(f):
 def _sum(pred, *yb): return SUM
 def _of_batch(pred, *yb): return len(pred)
 def _of_elements(pred, *yb): return _Elements(max(t.numel() for t in (pred, *yb[:1])))
+
+# %% ../../nbs/loop/07_denominator.ipynb #de0000f8
 def _of_rows(pred, *yb): return pred.numel()//pred.shape[-1] if pred.dim()>1 else 1
 def _of_sequences(pred, targ, lengths, targ_lengths, *yb): return torch.as_tensor(targ_lengths).numel()
+
 def _of_classes(f, has, pred, targ, *more):
     if has is None: has = dict(weight=f.weight, ignore_index=f.ignore_index)
     else: has = has | dict(zip([*has][2:], more, strict=False))
     return _counted(targ, has['weight'], has['ignore_index'])
 
-_MEANS = {  # of what torch's losses are means, by the names of functions, or of modules, without `loss` and `_`
-    _of_classes: 'crossentropy nll', _of_sequences: 'ctc',
+# What the losses of torch are means of, by names of functions or modules without `loss` and `_`
+_MEANS = {_of_classes: 'crossentropy nll', _of_sequences: 'ctc',
     _of_rows: 'multimargin multilabelmargin multilabelsoftmargin cosineembedding marginranking tripletmargin',
     _of_elements: 'mse l1 smoothl1 huber kldiv poissonnll gaussiannll softmargin hingeembedding bce bcewithlogits '
-        'binarycrossentropy binarycrossentropywithlogits'}
+    'binarycrossentropy binarycrossentropywithlogits'}
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000007
 def element_weights(
@@ -251,9 +254,31 @@ def _copied(f, memo):
     res.__kwdefaults__ = f.__kwdefaults__
     return res
 
-# %% ../../nbs/loop/07_denominator.ipynb #de0000f5
+# %% ../../nbs/loop/07_denominator.ipynb #de0000f9
 _DRAWS = {True:('scores','probabilities'), False:('scores','probabilities','seen')} # Of predictions; with new targets?
 
+def _try_draws(f, pred, yb, k, dim, g, is_random):
+    "Compare `f` with the mean over parts, for each kind of draws that it accepts; raise its error if it accepts none"
+    found,error = None,None
+    for new,kinds in _DRAWS.items() if is_random else [(False, ('seen',))]:
+        for kind in kinds:
+            a,b = (pred if kind=='seen' else _mapped(pred, _random, kind, g)),(_resampled(pred, yb, g) if new else yb)
+            try:
+                bad = _compare(f, a, b, k, dim)
+                if bad:  # it may draw random numbers
+                    with _Constants(): bad = _compare(f, a, b, k, dim)
+                found = {nm:_why(*o) for nm,o in bad.items()} | (found or {})
+                break
+            except Exception as e: error = e
+    if found is None: raise error
+    return found
+
+def _has_items(pred, n):
+    "Whether tensors in `pred` have `n` items, so that others can be taken"
+    two = tensors_in(take_items(pred, torch.tensor([n-1, n-1]), n))
+    return len(two)!=len(tensors_in(pred)) or not all(map(is_, two, tensors_in(pred)))
+
+# %% ../../nbs/loop/07_denominator.ipynb #de0000f5
 @torch.no_grad()
 def refute_mean(
     loss_func, # A loss function
@@ -265,10 +290,8 @@ def refute_mean(
     what:str='the prediction' # What `pred` is, for a message
 )->dict: # Part of the loss, 'loss' for itself -> why it isn't a mean over items
     "Try whether the loss of random predictions differs from the mean over parts of them"
-    pred,yb,found,tried = _mapped(pred, Tensor.detach),_mapped(yb, Tensor.detach),{},False
-    two = tensors_in(take_items(pred, torch.tensor([n-1, n-1]), n))
-    if len(two)==len(tensors_in(pred)) and all(map(is_, two, tensors_in(pred))):
-        return dict(loss=f'{_UNTRIED}: no tensor in {what} has {n} rows')
+    pred,yb = _mapped(pred, Tensor.detach),_mapped(yb, Tensor.detach)
+    if not _has_items(pred, n): return dict(loss=f'{_UNTRIED}: no tensor in {what} has {n} rows')
     try: f = _copied(loss_func, {id(o):o for o in keep})  # it may count its calls
     except Exception: f = loss_func
     g = torch.Generator().manual_seed(0)
@@ -281,20 +304,8 @@ def refute_mean(
             idx = _some(yb, n, k, g)
             p,y = take_items(pred, idx, n, dim),[take_items(o, idx, n) for o in yb]
             if is_random: p,y = _mapped(p, _as_float, dtype),[_mapped(o, _as_float, dtype) for o in y]
-            for new,kinds in _DRAWS.items() if is_random else [(False, ('seen',))]:
-                for kind in kinds:
-                    a,b = (p if kind=='seen' else _mapped(p, _random, kind, g)),(_resampled(p, y, g) if new else y)
-                    try:
-                        bad = _compare(f, a, b, k, dim)
-                        if bad:  # it may draw random numbers
-                            with _Constants(): bad = _compare(f, a, b, k, dim)
-                        found = {k:_why(*o) for k,o in bad.items()} | found
-                    except Exception as e:
-                        error = e
-                        continue
-                    tried = True
-                    break
-            if tried: return found
+            try: return _try_draws(f, p, y, k, dim, g, is_random)
+            except Exception as e: error = e
     return dict(loss=f'{_UNTRIED}: {type(error).__name__}: {error}')
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0001f6

@@ -150,7 +150,8 @@ class EachItem:
         try:
             if first_len(args[0]) is None: raise TypeError(f'the prediction, {describe(args[0])}, has no rows')
             with replaced(self.reduced, 'reduction', self.own) if self.reduced is not None else nullcontext():
-                return torch.stack([split_loss(self.f(*(take_items(o, i, n) for o in args)))[0].mean() for i in torch.arange(n).split(1)])
+                items = [[take_items(o, i, n) for o in args] for i in torch.arange(n).split(1)]
+                return torch.stack([split_loss(self.f(*o))[0].mean() for o in items])
         except Exception as e:
             self.failed = True
             warnings.warn(f'there are no losses of items: {self.f!r} knows no `reduction`, and fails on one item '

@@ -409,7 +409,7 @@ class TracedStep:
     ):
         name = f'learnloop_step_{next(_numbered)}'
         self.function = types.FunctionType(_step.__code__.replace(co_name=name), globals(), name)
-        self.library,self.classes,self.fast,self._make = None,[],None,make
+        self.library,self.fast,self._make = None,None,make
     def _backend(self, gm, args):
         if whys := [*_side_effects()]: raise Unfusable(whys[0])
         self.library = _Library(gm, args, self._make)
@@ -423,12 +423,13 @@ class TracedStep:
         values,spaces = {g.name:g.value for g in guards if g.has_value},{}
         places = [_place_of(g, values) for g in guards]
         for space,key in filter(None, places): spaces.setdefault(id(space), (space, []))[1].append(key)
-        self.classes = [*map(vars, classes)]
-        self.spaces = [space for space,_ in spaces.values()]+self.classes
-        self.getters = [operator.itemgetter(*keys) for _,keys in spaces.values()]+[*map(methods_of, self.classes)]
+        asks = [(operator.itemgetter(*keys), space) for space,keys in spaces.values()]
+        for c in classes: asks += (methods_of(vars(c)), vars(c)),(len, vars(c)),(_mro, c)
+        self.getters,self.spaces = zip(*asks, strict=True) if asks else ((), ())
         self.methods = self._methods()
-        return [at is None and not _is_ours(g.name) for g,at in zip(guards, places, strict=True)]
-    def _methods(self): return [*map(call, self.getters, self.spaces), *map(len, self.classes)]
+        return [at is None and g.guard_type not in _ASKED and not _is_ours(g.name)
+            for g,at in zip(guards, places, strict=True)]
+    def _methods(self): return [*map(call, self.getters, self.spaces)]
 
     def compile(self,
         args:dict, # Of the step, by name
@@ -483,9 +484,12 @@ def methods_of(
     keys = [k for k,v in names.items() if callable(v) or hasattr(v, '__get__')]
     return operator.itemgetter(*keys) if keys else len
 
+_mro = operator.attrgetter('__mro__')  # another one, if somebody sets `__bases__`
+
 # %% ../../nbs/scale/07_traced.ipynb #td00034c
 _OWN = set()  # Names of this module, filled at its end
 
+_ASKED = 'AUTOGRAD_SAVED_TENSORS_HOOKS',  # The fuser asks in each step, and quicker than this guard does
 _IDENTITY = 'CLOSURE_MATCH','BUILTIN_MATCH','CLASS_MATCH','MODULE_MATCH'
 
 def _place_of(g, values):
@@ -553,6 +557,7 @@ def _guarded(part):
 
 # %% ../../nbs/scale/07_traced.ipynb #td000040
 _WHYS = [ # What Dynamo and Inductor say, and how to say it so that a user can act on it
+    ('activation checkpoint', 'a checkpoint of activations draws random numbers: do without it, or without dropout in it'),
     (r'torch\.ao\.|[Oo]bserver', 'an observer or a fake quantization changes Python values: take it out to fuse'),
     ('ScriptModule|ScriptFunction|torch.jit',
         'a module is a ScriptModule, which torch can not trace: use the module itself'),
@@ -561,11 +566,12 @@ _WHYS = [ # What Dynamo and Inductor say, and how to say it so that a user can a
         'detach it, or turn the cache off, by use_cache=False in transformers'),
     ('data-dependent|data dependent|GuardOnDataDependent|Could not guard on|DataDependentOutput|tolist|local_scalar',
         'the code asks for the value of a tensor, as `if x.sum()>0` does, and a graph has one branch: '
-        'use torch.where'),
+        'use torch.where, or torch.index_select for an index'),
     ('DynamicOutputShape|[Dd]ynamic shape operator',
         'the shape of a tensor depends on values, as in x[x>0]: use a mask'),
     ('[Rr]andom|Generator',
         "the code draws random numbers that aren't torch's own: use torch.rand or torch.randn"),
+    ('backwards? hooks', 'a module has a backward hook, which torch can not trace: use a hook of a tensor in forward'),
     ('[Ss]parse', 'a gradient is sparse: make the embedding with sparse=False'),
     ('einops', 'torch can not trace this call of einops: use reshape, or layers of einops.layers.torch'),
     ('loguru|logging|Logger', 'the code writes a log: leave that out of forward, or log in a callback'),

@@ -27,7 +27,7 @@ def compare(
     return Comparison(runs(pattern, by, better), title)
 
 # %% ../../nbs/see/12_compare.ipynb #8f5a0008
-class Comparison:
+class Comparison:  # chkstyle: ignore-node
     "Several runs, side by side: a page in notebooks, a table in print"
     def __init__(self,
         found, # `Runs`

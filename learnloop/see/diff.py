@@ -129,7 +129,7 @@ def _shares(a, b):
     return n
 
 # %% ../../nbs/see/10_diff.ipynb #fb100029
-class RunDiff:
+class RunDiff:  # chkstyle: ignore-node
     "Where two runs differ, in words when printed"
     def __init__(self,
         a, # A `FingerprintFile`

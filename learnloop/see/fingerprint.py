@@ -302,7 +302,7 @@ def _spread(step):
     return hashes,norms
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090025
-class Fingerprint(Callback):
+class Fingerprint(Callback):  # chkstyle: ignore-node
     "Note what each step of training was, as hashes, so that runs can be compared: see `diff_runs`"
     order,run_valid,safe_in_evaluate,fit_only,remove_on_fetch = inf,False,True,True,True
     writes,read_only,rank_invariant = True,True,True

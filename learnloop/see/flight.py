@@ -76,6 +76,9 @@ class FlightRecorder(Callback):
         self._since = min(self._since, now)
         if now-self._since>self.patience: self._write()
     def cleanup_epoch(self): self._write()
+    def after_rewind(self):
+        self._write()
+        self._file = None  # deletes the steps that the fit takes again
     def cleanup_fit(self):
         self._write()
         self._clear()

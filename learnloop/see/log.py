@@ -23,7 +23,7 @@ from ..measure.display import is_main_process
 from .runfile import open_run, run_label, run_labels
 
 # %% ../../nbs/see/04_log.ipynb #571ca45a
-class Logger(Callback):
+class Logger(Callback):  # chkstyle: ignore-node
     "Hand losses, learning rates and metrics to `log_metrics`, which prints them: for another platform, override that"
     order,run_valid,safe_in_evaluate,fit_only,writes,rank_invariant,read_only = 51,False,True,True,True,True,True
     hypers,failures,now,is_point,in_epoch,attempt = ('lr',),(OSError,),0.,False,0,1
@@ -263,7 +263,7 @@ def put_at(
     return size+len(data)
 
 # %% ../../nbs/see/04_log.ipynb #4d2fdf72
-class CSVLogger(_FileLogger):
+class CSVLogger(_FileLogger):  # chkstyle: ignore-node
     "Write a row for each epoch, and each validation within one, to a CSV file"
     _head,_starts = 1,b'epoch,step'
     def __init__(self,

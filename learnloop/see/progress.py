@@ -23,7 +23,7 @@ from ..loop.learner import Learner, default_cb, format_value, print_row
 from ..measure.display import format_time, is_main_process
 
 # %% ../../nbs/see/02_progress.ipynb #8d39f625
-class ProgressCallback(Callback):
+class ProgressCallback(Callback):  # chkstyle: ignore-node
     "Show the table of epochs, and bars for what is running"
     order,read_only,rank_invariant = 45,True,True
     def __init__(self,
@@ -297,7 +297,7 @@ def _html_bar(label, i, n, status):
     return f'<div style="{_line}">{bar} {escape(label)}  {escape(status)}</div>'
 
 # %% ../../nbs/see/02_progress.ipynb #05fa4774
-class _Notebook(_Lines):
+class _Notebook(_Lines):  # chkstyle: ignore-node
     "Bars, a graph and a table, in one output; those of a fit within the fit below"
     handle = inner = None
     def __init__(self, has_bar=True, outer=None):

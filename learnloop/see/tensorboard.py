@@ -31,7 +31,7 @@ from .log import Logger, put_at
 from .trace import Tracer
 
 # %% ../../nbs/see/05_tensorboard.ipynb #e8fcee22
-class _RunLog(Logger):
+class _RunLog(Logger):  # chkstyle: ignore-node
     "A `Logger` to the event files of a run, that a checkpoint can take up"
     _last = 0,[]     # Step of the last points, and these
     _is_ours = False # Is the directory as this callback has left it?
@@ -111,7 +111,7 @@ class _RunLog(Logger):
         return is_new
 
 # %% ../../nbs/see/05_tensorboard.ipynb #70f82b98
-class TensorBoardCallback(_RunLog):
+class TensorBoardCallback(_RunLog):  # chkstyle: ignore-node
     "Log a run to TensorBoard: losses, metrics, hyper-parameters, the model's graph, examples, and more if asked"
     hypers,_embedded = ('lr','mom','wd'),None
     def __init__(self,

@@ -407,6 +407,11 @@ class TimeLimit(_FitState):
         super().cleanup_fit()
         self.spent,self._since = self.elapsed,None
     def state_dict(self): return super().state_dict() | dict(spent=self.elapsed)
+    def load_state_dict(self, sd):
+        was = self.elapsed
+        super().load_state_dict(sd)
+        if self._since is None: return
+        self.spent,self._since = max(self.spent, was),monotonic()  # a rewind takes no time back
 
     def before_train(self): self.learn.dl = Until(self.learn.dl, lambda: self.stop_reason)
     def before_batch(self):
@@ -442,7 +447,7 @@ def elapsed(self:TimeLimit):
 # %% ../../nbs/train/01_tracker.ipynb #1ee2f1ab
 class SaveModelCallback(TrackerCallback):
     "Save the model when the monitored value improves, and load the best weights after the fit"
-    order,writes,_epoch_done,_n,_hold = 61,True,False,-1,ExitStack()
+    order,writes,_epoch_done,_n,_hold,_taken_back = 61,True,False,-1,ExitStack(),()
     _start = TrackerCallback._start|dict(saves=[])
     @checked_args
     def __init__(self,
@@ -494,6 +499,26 @@ def cleanup_fit(self:SaveModelCallback):
     TrackerCallback.cleanup_fit(self)
     self._hold.close()
 
+# %% ../../nbs/train/01_tracker.ipynb #be772017
+@patch
+def load_state_dict(self:SaveModelCallback, sd):
+    was = self.saves
+    TrackerCallback.load_state_dict(self, sd)
+    if self._begun and self.learn.keeper.goal: self._taken_back,self._n = was,-1
+
+@patch
+def after_rewind(self:SaveModelCallback):
+    "Delete the files of the abandoned stretch; forget a best one that was there before, and is there no more"
+    for o in self._taken_back:
+        if o not in self.saves and self.learn.team.is_first: _delete(o)
+    there = self.learn.team.from_first([_is_there(o) for o in self.saves])
+    lost,self.saves = ([o for o,ok in zip(self.saves, there, strict=True) if ok==want] for want in (False, True))
+    if not lost: return
+    names = ', '.join(f"{o['name']} of epoch {o['epoch']}" for o in lost)
+    if self.learn.team.is_first: warnings.warn(f'{self.label}: the fit went back, and the files that it had saved until '
+        f'then were overwritten or deleted since: {names}', stacklevel=2)
+    if self._keeps_best: self.best = self._by_rank(max)['value'] if self.saves else None
+
 # %% ../../nbs/train/01_tracker.ipynb #4653874e
 @patch
 def _save(self:SaveModelCallback, name, val=None):
@@ -506,12 +531,16 @@ def _save(self:SaveModelCallback, name, val=None):
         self.saves = [o for o in self.saves if o is not gone]
         if self.learn.team.is_first: _delete(gone)
 
+def _is_there(save):
+    "Whether the file of `save` is unchanged"
+    path = Path(save['path'])
+    if not path.is_file(): return False
+    with open(path, 'rb') as f: digest = hashlib.file_digest(f, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+    return digest==save.get('hash')
+
 def _delete(save):
     "Delete the file of `save`, unless it was replaced"
-    path = Path(save['path'])
-    if not path.is_file(): return
-    with open(path, 'rb') as f: digest = hashlib.file_digest(f, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
-    if digest==save.get('hash'): path.unlink(missing_ok=True)
+    if _is_there(save): Path(save['path']).unlink(missing_ok=True)
 
 # %% ../../nbs/train/01_tracker.ipynb #40a8e074
 @patch

@@ -1,4 +1,4 @@
-"A fit that was taken back is the fit that never made the detour, to the bit; what fires on the way is a table"
+"A fit that was taken back is the fit that never made the detour, to the bit"
 import random
 import pytest, torch
 from benchmarks.disk import Disk, Watch, lay_out
@@ -143,44 +143,6 @@ def test_random_programs_of_detours(seed):
         learn = ran(Backs(i, True), Snapshots(1+i%4, keep=20))
         assert equal(learn, ref), i
 
-# ---- what fires, as a table
-
-class Sees(Callback):
-    "Lists what fires from the raise on, up to the first event of the next batch"
-    order = -99
-    def __init__(self): self.log = None
-
-def _sees(e):
-    def _f(self):
-        if self.log is not None: self.log.append(e)
-    return _f
-for _e in mk().events:
-    if not _e.startswith('after_create'): setattr(Sees, _e, _sees(_e))
-
-def table_of(event, at, to):
-    sees,done = Sees(),[]
-    def go(cb):
-        learn = cb.learn
-        if done or (learn.epoch, learn.n_done)!=at or learn.inside('evaluate') and event!='after_loss_in_evaluate': return
-        done.append(1)
-        sees.log = []
-        learn.rewind(to=to)
-    learn = mk([sees, Callback('raiser', **{event:go})])
-    learn.fit(3, cbs=Snapshots(1, keep=99))
-    return ' '.join(sees.log[:next((i for i,o in enumerate(sees.log) if o=='before_fetch'), None)])
-
-TABLE = {
-    ('after_loss', (1, 3), Place(1, 'train', 2)):'cleanup_turn cleanup_batch before_load after_load cleanup_load after_rewind between_batches',
-    ('cleanup_batch', (1, 3), Place(1, 'train', 2)):'cleanup_batch before_load after_load cleanup_load after_rewind between_batches',
-    ('between_batches', (1, 3), Place(0, 'train', 2)):'before_load after_load cleanup_load after_rewind between_batches',
-    ('after_fetch', (1, 3), Place(0, 'train', 2)):'cleanup_fetch before_load after_load cleanup_load after_rewind between_batches',
-    ('before_validate', (1, 5), Place(1, 'train', 2)):'cleanup_validate before_train before_load after_load cleanup_load after_rewind between_batches',
-    ('after_epoch', (1, 1), Place(1, 'train', 2)):'cleanup_epoch before_epoch before_train before_load after_load cleanup_load after_rewind between_batches',
-    ('before_epoch', (1, 1), Place(0, 'train', 2)):'cleanup_epoch before_epoch before_train before_load after_load cleanup_load after_rewind between_batches'}
-
-@pytest.mark.parametrize('event,at,to', TABLE)
-def test_truth_table(event, at, to): assert table_of(event, at, to)==TABLE[event, at, to]
-
 # ---- refused
 
 def test_what_is_refused():
@@ -196,12 +158,6 @@ def test_what_is_refused():
     learn.dls.train = iter([(X, X.sum(1, True))]*3)
     with pytest.raises(ValueError, match='gives each batch once'): learn.fit(1, cbs=Snapshots(2))
     with pytest.raises(RuntimeError, match='no fit to take back'): mk().rewind(batches=1)
-
-def test_an_error_is_not_hidden_by_a_rewind():
-    def fails(cb): raise ZeroDivisionError
-    def back(cb): cb.learn.rewind(to=Place(0))
-    with pytest.raises(ZeroDivisionError) as e: mk().fit(1, cbs=[Snapshots(2), Callback(after_loss=fails), Callback(cleanup_batch=back)])
-    assert any('RewindException' in o for o in e.value.__notes__)
 
 # ---- left out, and between fits
 

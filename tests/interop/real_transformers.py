@@ -356,7 +356,8 @@ def test_state_of_a_callback_that_exports_it(tmp_path):
 
 def gpt2(): return transformers.GPT2LMHeadModel(transformers.GPT2Config(vocab_size=23, n_embd=16, n_layer=2, n_head=2, n_positions=16, resid_pdrop=0,
     embd_pdrop=0, attn_pdrop=0, bos_token_id=1, eos_token_id=1, pad_token_id=0))
-def t5(): return transformers.T5ForConditionalGeneration(transformers.T5Config(vocab_size=23, d_model=16, d_kv=8, d_ff=32, num_layers=1, num_heads=2, dropout_rate=0,
+def t5(): return transformers.T5ForConditionalGeneration(transformers.T5Config(
+    vocab_size=23, d_model=16, d_kv=8, d_ff=32, num_layers=1, num_heads=2, dropout_rate=0,
     decoder_start_token_id=0))
 def bert(): return transformers.BertForMaskedLM(transformers.BertConfig(vocab_size=23, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
     intermediate_size=32, max_position_embeddings=16, hidden_dropout_prob=0, attention_probs_dropout_prob=0))

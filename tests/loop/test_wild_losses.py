@@ -65,7 +65,8 @@ OTHERS = dict(masked=('masks', masked), missing=('missing', present), marked=('m
     inverse=('classes', inverse_frequency), contrastive=('classes', supervised_contrastive), hard=('classes', hard_ones), heads=('pixels', two_heads), wrapped=('classes', root),
     sub=('pixels', Sub(ignore_index=255)), weighted=('classes', functools.partial(lambda w, p, y: F.cross_entropy(p, y, w.to(p)), W)),
     objects=('classes', lambda o,y: F.cross_entropy(o.scores, y, W)), summed=('numbers', lambda p,y: F.mse_loss(p, y, reduction='sum')),
-    hooked=('numbers', hooked(f := nn.MSELoss(), f)), inside=('classes', hooked(f := CrossEntropyLossFlat(), f.func)), outside=('classes', hooked(f := CrossEntropyLossFlat(), f)), replaced=('classes', replaced(CrossEntropyLossFlat())),
+    hooked=('numbers', hooked(f := nn.MSELoss(), f)), inside=('classes', hooked(f := CrossEntropyLossFlat(), f.func)), outside=('classes', hooked(f := CrossEntropyLossFlat(), f)),
+    replaced=('classes', replaced(CrossEntropyLossFlat())),
     roots=('numbers', lambda p,y: dict(a=F.mse_loss(p, y).sqrt(), b=F.l1_loss(p, y))))
 
 class Net(nn.Module):

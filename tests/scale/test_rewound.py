@@ -1,0 +1,80 @@
+"One of two processes goes back, and so do both: DDP, FSDP, left-out rows, an accumulation window, and a pause"
+import threading, torch
+from learnloop import Callback, CheckpointCallback, GradientAccumulation, Place, Snapshots
+from learnloop.checkpoint.steer import Steering
+from runs import differ, mk_learner, weights
+from together import same, together
+
+class Back(Callback):
+    "Goes back once, from `event` of a place, in the process `rank` only"
+    order = 99
+    def __init__(self, event, rank, **how): self.event,self.rank,self.how,self.done = event,rank,how,False
+    def handlers(self, event): return [self._go] if event==self.event else []
+    def _go(self):
+        learn = self.learn
+        if self.done or learn.team.rank!=self.rank or not learn.training or (learn.epoch, learn.iter)!=(1, 4): return
+        self.done = True
+        learn.rewind(**self.how)
+
+def fit(how, *cbs, n=2, keeps=None):
+    "Fit with `cbs`: what is to be the same in all processes"
+    learn = mk_learner()
+    if how: getattr(learn, f'to_{how}')(timeout=30)
+    learn.fit_one_cycle(n, .05, cbs=[keeps or Snapshots(4, keep=9), *cbs])
+    return dict(weights=weights(learn.model), attempt=learn.keeper.attempt, losses=[float(o) for o in learn.recorder.raw_losses])
+
+TO = dict(to=Place(1, 'train', 1))
+
+def job(folder):
+    res = {}
+    for how in ('ddp', 'fsdp'):
+        res[how] = [fit(how), *(fit(how, Back(e, r, **TO)) for e,r in (('after_loss', 1), ('after_batch', 0), ('between_batches', 1)))]
+        res[how+'_disk'] = [res[how][0], fit(how, Back('after_batch', 1, **TO), keeps=CheckpointCallback(folder/how, every_steps=4))]
+    def window(*cbs): return fit('ddp', GradientAccumulation(20), *cbs)
+    res['accumulation'] = [window(), window(Back('after_loss', 1, **TO))]
+    return res
+
+def test_all_processes_go_back_with_one(tmp_path):
+    ranks = together(job, tmp_path)
+    for k,(plain,*others) in ranks[0].items():
+        for i,o in enumerate(others, 1):
+            assert o['attempt']==1 and o['losses']==plain['losses'], k
+            for r in ranks: assert all(map(torch.equal, r[k][i]['weights'], plain['weights'])), k
+
+# ---- Rows
+
+SKIP = [3, 11, 12, 20, 21, 22, 40, *range(25, 33)]
+
+def skipping(how): return fit(how, Back('after_batch', int(how is not None), to=Place(0), skip_rows=SKIP))
+
+def test_rows_are_left_out_in_all_processes():
+    one,ranks = skipping(None),together(skipping, 'ddp')
+    for r in ranks:
+        assert all(map(torch.equal, r['weights'], ranks[0]['weights'])) and differ(r['weights'], one['weights'])<2e-5
+        assert r['attempt']==1
+
+# ---- A pause
+
+def paused(folder):
+    "The first process tells all to pause, and another thread of it to go on, when both wait"
+    Steering.every,order = 0,[]
+    class Pauses(Callback):
+        run_valid,rank_invariant,read_only = False,True,True
+        def after_batch(self):
+            learn = self.learn
+            order.append(learn.count.batches)
+            if learn.count.batches!=3 or not learn.team.is_first: return
+            learn.tell('pause')
+            def later():
+                learn.tell(lr=.01)
+                learn.tell('go')
+            threading.Timer(.3, later).start()
+    learn = mk_learner()
+    learn.to_ddp(timeout=30)
+    learn.fit(6, cbs=Pauses())
+    s = next(o for o in learn.engines if isinstance(o, Steering))
+    return [o.tolist() for o in weights(learn.model)],[(o['text'], o['epoch'], o['batch']) for o in s.log],order,learn.opt.param_groups[0]['lr']
+
+def test_a_pause_holds_both_processes_and_commands_act_in_it(tmp_path):
+    _,log,order,lr = same(together(paused, tmp_path))
+    assert [o[0] for o in log]==['pause', 'lr=0.01', 'go'] and len({o[1:] for o in log})==1 and order==[*range(1, 37)] and lr==.01
