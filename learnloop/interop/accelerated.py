@@ -1,4 +1,4 @@
-"""Its callbacks in `learn.fit(cbs=[…])` as they are; its loop beside ours, event by event
+"""Run its callbacks unchanged in `learn.fit(cbs=[…])`; compare its loop with learnloop's, event by event
 
 Docs: https://learnloop.github.io/learnloop/interop/accelerated.html.md"""
 
@@ -26,15 +26,15 @@ from .facts import local_rank, n_open, n_processes, process_rank, storable, stor
 
 # %% ../../nbs/interop/04_accelerated.ipynb #2cf03e5d
 class TrainerCallback(hooks_base('pytorch-accelerated', __name__)):
-    "Base of callbacks that are written from the documents of pytorch-accelerated: its hooks, with their arguments"
+    "Base class of callbacks, with pytorch-accelerated's documented hooks and arguments"
 
 # %% ../../nbs/interop/04_accelerated.ipynb #7064b176
 class StopTrainingError(Exception):
-    "Raised by a callback to stop the run"
+    "Exception that a callback raises to stop the run"
 
 # %% ../../nbs/interop/04_accelerated.ipynb #c673520b
 class RunHistory:
-    "Values of metrics, by name, and the number of the epoch"
+    "Values of metrics by name, and the number of the epoch"
     def __init__(self): self.reset()
 
     @property
@@ -42,27 +42,27 @@ class RunHistory:
     @property
     def metric_name_prefix(self)->str: return self._prefix
 
-    def get_metric_names(self): # A set, in the order in which metrics were first updated
-        "Name the metrics that have values"
+    def get_metric_names(self): # A set, in the order of the first updates
+        "Return the names of the metrics that have values"
         return dict(self._metrics).keys()
 
     def get_metric_values(self,
-        metric_name:str # As it was updated
-    )->list: # Empty for one without values
+        metric_name:str # Full name, with its prefix
+    )->list: # Empty if the metric has no values
         "Return all values of a metric"
         return list(self._metrics.get(metric_name, ()))
 
     def get_latest_metric(self,
-        metric_name:str # As it was updated; an error if it wasn't
+        metric_name:str # Full name, with its prefix; a metric without values raises an error
     ): # The value
         "Return the last value of a metric"
         if metric_name in self._metrics: return self._metrics[metric_name][-1]
         there = ', '.join(self._metrics) or 'nothing'
         near = did_you_mean(metric_name, self._metrics)
-        raise ValueError(f'the run history has no values of {metric_name!r}{near} (there is {there})')
+        raise ValueError(f'the run history has no values of {metric_name!r}{near} (it has {there})')
 
     def update_metric(self,
-        metric_name:str, # The prefix is put before it
+        metric_name:str, # Name, to which the prefix is added
         metric_value     # Of any type
     ):
         "Add a value to a metric"
@@ -76,51 +76,51 @@ InMemoryRunHistory = RunHistory
 # %% ../../nbs/interop/04_accelerated.ipynb #c4107bf6
 @patch
 def set_metric_name_prefix(self:RunHistory,
-    prefix:str='' # Put before the names of metrics that are updated from here on
+    prefix:str='' # Prefix for the names of metrics in later updates
 ):
-    "Mark the metrics of another model, say"
+    "Set a prefix, for example to mark the metrics of another model"
     self._prefix = prefix
 
 # %% ../../nbs/interop/04_accelerated.ipynb #a07f0568
 @patch
 def delete_metric(self:RunHistory,
-    metric_name:str # As it was updated
+    metric_name:str # Full name, with its prefix
 ):
-    "Forget a metric"
+    "Delete a metric"
     del self._metrics[metric_name]
 
 # %% ../../nbs/interop/04_accelerated.ipynb #d604998e
 @patch
 def reset(self:RunHistory):
-    "Forget all values and the prefix, and begin at epoch 1"
+    "Clear all values and the prefix, and start at epoch 1"
     self._metrics,self._prefix,self._epoch = {},'',1
 
 # %% ../../nbs/interop/04_accelerated.ipynb #1cfb078c
 @dataclass(frozen=True)
 class TrainerRunConfig:
     "Settings of a run"
-    num_epochs:int                  # Of this fit
-    train_per_device_batch_size:int|None # None for a loader that doesn't say
+    num_epochs:int                  # Number of epochs of this fit
+    train_per_device_batch_size:int|None # None if the loader doesn't have it
     train_dl_kwargs:dict            # Settings of the loader
-    eval_per_device_batch_size:int|None # None for a loader that doesn't say
+    eval_per_device_batch_size:int|None # None if the loader doesn't have it
     eval_dl_kwargs:dict             # Settings of the loader
-    gradient_accumulation_steps:int # Batches that make an optimizer step
+    gradient_accumulation_steps:int # Batches per optimizer step
     gradient_clip_value:float|None  # None if gradients aren't clipped by value
-    train_total_batch_size:int|None # Items of all processes that make a step
-    eval_total_batch_size:int|None  # Items of all processes
-    num_update_steps_per_epoch:int|None # Optimizer steps an epoch; None for a loader without a length
-    num_local_update_steps_per_epoch:int|None # The same of this process
-    max_num_train_steps:int|None    # None if epochs alone are the limit
+    train_total_batch_size:int|None # Items per step, over all processes
+    eval_total_batch_size:int|None  # Items per batch, over all processes
+    num_update_steps_per_epoch:int|None # Optimizer steps per epoch; None if the loader has no length
+    num_local_update_steps_per_epoch:int|None # The same for this process
+    max_num_train_steps:int|None    # None if only epochs are limited
     is_local_process_zero:bool      # First process of this machine?
     is_world_process_zero:bool      # First process of all?
     is_distributed:bool             # Several processes?
     mixed_precision:str             # `no`, `fp16` or `bf16`
-    num_processes:int               # All of them
+    num_processes:int               # Number of processes
 
     def __getitem__(self, k):
         if k in vars(self): return vars(self)[k]
         raise KeyError(f'the run config has no {k!r}{did_you_mean(str(k), vars(self))}')
-    def to_dict(self)->dict: # All values, by name
+    def to_dict(self)->dict: # Name -> value
         "Return the settings as a dict, for a logger"
         return dict(vars(self))
 
@@ -132,7 +132,7 @@ def _dl_kwargs(dl):
 # %% ../../nbs/interop/04_accelerated.ipynb #a875b79d
 def _run_config(learn, evaluation=False):
     train,valid,n = learn.dls.train,learn.dls.valid,n_processes()
-    each = 1 if getattr(learn.team, 'per_process', True) else n  # whose is the size of a loader's batch?
+    each = 1 if getattr(learn.team, 'per_process', True) else n  # is the loader's batch size per process, or of all?
     clip,amp,limit = (find_cb(learn, o) for o in ('GradientClip', 'MixedPrecision', 'StepLimit'))
     bs,vbs,size = batch_size(train),batch_size(valid),None if train is None else batch_len(train)
     acc = 1 if evaluation else batches_per_step(learn, bs) or 1
@@ -160,21 +160,21 @@ def _run_config(learn, evaluation=False):
 
 # %% ../../nbs/interop/04_accelerated.ipynb #3afff613
 class CallbackHandler:
-    "Calls methods of callbacks, in the order in which they were given"
+    "Calls methods of callbacks, in the order in which they were passed"
     def __init__(self,
-        callbacks=() # Callbacks, or classes of them
+        callbacks=() # Callbacks or callback classes
     ):
         self.callbacks = []
         self.add_callbacks(callbacks)
 
     def add_callbacks(self,
-        callbacks # Callbacks, or classes of them
+        callbacks # Callbacks or callback classes
     ):
         "Add callbacks"
         for o in callbacks: self.add_callback(o)
 
     def add_callback(self,
-        callback # A callback, or a class of them to make one of
+        callback # A callback, or a class, which is instantiated
     ):
         "Add a callback"
         self.callbacks.append(callback() if isinstance(callback, type) else callback)
@@ -190,8 +190,8 @@ class CallbackHandler:
     def __iter__(self): return iter(self.callbacks)
     def call_event(self,
         event:str, # Name of a method
-        *args,     # To the method
-        **kwargs   # To the method
+        *args,     # Passed to the method
+        **kwargs   # Passed to the method
     ):
         "Call the method `event` of all callbacks that have one"
         for o in self.callbacks:
@@ -205,7 +205,7 @@ class _Group(CallbackHandler):
     @property
     def callbacks(self): return [o.foreign for o in self._adapters]
     def add_callback(self, callback):
-        "Add a callback to the learner: in a fit, until that ends"
+        "Add a callback to the learner; in a fit, until the fit ends"
         learn,cb = self.learn,Accelerated(callback() if isinstance(callback, type) else callback)
         learn.add_cb(cb)
         if not learn.inside('fit'): return
@@ -214,8 +214,8 @@ class _Group(CallbackHandler):
         at = sum(d<=depth for d,*_ in learn._cleanups)
         learn._cleanups[at:at] = [(depth, 'cleanup_fit', o) for o in learn._handlers_of(cb, 'cleanup_fit')]
         hook,args,kwargs = cb.trainer._hook or ('on_init_end',(),{})
-        if hook!='on_init_end': cb.call(hook, *args, **kwargs)  # as in the package, it hears the event in which it came
-    def clear_callbacks(self): raise TypeError('callbacks of a learner are removed by learn.remove_cb')
+        if hook!='on_init_end': cb.call(hook, *args, **kwargs)  # as in the package, it gets the current hook
+    def clear_callbacks(self): raise TypeError('callbacks of a learner must be removed by learn.remove_cb')
     def call_event(self, event, *args, **kwargs):
         for o in self._adapters: o._call_handlers(event, args, kwargs)
 
@@ -267,16 +267,16 @@ def _dataset(trainer, name, dl):
     raise trainer._no_attribute(name, f': the loader, a {type(dl).__name__}, has no dataset')
 
 def _modules(learn):
-    "What the user has put on the learner beside the model: their own trainer would have had it"
+    "Return further modules that the user set on the learner, as they would on a trainer"
     named = {k:o for k,o in vars(learn).items() if k[0]!='_' and k not in ('model','loss_func')}
     return {k:o for k,o in named.items() if isinstance(o, nn.Module)}
 
 # %% ../../nbs/interop/04_accelerated.ipynb #cd2d732a
 class Trainer(Facade):
-    "What callbacks find where the package's `Trainer` would be"
+    "Stand-in for the package's `Trainer`"
     system,shares,mirrors = 'pytorch-accelerated',True,'learn: device optimizer=opt loss_func'
     def __init__(self,
-        learn # The learner that it stands for
+        learn # The learner behind the stand-in
     ):
         super().__init__(learn, _accelerator=_Accelerator(learn), _group=_Group(learn), _handler=None, _lent=None,
             _output=None, _stop=None, _history=RunHistory(), _config=None, _guest=None, _guest_config=None,
@@ -318,7 +318,7 @@ class Trainer(Facade):
             learn.validate(dl=valid_dl, cbs=_EvalEpoch(self, metric, is_intermediate))
 
     def _record(self, metric):
-        "Add the loss of the phase that is ending to the run history"
+        "Add the loss of the ending phase to the run history"
         r = getattr(self.learn, 'recorder', None)
         if r is None or self.learn.predicting: return
         value = r.row.get('train_loss') if self.learn.training else r.valid_mets[0].value
@@ -340,7 +340,7 @@ def run_history(self:Trainer):
 # %% ../../nbs/interop/04_accelerated.ipynb #7c1f5783
 @patch(as_prop=True)
 def run_config(self:Trainer):
-    "Settings of the run; None before the first"
+    "Settings of the run; None before the first run"
     k = '_config' if self.learn.inside('fit') or not self.learn.inside('evaluate') else '_guest_config'
     if getattr(self, k) is None and self.learn.open: setattr(self, k, _run_config(self.learn, k!='_config'))
     return getattr(self, k)
@@ -348,27 +348,27 @@ def run_config(self:Trainer):
 # %% ../../nbs/interop/04_accelerated.ipynb #94665221
 @patch
 def gather(self:Trainer,
-    tensor, # A tensor, or several in tuples, lists and dicts
-    padding_value=None # Not needed: processes tell each other how many values they have
-): # The same, concatenated along the first dimension
-    "Gather values of all processes"
+    tensor, # A tensor, or tuples, lists and dicts of tensors
+    padding_value=None # Not used: processes exchange their numbers of values
+): # The same structure, with tensors concatenated along the first dimension
+    "Gather values from all processes"
     return self._accelerator.gather(tensor)
 
 # %% ../../nbs/interop/04_accelerated.ipynb #a21b1699
 @patch
 def print(self:Trainer,
-    *args, # As for Python's own
-    **kwargs # As for Python's own
+    *args, # As in Python's `print`
+    **kwargs # As in Python's `print`
 ):
-    "Print once per machine, and not under `learn.no_logging()`"
+    "Print once per machine, unless under `learn.no_logging()`"
     self._accelerator.print(*args, **kwargs)
 
 # %% ../../nbs/interop/04_accelerated.ipynb #c55b9e0b
 @patch
 def get_model(self:Trainer,
-    keep_torch_compile:bool=True # Keep the wrapper that `torch.compile` makes?
+    keep_torch_compile:bool=True # Keep the wrapper of `torch.compile`?
 )->nn.Module:
-    "Return the model without what several processes wrap it in"
+    "Return the model without the wrappers for several processes"
     return _unwrapped(self.model, keep_torch_compile)
 
 # %% ../../nbs/interop/04_accelerated.ipynb #c72a4e12
@@ -385,11 +385,11 @@ def _load_states(opt, sd, with_hypers):
 
 @patch
 def save_checkpoint(self:Trainer,
-    save_path, # As given; its folder is made if need be
-    checkpoint_kwargs:dict|None=None, # More to save
-    save_optimizer:bool=True, # The optimizer, too?
-    save_scheduler:bool=True, # The scheduler, too, if there is one?
-    save_per_node:bool=True   # Once per machine? Else once in all
+    save_path, # Path of the file; its folder is created if needed
+    checkpoint_kwargs:dict|None=None, # Further data to save
+    save_optimizer:bool=True, # Also save the optimizer?
+    save_scheduler:bool=True, # Also save the scheduler, if there is one?
+    save_per_node:bool=True   # Save once per machine? Else once in all
 ):
     "Save model, optimizer and scheduler"
     state = dict(model_state_dict=self.get_model(False).state_dict())
@@ -410,15 +410,15 @@ def save_checkpoint(self:Trainer,
 # %% ../../nbs/interop/04_accelerated.ipynb #5bdd7c83
 @patch
 def load_checkpoint(self:Trainer,
-    checkpoint_path, # As given to `save_checkpoint`
-    load_optimizer:bool=True, # The optimizer, too, if it was saved?
-    load_scheduler:bool=True  # The scheduler, too, if it was saved?
-)->dict: # All that the file holds
-    "Load model, optimizer and scheduler; the file can't run code"
+    checkpoint_path, # As passed to `save_checkpoint`
+    load_optimizer:bool=True, # Also load the optimizer, if it was saved?
+    load_scheduler:bool=True  # Also load the scheduler, if it was saved?
+)->dict: # Content of the file
+    "Load model, optimizer and scheduler, without running code of the file"
     self._accelerator.wait_for_everyone()
     def _has_none(cb): return vars(cb).get('save_path')==checkpoint_path and vars(cb).get('best_metric', cb) is None
     if any(map(_has_none, self.callback_handler)):
-        warnings.warn(f'nothing was saved to {checkpoint_path} in this run: the weights stay as they are', stacklevel=2)
+        warnings.warn(f'nothing was saved to {checkpoint_path} in this run: the weights are unchanged', stacklevel=2)
         return {}
     state = torch.load(checkpoint_path, map_location='cpu', weights_only=True)
     self.get_model(False).load_state_dict(state['model_state_dict'])
@@ -426,8 +426,8 @@ def load_checkpoint(self:Trainer,
         _load_states(self.optimizer, state['optimizer_state_dict'], with_hypers=not self._ending)
     if load_scheduler and 'scheduler_state_dict' in state and not self._ending:
         if self.scheduler is None:
-            raise ValueError(f'{checkpoint_path} has the state of a scheduler, and there is none: '
-                'load_scheduler=False, or add a TorchScheduler')
+            raise ValueError(f'{checkpoint_path} has the state of a scheduler, but the learner has none: '
+                'pass load_scheduler=False, or add a TorchScheduler')
         self.scheduler.load_state_dict(state['scheduler_state_dict'])
     return state
 
@@ -464,15 +464,15 @@ def _step_end(self:Trainer):
 
 @patch(as_prop=True)
 def _evaluation(self:Trainer):
-    "What the loss of the validation that is going on is called; None if it is not for the callbacks"
+    "Name of the loss of the current validation; None if callbacks don't hear it"
     names = dict(epoch='eval_loss_epoch', within='intermediate_eval_loss', outside='evaluation_loss')
     return None if self._inner else names.get(evaluation_kind(self.learn))
 
 # %% ../../nbs/interop/04_accelerated.ipynb #63f249df
 def _translated(trainer, e, label):
-    if has_base(e, 'CallbackMethodNotImplementedError'):  # the package's base class keeps the name to itself
+    if has_base(e, 'CallbackMethodNotImplementedError'):  # the package's base class doesn't give the name
         return AttributeError(
-            f'{label} asks itself for an attribute that it lacks: see the last line of its own code in '
+            f'{label} reads an attribute of itself that it lacks: see the last line of its own code in '
             'the traceback above')
     learn = trainer.learn
     cancel = None
@@ -480,7 +480,7 @@ def _translated(trainer, e, label):
     if learn.inside('fit'):      cancel = CancelFitException
     if cancel is None or not has_base(e, 'StopTrainingError', 'SystemExit'): return e
     if isinstance(e, SystemExit):
-        warnings.warn(f'{label} asked to exit ({e.code}): the run is stopped, and the process goes on', stacklevel=2)
+        warnings.warn(f'{label} asked to exit ({e.code}): the run stops, but the process continues', stacklevel=2)
     else: trainer.print(e)
     return cancel()
 
@@ -507,10 +507,10 @@ _rows = [  # chkstyle: ignore-node
         lambda o: _trains(o) and o.learn.loss_grad is not None),
     Hook('on_train_epoch_end', 'after_train', _arg),
     Hook('on_eval_epoch_start', 'before_validate', _arg, _inner, _evaluates, True,
-        '`is_intermediate` for `learn.validate` within a fit'),
+        '`is_intermediate` is True for `learn.validate` within a fit'),
     Hook('on_eval_step_start', 'before_batch', _arg, None, _evaluates, True, 'in validation'),
     Hook('on_eval_step_end', 'after_batch', _arg, lambda o: o.trainer._step_end(), _evaluated, True, 'in validation'),
-    Hook('on_eval_epoch_end', 'after_validate', _arg, _inner, _ends, True, '`eval_loss_epoch` is there'),
+    Hook('on_eval_epoch_end', 'after_validate', _arg, _inner, _ends, True, '`eval_loss_epoch` is known'),
     Hook('on_training_run_epoch_end', 'after_epoch', _arg, when=lambda o: o.trainer._stop is None),
     Hook('on_stop_training_error', 'after_cancel_fit', _arg),
     Hook('on_training_run_end', 'cleanup_fit', _arg),
@@ -520,7 +520,7 @@ _rows = [  # chkstyle: ignore-node
 
 # %% ../../nbs/interop/04_accelerated.ipynb #c4516c9c
 class Accelerated(Adapter):  # chkstyle: ignore-node
-    "Runs a callback of pytorch-accelerated"
+    "Adapter that runs a callback of pytorch-accelerated"
     system,bases,prefix,Trainer,order = 'pytorch-accelerated',('TrainerCallback','_Hooks'),None,Trainer,52
     hooks,_waiting = _rows,{}
     parts = replacements(system, 'parts')
@@ -538,7 +538,7 @@ class Accelerated(Adapter):  # chkstyle: ignore-node
 
     def _check_recorder(self):
         if hasattr(self.learn, 'recorder'): return
-        raise ValueError(f"{self.label}: the losses of the run history are the recorder's, and this learner has none: "
+        raise ValueError(f"{self.label}: the run history needs a recorder's losses, and this learner has none: "
             'add a Recorder')
     def before_fit(self):
         self._check_recorder()
@@ -576,7 +576,7 @@ class Accelerated(Adapter):  # chkstyle: ignore-node
         if self.hears(event): self._call(event, getattr(self.foreign, event), args, kwargs)
 
     def _take_up(self):
-        "Load what has to wait for a trainer, or for a module that is made at the start of a run"
+        "Load states that had to wait for the trainer, or for a module created at the start of a run"
         waiting,own = self._waiting.get('modules', {}),vars(self.foreign)
         for k in [k for k in waiting if isinstance(own.get(k), nn.Module)]: own[k].load_state_dict(waiting.pop(k))
         h = self._waiting.pop('history', None) if self.trainer else None
@@ -602,8 +602,8 @@ def _call(self:Accelerated, name, f, args, kwargs):
     if tr._lent is not lent or tr._handler is not handler:
         what,ours = ('model', 'model') if tr._lent is not lent else ('callback_handler', 'cbs')
         tr.__dict__.update(_lent=lent, _handler=handler)
-        raise TypeError(f'{self.label} has set trainer.{what} in {name} for good: the learner goes on with its own; '
-            f'set learn.{ours}')
+        raise TypeError(f'{self.label} set trainer.{what} in {name} without resetting it: the learner keeps its own; '
+            f'set learn.{ours} instead')
     return res
 
 # %% ../../nbs/interop/04_accelerated.ipynb #459a679d
@@ -616,21 +616,21 @@ def _state_of(cb):
 # %% ../../nbs/interop/04_accelerated.ipynb #87cc0033
 @patch
 def saved_state(self:Accelerated)->dict: # Plain data and tensors
-    "Ask the foreign callback for its state; the run history is with the first of the group"
+    "Return the state of the foreign callback; the first of the group adds the run history"
     own = self.hears('state_dict') and self.hears('load_state_dict')
     res = dict(own=self.foreign.state_dict()) if own else _state_of(self.foreign)
     if self.trainer and self.group[:1]==[self]:
         h = self.trainer._history
         res |= dict(history=dict(metrics=storable_items(h._metrics), epoch=h._epoch))
-    for k in self._waiting.get('modules', ()): res.get('attrs', {}).pop(k, None)  # None until the module is made
+    for k in self._waiting.get('modules', ()): res.get('attrs', {}).pop(k, None)  # None until the module is created
     return {k:v for k,v in (res | self._waiting).items() if v}
 
 # %% ../../nbs/interop/04_accelerated.ipynb #b76680e2
 @patch
 def load_saved_state(self:Accelerated,
-    sd:dict # What `saved_state` returned
+    sd:dict # Result of `saved_state`
 ):
-    "Give the foreign callback its state back"
+    "Load the state of the foreign callback"
     cb = self.foreign
     if 'own' in sd: cb.load_state_dict(sd['own'])
     for k,v in sd.get('attrs', {}).items():
@@ -642,7 +642,7 @@ def load_saved_state(self:Accelerated,
 
 # %% ../../nbs/interop/04_accelerated.ipynb #e85c6523
 class LogMetricsCallback(TrainerCallback):
-    "Logs the latest value of each metric; override `log_metrics` for another platform than the screen"
+    "Logs the latest value of each metric; override `log_metrics` to log elsewhere"
     def on_train_epoch_end(self, trainer, **kwargs): self._log(trainer, True)
     def on_eval_epoch_end(self, trainer, **kwargs): self._log(trainer, False)
     def _log(self, trainer, train):
@@ -652,7 +652,7 @@ class LogMetricsCallback(TrainerCallback):
 
     def log_metrics(self,
         trainer, # Its `print` prints once per machine
-        metrics:dict # Values by name
+        metrics:dict # Name -> value
     ):
         "Print the metrics"
         for k,v in metrics.items(): trainer.print(f'{k}: {v:.4f}' if isinstance(v, float) else f'{k}: {v}')

@@ -1,4 +1,4 @@
-"""What the adapters have in common: a table from foreign hooks to events, and a stand-in for the foreign trainer
+"""Shared parts of all adapters: a table from foreign hooks to events, and a stand-in for the foreign trainer
 
 Docs: https://learnloop.github.io/learnloop/interop/core.html.md"""
 
@@ -28,35 +28,35 @@ from ..measure.table import Table
 
 # %% ../../nbs/interop/00_core.ipynb #95896e8d
 def as_cb(
-    callback,   # A callback of another system, or a class of them to make one of
-    order=None, # Its place among ours; None for the system's
-    name:str|None=None, # Its name in the learner; None for one made of the system's and its own
-    system:str|None=None # Its module, such as `keras`, where the type doesn't tell; None to go by the type
-)->Callback: # An adapter; of ours, the callback itself
-    "Make a callback of a foreign one"
+    callback,   # A callback of another system, or a class, which is then instantiated
+    order=None, # Its place among learnloop's callbacks; None: the system's default
+    name:str|None=None, # Its name in the learner; None: made from the system's name and its own
+    system:str|None=None # The system's module, such as `keras`; None: found from the type
+)->Callback: # An adapter; a learnloop callback is returned unchanged
+    "Wrap a foreign callback in an adapter"
     if isinstance(callback, Callback): return callback
     cls = _adapter_of(system) if system else _find_adapter(callback)
     if cls is None:
         first = next(iter(_ADAPTERS))
-        tip = _like(callback) or f': if its base class was copied from one of them, name it, as_cb(…, system={first!r})'
+        tip = _like(callback) or f': if it copies a base class of theirs, pass the system, as_cb(…, system={first!r})'
         raise TypeError(f'{callback!r} has no base class of {", ".join(_PACKAGES)}{tip}')
     cb = cls(callback() if isinstance(callback, type) else callback, order, name)
-    if system and not _find_adapter(cb.foreign):  # then nothing but its hooks shows that it is one
+    if system and not _find_adapter(cb.foreign):  # only its hooks can then confirm the system
         if inspect.isroutine(cb.foreign) or not any(cb.hears(o.name) for o in cb.hooks):
             raise TypeError(f'{callback!r} has none of the hooks of {cb.system}')
     return cb
 
 # %% ../../nbs/interop/00_core.ipynb #7d24cb54
 class Hook:
-    "A row of an adapter's table: a method of foreign callbacks, and the event in which it is called"
+    "A row of an adapter's table: a method of foreign callbacks, and the event that calls it"
     def __init__(self,
         name:str,    # The method
-        event:str,   # The event of ours
-        args=None,   # Function of the adapter: the positional arguments, as a tuple; None for none
-        kwargs=None, # Function of the adapter: the keyword arguments, as a dict
-        when=None,   # Function of the adapter: is it called this time? None for always
-        evaluate:bool=False, # Is it also called in evaluations, as `learn.validate` makes them?
-        note:str=''  # What the table of the docs says of it
+        event:str,   # The learnloop event
+        args=None,   # Function of the adapter that returns the positional arguments, as a tuple; None: no arguments
+        kwargs=None, # Function of the adapter that returns the keyword arguments, as a dict
+        when=None,   # Function of the adapter that says whether to call the method; None: always
+        evaluate:bool=False, # Also call it in evaluations, such as `learn.validate`?
+        note:str=''  # Its note in the table of the docs
     ):
         self.name,self.event,self.args,self.kwargs = name,event,args,kwargs
         self.when,self.evaluate,self.note = when,evaluate,note
@@ -64,22 +64,22 @@ class Hook:
 
 # %% ../../nbs/interop/00_core.ipynb #c2a70b67
 def done(
-    phase:str # Of ours
+    phase:str # Of learnloop
 ): # Function of an adapter
-    "Ask whether the last `phase` was done: neither cancelled nor failed"
+    "Make a function that says whether the last `phase` was done: neither cancelled nor failed"
     return lambda o: o.learn.outcome.get(phase)=='done'
 
 # %% ../../nbs/interop/00_core.ipynb #84e2e337
 def not_failed(
-    phase:str # Of ours
+    phase:str # Of learnloop
 ): # Function of an adapter
-    "Ask whether the last `phase` ended in any other way than by an error"
+    "Make a function that says whether the last `phase` ended without an error"
     return lambda o: o.learn.outcome.get(phase)!='failed'
 
 # %% ../../nbs/interop/00_core.ipynb #1c0de001
 @cache
-def name_rows()->dict: # (system, kind) -> rows: a list of the system's names, then texts
-    "Read `names.txt`: what other systems have, and what to use here"
+def name_rows()->dict: # (system, kind) -> rows; each has a list of the system's names, then texts
+    "Read `names.txt`: names of other systems, and their replacements here"
     res,rows = {},None
     for l in files('learnloop.interop').joinpath('names.txt').read_text('utf-8').splitlines():
         if l[:1]=='[': rows = res.setdefault(tuple(l[1:-1].split(' | ')), [])
@@ -91,19 +91,19 @@ def name_rows()->dict: # (system, kind) -> rows: a list of the system's names, t
 # %% ../../nbs/interop/00_core.ipynb #1c0de003
 def replacements(
     system:str, # Name of the system
-    kind:str # Such as `no Trainer`, for what the stand-in for a `Trainer` refuses
+    kind:str # Such as `no Trainer`: attributes that the stand-in for a `Trainer` refuses
 )->dict: # Name -> what to use instead
-    "Look up names in `names.txt`"
+    "Look up the replacements in `names.txt`"
     return {k:why for names,why in name_rows()[system, kind] for k in names}
 
 # %% ../../nbs/interop/00_core.ipynb #a580c182
 class Facade:
-    "What foreign callbacks find as their trainer: refuses to read what isn't there, and to set what nobody would heed"
+    "Stand-in for a foreign trainer, whose missing attributes raise an error when read or set"
     system  = ''    # Name of the system
-    mirrors = ''    # Attributes to look up elsewhere: `owner:`, then names, or `name=name there`; see `attr`
-    refused = ()    # Names that only the real one has; a dict from them to what to use instead, of `names.txt`
-    shares  = False # May callbacks set new attributes, to share them?
-    _called = ''    # What it stands for; '' for the name of its class
+    mirrors = ''    # Attributes to forward: `owner:`, then names, or `name=name there`; see `attr`
+    refused = ()    # Names that only the real trainer has; or a dict, name -> replacement, from `names.txt`
+    shares  = False # May callbacks set new attributes, which they then share?
+    _called = ''    # Name of the class that it stands for; '': the name of its own class
     def __init_subclass__(cls):
         own,owner = vars(cls),''
         kind = cls.system,f"no {own.get('_called') or cls.__name__.strip('_')}"
@@ -113,8 +113,8 @@ class Facade:
             if o[-1]==':': owner = o
             else: setattr(cls, name, attr(owner.replace(':', '.') + (there or name)))
     def __init__(self,
-        learn, # The learner that it stands for
-        **own  # Attributes that it has besides those of its class
+        learn, # The learner behind the stand-in
+        **own  # Further attributes
     ): self.__dict__.update(learn=learn, **own)
 
     def _has(self): return [o for o in dir(self) if o[0]!='_']
@@ -130,22 +130,22 @@ class Facade:
         raise self._no_attribute(k)
     def __setattr__(self, k, v):
         known = k in self.__dict__ or inspect.getattr_static(type(self), k, self) is not self
-        why = ', so that setting it would change nothing'
+        why = ', so setting it would change nothing'
         if not known and not self.takes(k): raise self._no_attribute(k, why)
         object.__setattr__(self, k, v)
     def takes(self,
-        k # Name of an attribute that there isn't
+        k # Name of a new attribute
     )->bool:
-        "Whether callbacks may share a new `k`: neither a slip of the pen nor a name of the learner's, set in vain"
+        "Whether callbacks may share a new attribute `k`; no for a misspelt name or an attribute of the learner"
         if not self.shares or k in self.refused or hasattr(self.learn, k): return False
         return not get_close_matches(k, [*self._has(), *self.refused], 1, .9)
 
 # %% ../../nbs/interop/00_core.ipynb #60b8237d
 def attr(
-    path:str, # Dotted path from the stand-in, `learn.model`; or class of a callback and attribute, `EMA.decay`
+    path:str, # Dotted path from the stand-in (`learn.model`), or a callback's class and attribute (`EMA.decay`)
     settable:bool=False # May callbacks set it?
 )->property:
-    "Make a property of a stand-in that reads the attribute at `path`"
+    "Make a property that forwards to the attribute at `path`"
     owner,_,name = path.rpartition('.')
     if owner[:1].isupper():
         find_cb = import_module('learnloop.interop.facts').find_cb
@@ -155,24 +155,24 @@ def attr(
 
 # %% ../../nbs/interop/00_core.ipynb #46672d40
 class Adapter(Callback):
-    "Runs a callback of another system: calls its methods in the events of `hooks`"
+    "Callback that runs a callback of another system, by calling its methods at the events of `hooks`"
     system  = ''      # Name of the system
     hooks   = ()      # `Hook`s, in the order in which they run within an event
-    missing = {}      # Hooks that have no counterpart, and why not
-    unfit   = {}      # Classes of the system that can't run here, by name, and what to do instead
+    missing = {}      # Hooks without a counterpart -> the reason
+    unfit   = {}      # Names of the system's classes that can't run here -> what to do instead
     bases   = ()      # Names of the system's base classes, whose own methods do nothing
-    prefix  = 'on_'   # What the names of all hooks begin with; None if any method may be one
-    Trainer,parts = Facade,{}  # The stand-in for the trainer; `module:Class` -> where its stand-in is, for `coverage`
-    by_flags = False  # Do its callbacks stop the loop by what they set, never by an exception?
-    for_first = ()    # Classes of the system that write files, and know nothing of other processes
-    remove_on_fetch = safe_in_evaluate = writes = True  # predictions are none of its business, and it may write files
-    answered = None   # Method that takes a hook and what it returned
-    _found,_loaded = (None,{}),None  # handlers; a state to load again when a fit has begun
+    prefix  = 'on_'   # Prefix of all hooks' names; None if any method may be a hook
+    Trainer,parts = Facade,{}  # The stand-in for the trainer; `module:Class` -> path of its stand-in, for `coverage`
+    by_flags = False  # Do its callbacks stop the loop only by setting a flag, never by an exception?
+    for_first = ()    # Classes of the system that write files, and ignore that there are other processes
+    remove_on_fetch = safe_in_evaluate = writes = True  # it isn't called in predictions, and it may write files
+    answered = None   # Method called with a hook and its result
+    _found,_loaded = (None,{}),None  # handlers; the state to load again when a fit begins
 
     def __init__(self,
         callback,   # The foreign callback
-        order=None, # Its place among ours; None for the system's
-        name:str|None=None # Its name in the learner; None for one made of the system's and its own
+        order=None, # Its place among learnloop's callbacks; None: the system's default
+        name:str|None=None # Its name in the learner; None: made from the system's name and its own
     ):
         self.foreign,self.trainer = callback,None
         if order is not None:
@@ -183,7 +183,7 @@ class Adapter(Callback):
         self._check_foreign()
 
     def __init_subclass__(cls):
-        "Take notes of hooks, parts, and what is refused, from `names.txt`"
+        "Read notes, parts and refused names from `names.txt`"
         rows = name_rows()
         notes = {tuple(k):note for k,note in rows.get((cls.system, 'notes'), ())}
         for h in cls.hooks: h.note = notes.get((h.name, h.event), h.note)
@@ -192,21 +192,21 @@ class Adapter(Callback):
 
     @property
     def default_name(self):
-        "Made of the system's name and its own"
+        "Default name in the learner, made from the system's name and the callback's own"
         own = camel2snake(re.sub('(?<=.)Callback$', '', self.own_name))
         return f'{type(self).__name__}_'.lower() + re.sub(r'\W', '_', own)
     foreign_name = property(lambda self: getattr(self.foreign, '__name__', None) or type(self.foreign).__name__)
-    own_name = property(lambda self: self.foreign_name, doc='Under which its state is saved: the foreign one')
+    own_name = property(lambda self: self.foreign_name, doc='Name under which its state is saved: the foreign name')
     label = property(lambda self: f'{self.foreign_name} ({self.system})')
     @property
     def group(self):
-        "The adapters of this system in the learner, in the order in which they run"
+        "Adapters of this system in the learner, in the order in which they run"
         return [o for o in self.learn._ordered() if type(o) is type(self) and o.run] if self.learn else [self]
 
 # %% ../../nbs/interop/00_core.ipynb #3a90fb66
 @patch
 def saved_state(self:Adapter)->dict|None: # Plain data and tensors
-    "Ask the foreign callback for its state"
+    "Return the state of the foreign callback"
     f = getattr(self.foreign, 'state_dict', None)
     return f() if f and hasattr(self.foreign, 'load_state_dict') else None
 
@@ -215,18 +215,18 @@ def saved_state(self:Adapter)->dict|None: # Plain data and tensors
 def load_saved_state(self:Adapter,
     sd:dict # What `saved_state` returned
 ):
-    "Give the foreign callback its state back"
+    "Load the state of the foreign callback"
     self.foreign.load_state_dict(sd)
 
 # %% ../../nbs/interop/00_core.ipynb #5075cc1d
 class HookTable(Table):
-    "The hooks of an adapter, their events, and the hooks that are refused: text, and Markdown in notebooks"
+    "Table of an adapter's hooks, their events, and the refused hooks: text, or Markdown in notebooks"
     def __init__(self,
         adapter, # A subclass of `Adapter`
         base=None # Class whose methods show the hooks' signatures
     ):
         def _signature(k):
-            if k.isupper(): return k  # an event, which has no signature
+            if k.isupper(): return k  # an event has no signature
             if not hasattr(base, k): return f'{k}()'
             _,*params = inspect.signature(getattr(base, k)).parameters.values()
             return f'{k}({", ".join(map(str, params))})'
@@ -241,9 +241,9 @@ class HookTable(Table):
 # %% ../../nbs/interop/00_core.ipynb #1c0de005
 def hooks_base(
     system:str, # Name of the system
-    module:str # Of the class
+    module:str # Module of the new class
 )->type: # A class named `_Hooks`
-    "Make a base class whose methods are the hooks of `system`, and do nothing"
+    "Make a base class whose methods are the hooks of `system` and do nothing"
     own = dict(__module__=module)
     for names,params,*doc in name_rows()[system, 'hooks']:
         for k in names:
@@ -270,7 +270,7 @@ _ADAPTERS = dict(  # chkstyle: ignore-node
     keras='Keras',
     ignite='Ignite',
     skorch='Skorch')
-# The packages whose callbacks they take
+# Package -> its adapter's module
 _PACKAGES = dict(  # chkstyle: ignore-node
     llm='engine',
     fastNLP='fastnlp',
@@ -283,9 +283,9 @@ _PACKAGES = dict(  # chkstyle: ignore-node
     skorch='skorch')
 
 def system_of(
-    cls:type # A class, of callbacks or anything else
-)->str|None: # Such as `keras`; None if it is from neither a system nor its module here
-    "Name the system that a class is from, by its package"
+    cls:type # Any class
+)->str|None: # Such as `keras`; None if the class is neither from a system nor from an adapter's module
+    "Return the system of a class, by its package"
     parts = cls.__module__.split('.')
     return parts[2] if parts[:2]==['learnloop', 'interop'] and len(parts)>2 else _PACKAGES.get(parts[0])
 
@@ -294,14 +294,14 @@ def _adapter_of(system):
     if system not in _ADAPTERS: raise ValueError(f'system is {system!r}: it must be one of {", ".join(_ADAPTERS)}')
     return getattr(import_module(f'learnloop.interop.{system}'), _ADAPTERS[system])
 
-def adapters()->dict: # Subclasses of `Adapter`, by the name of the system's module
+def adapters()->dict: # Name of the system's module -> subclass of `Adapter`
     "Import all adapters"
     return {o:_adapter_of(o) for o in _ADAPTERS}
 
 # %% ../../nbs/interop/00_core.ipynb #b25f01f0
 def _find_adapter(o):
-    "The adapter for the foreign callback, or class of callbacks, `o`; None if there is none"
-    nm = inspect.getattr_static(o, 'learnloop_system', None)  # some classes' __getattr__ raises errors of its own
+    "Return the adapter class for a foreign callback or callback class `o`, or None"
+    nm = inspect.getattr_static(o, 'learnloop_system', None)  # the __getattr__ of some classes raises other errors
     if nm: return _adapter_of(nm)
     if inspect.isfunction(o) and 'fastNLP' in sys.modules:
         fastnlp = _adapter_of('fastnlp')
@@ -311,10 +311,10 @@ def _find_adapter(o):
     found = [_adapter_of(o) for o in systems]
     if len(found)<2: return next(iter(found), None)
     both = ' and '.join(o.system for o in found)
-    raise TypeError(f'{o!r} has bases of {both}: hooks of one name would be mixed up; make two callbacks of it')
+    raise TypeError(f'{o!r} has bases of {both}, whose hooks of one name would clash: write two callbacks')
 
 def _like(o):
-    "Which system's callback `o` looks like, by its hooks, for an error; '' if none"
+    "Return a tip for an error: the system whose hooks `o` has; '' if there is none"
     found = {}
     for nm,cls in adapters().items():
         names = dict.fromkeys(h.name for h in cls.hooks)
@@ -324,13 +324,13 @@ def _like(o):
     if not most: return ''
     hooks,whose = ', '.join(found[likely[0]][:3]),' and '.join(_adapter_of(o).system for o in likely)
     which = ' or '.join(map(repr, likely))
-    return f': it has {hooks}, as callbacks of {whose} have: name it, as_cb(…, system={which})'
+    return f': it has {hooks}, like callbacks of {whose}: pass the system, as_cb(…, system={which})'
 
 # %% ../../nbs/interop/00_core.ipynb #c3906a7e
 def _make_cb(o):
     if _find_adapter(o): return as_cb(o)
     if said := _like(o):
-        raise TypeError(f'{o!r} is no callback by its base class{said}. One of learnloop derives from Callback')
+        raise TypeError(f'{o!r} has no base class of callbacks{said}. Those of learnloop derive from Callback')
 
 def _called_here(kind, name, of): return import_module('learnloop.interop.names').tell(kind, name, of)
 
@@ -341,8 +341,8 @@ elsewhere[:] = [o for o in elsewhere if o.__name__!='_called_here'] + [_called_h
 # %% ../../nbs/interop/00_core.ipynb #fa90f6c1
 def names_others(
     module:str # Name of an adapter's module
-): # Function of a name
-    "Make the module's `__getattr__`, whose error tells what a name of the system is called here"
+): # The function `__getattr__`
+    "Make a module's `__getattr__`, whose error says what replaces a name of the system"
     def _get(k):
         m,own = sys.modules[module],sys.modules['learnloop']
         def _advice():
@@ -357,7 +357,7 @@ def _is_base(self:Adapter, cls): return cls.__name__ in self.bases and system_of
 
 @patch
 def _overrides(self:Adapter, name):
-    "Has one of the callback's classes, below the system's base, a `name`?"
+    "Whether one of the callback's classes overrides `name` of the system's base class"
     owner = next((c for c in type(self.foreign).__mro__ if name in vars(c)), None)
     return owner is not None and not self._is_base(owner)
 
@@ -365,13 +365,13 @@ def _overrides(self:Adapter, name):
 def hears(self:Adapter,
     name:str # Name of a hook
 )->bool:
-    "Whether the foreign callback has a `name` of its own"
+    "Whether the foreign callback overrides the hook `name`"
     return name in getattr(self.foreign, '__dict__', {}) or self._overrides(name)
 
 # %% ../../nbs/interop/00_core.ipynb #8c3e5fcc
 @patch
 def _check_foreign(self:Adapter):
-    "Refuse classes and hooks that can't run here"
+    "Raise an error for classes and hooks that can't run here"
     known,cb = [h.name for h in self.hooks],self.foreign
     for c in type(cb).__mro__:
         if c.__name__ in self.unfit and system_of(c)==system_of(type(self)):
@@ -381,12 +381,12 @@ def _check_foreign(self:Adapter):
     for k in dict.fromkeys([*self.missing, *named]):
         if k in known or not self.hears(k): continue
         if k in self.missing: raise TypeError(f'{self.label}: {k} has no counterpart in learnloop: {self.missing[k]}')
-        if self._is_mixed_in(k) and not get_close_matches(k, known, 1, .9): continue  # for somebody else
+        if self._is_mixed_in(k) and not get_close_matches(k, known, 1, .9): continue  # another base class needs it
         raise TypeError(f'{self.label}: {k} is none of the hooks of {self.system}{did_you_mean(k, known)}')
 
 @patch
 def _is_mixed_in(self:Adapter, name):
-    "Has a class a `name` that the callback derives from beside the system's base?"
+    "Whether `name` comes from a base class outside the system"
     classes = type(self.foreign).__mro__
     theirs = [c for c in classes if self._is_base(c)]
     return any(name in vars(c) for c in classes if theirs and c not in theirs and not issubclass(c, theirs[0]))
@@ -394,8 +394,8 @@ def _is_mixed_in(self:Adapter, name):
 # %% ../../nbs/interop/00_core.ipynb #d67bbf39
 @patch
 def _enters(self:Adapter, flow):
-    if any(o.foreign is self.foreign for o in flow.cbs): raise ValueError(f'{self.label} is there already')
-    if self.name!=self._numbered: return  # it was given one
+    if any(o.foreign is self.foreign for o in flow.cbs): raise ValueError(f'{self.label} is already in the learner')
+    if self.name!=self._numbered: return  # the user chose the name
     taken,n = [o.name for o in flow.cbs],1
     self.name = self.default_name
     while self.name in taken:
@@ -412,10 +412,10 @@ def after_create(self:Adapter):
     self._load_again()
 
 @patch
-def _meet_trainer(self:Adapter): "Tell the foreign callback of its trainer; nothing here"
+def _meet_trainer(self:Adapter): "Give the foreign callback its trainer; does nothing here"
 
 @patch
-def before_evaluate(self:Adapter): "Nothing: evaluations are for those whose table says so"
+def before_evaluate(self:Adapter): "Do nothing; only hooks marked in the table run in evaluations"
 
 # %% ../../nbs/interop/00_core.ipynb #88c5fa51
 @patch
@@ -428,22 +428,22 @@ def _load_again(self:Adapter):
 
 @patch
 def _keep_loaded(self:Adapter, sd):
-    "Have `sd` loaded again after the hooks of `before_fit`, which may reset it; for `load_saved_state`"
+    "Keep `sd`, to load it again after the hooks of `before_fit`, which may reset the state"
     self._loaded = None if self.learn and self.learn.inside('fit') else sd
 
 # %% ../../nbs/interop/00_core.ipynb #1483c031
 def sharing(
     trainer # A stand-in
 )->list: # Adapters, in the order in which they run
-    "Find the adapters that share `trainer`"
+    "Return the adapters that share `trainer`"
     return [o for o in trainer.learn._ordered() if isinstance(o, Adapter) and o.trainer is trainer]
 
 # %% ../../nbs/interop/00_core.ipynb #9163d127
 @patch
 def translated(self:Adapter,
-    e # What a hook raised
-): # What is raised instead: one of ours, or `e` itself
-    "Translate a foreign exception that steers the loop"
+    e # Exception that a hook raised
+): # Exception to raise: one of learnloop's, or `e` itself
+    "Translate a foreign exception that controls the loop"
     return e
 
 @patch
@@ -455,8 +455,8 @@ def _call(self:Adapter, name, f, args, kwargs):
         if new is not e: raise new from e
         if not isinstance(e, ControlException): e.add_note(f'learnloop: in {name} of {self.label}')
         elif self.by_flags and self.learn.team.world>1 and not getattr(e, 'in_all', False):
-            raise RuntimeError(f'{self.label}: {name} raised {type(e).__name__}: in several processes, callbacks of '
-                f'{self.system} stop by what they set, as others have to hear of it') from e
+            raise RuntimeError(f'{self.label}: {name} raised {type(e).__name__}: with several processes, a callback of '
+                f'{self.system} must set a flag instead, so that all processes stop') from e
         raise
 
 @patch
@@ -467,29 +467,29 @@ def _is_due_here(self:Adapter):
 # %% ../../nbs/interop/00_core.ipynb #08f9622c
 @patch
 def call(self:Adapter,
-    hook:str, # Its name
-    *args, # To the hook
-    **kwargs # To the hook
-): # What the hook returned; None if the callback doesn't hear it
-    "Call the foreign callback's `hook`, if it hears that"
+    hook:str, # Name of the hook
+    *args, # Passed to the hook
+    **kwargs # Passed to the hook
+): # Result of the hook; None if the callback doesn't have it
+    "Call the foreign callback's `hook`, if it has one"
     return self._call(hook, getattr(self.foreign, hook), args, kwargs) if self.hears(hook) else None
 
 # %% ../../nbs/interop/00_core.ipynb #351dfc14
 @patch
 def call_all(self:Adapter,
-    hook:str, # Its name
-    *args, # To the hook
-    **kwargs # To the hook
+    hook:str, # Name of the hook
+    *args, # Passed to the hook
+    **kwargs # Passed to the hook
 ):
-    "Call `hook` of all in the group"
+    "Call `hook` of all callbacks in the group"
     for o in self.group: o.call(hook, *args, **kwargs)
 
 # %% ../../nbs/interop/00_core.ipynb #c0a60002
 @patch
 def agreed(self:Adapter,
-    *flags # Of each: is it set in this process?
-)->list: # Of each: is it set in any process?
-    "Find out what callbacks ask for in all processes together"
+    *flags # For each flag: is it set in this process?
+)->list: # For each flag: is it set in any process?
+    "Combine the flags of all processes"
     team = self.learn.team
     if team.world==1 or team.broken: return list(flags)
     bits = sum(1<<i for i,o in enumerate(flags) if o)
@@ -497,7 +497,7 @@ def agreed(self:Adapter,
     return [any(n>>i&1 for n in every) for i in range(len(flags))]
 
 Adapter.rank_invariant = property(lambda self: inspect.getattr_static(self.foreign, 'rank_invariant', self.by_flags),
-    doc='Does it cancel in all processes alike, if at all?')
+    doc='Whether all processes cancel alike')
 
 # %% ../../nbs/interop/00_core.ipynb #ede13b93
 @patch
@@ -508,7 +508,7 @@ def handlers(self:Adapter, event):
 
 @patch
 def _turn(self:Adapter, event):
-    "What this one does when it is its turn in `event`"
+    "Return what this adapter does in `event`"
     return self._cached(self._find_turn, event)
 
 @patch
@@ -522,7 +522,7 @@ def _find_turn(self:Adapter, event):
 # %% ../../nbs/interop/00_core.ipynb #287e0cad
 @patch
 def _cached(self:Adapter, find, key):
-    "`find(key)`, found anew when callbacks have come or gone"
+    "Return `find(key)`, cached until callbacks are added or removed"
     version = self.learn,getattr(self.learn, 'version', None)
     if self._found[0]!=version: self._found = version,{}
     found = self._found[1]
@@ -546,7 +546,7 @@ def _has_mates(self:Adapter, _):
     return self in self.learn.cbs and any(type(o) is type(self) and o is not self for o in self.learn.cbs)
 
 def _due(event, self):
-    "The adapters whose clean-up is due with this one's, in order: it is done with this one's"
+    "Return, in order, the adapters whose clean-up is due together with this one's"
     def _is_due(e, f): return e==event and type(f.__self__) is type(self) and f.__self__ is not self
     due = [o for o in self.learn._cleanups if _is_due(*o[1:])]
     due = [o for o in due if o[0]==max(d for d,*_ in due)]
@@ -554,7 +554,7 @@ def _due(event, self):
     return sorted({self, *(f.__self__ for *_,f in due)}, key=self.learn._ordered().index)
 
 def _clean_up(event, self):
-    "Do the clean-up of the whole group that is due with this one's"
+    "Run all clean-ups of the group that are due together with this one's"
     who,err = _due(event, self) if self._cached(self._has_mates, '') else [self],None
     for o in who:
         for f in o._turn(event):
@@ -580,22 +580,22 @@ def load_state_dict(self:Adapter, sd):
 def public_names(
     cls:type # A class
 )->list: # Sorted
-    "Find the public attributes of `cls`: those that classes of its package define, and those that their methods set"
+    "List the public attributes of `cls` that classes of its package define, or set in their methods"
     pkg,names = cls.__module__.split('.')[0],set()
     for c in cls.__mro__:
         if c.__module__.split('.')[0]!=pkg: continue
         names |= {*vars(c)}
         try: tree = ast.parse(textwrap.dedent(inspect.getsource(c)))
-        except (OSError,TypeError): continue  # made without a source
+        except (OSError,TypeError): continue  # the class has no source
         stored = [o for o in ast.walk(tree) if isinstance(o, ast.Attribute) and isinstance(o.ctx, ast.Store)]
         names |= {o.attr for o in stored if getattr(o.value, 'id', '')=='self'}
     return sorted(o for o in names if o[0]!='_')
 
 # %% ../../nbs/interop/00_core.ipynb #b6c0a004
 class Coverage(Table):
-    "How many public attributes of a system's classes are there, refused, and neither"
+    "Table of how many public attributes of a system's classes exist here, are refused, or neither"
     def __init__(self,
-        parts # Of each class: its name, and lists of the names that are there, that are refused, and that are neither
+        parts # Class name -> lists of the names that exist, that are refused, and that are neither
     ):
         self.parts = {k:dict(zip(('there','refused','neither'), v, strict=True)) for k,v in parts.items()}
         def _some(names): return ', '.join(names[:12] + (['…'] if names[12:] else []))
@@ -607,20 +607,20 @@ class Coverage(Table):
 def _is_there(o, k):
     if k in vars(o) or inspect.getattr_static(type(o), k, o) is not o: return True
     try: return hasattr(o, k)
-    except Exception: return True  # it is there, and fails outside of a fit
+    except Exception: return True  # a property that fails outside a fit exists
 
 def compare_names(
     cls:type, # A class of another system
-    ours      # An object that stands for an instance of it
+    ours      # The stand-in for an instance of it
 )->tuple:     # Three lists of names: there, refused, neither
-    "Sort the public attributes of `cls` by what they are in `ours`"
+    "Sort the public attributes of `cls` by whether `ours` has them, refuses them, or neither"
     refused,names = getattr(ours, 'refused', None) or (),public_names(cls)
     there = [k for k in names if k not in refused and _is_there(ours, k)]
     return there,[k for k in names if k in refused],[k for k in names if k not in refused and k not in there]
 
 # %% ../../nbs/interop/00_core.ipynb #b6c0a006
 def coverage(
-    system:str # Its module, such as `keras`; its package must be installed
+    system:str # The system's module, such as `keras`; its package must be installed
 )->Coverage:
     "Compare stand-ins with the classes of the installed package of `system`"
     cls = _adapter_of(system)

@@ -1,4 +1,4 @@
-"""Callbacks that were written for a `TrainingEngine` run as they are
+"""Run callbacks written for a `TrainingEngine` unchanged
 
 Docs: https://learnloop.github.io/learnloop/interop/engine.html.md"""
 
@@ -22,10 +22,10 @@ from .facts import find_cb, plain, process_rank, schedulers, validated
 
 # %% ../../nbs/interop/02_engine.ipynb #2ea2ed0a
 class Logger(Facade):
-    "Prints what callbacks have to say, unless the learner is silent"
+    "Logger that prints the messages of callbacks, unless the learner is silent"
     system = 'TrainingEngine'
     def info(self,
-        msg # What to say
+        msg # The message
     ):
         "Print `msg`"
         if self.learn.logger is not noop and self.learn.team.is_first: print(msg, flush=True)
@@ -33,10 +33,10 @@ class Logger(Facade):
 
 # %% ../../nbs/interop/02_engine.ipynb #23a6bc80
 class Config(Facade):
-    "The engine's configuration, so far as its own callbacks read it: `config.logging`"
+    "The part of the engine's configuration that its own callbacks read: `config.logging`"
     system = 'TrainingEngine'
     class Logging(Facade):
-        "Where to log, below what a callback says itself, and after how many batches"
+        "Default folder for logs, and the number of batches between them"
         system,log_dir,log_interval = 'TrainingEngine','',10
     def __init__(self,
         learn # The learner
@@ -50,15 +50,15 @@ def _only(what, o):
     return next(iter(o.values()), None) if isinstance(o, dict) else o
 
 class Engine(Facade):
-    "What callbacks find as their `engine`"
+    "Stand-in for the engine of callbacks"
     system,should_stop_training,shares = 'TrainingEngine',False,True
     mirrors = 'learn: epoch model device  learn.dls: dataloader=train'
     refused = '''trainer task tasks schedulers train evaluate validate run fit stop save_checkpoint load_checkpoint
         checkpoint_manager train_step validation_step metrics'''.split()
-    _before,_rows = 0,0  # optimizer steps before this step, and epochs recorded before this one
-    _running = False     # Is there a fit?
+    _before,_rows = 0,0  # optimizer steps before this step; epochs recorded before this one
+    _running = False     # is a fit running?
     def __init__(self,
-        learn # The learner that it stands for
+        learn # The learner behind the stand-in
     ):
         super().__init__(learn, config=Config(learn), logger=Logger(learn), _steps=learn.count.opt_steps,
             _no_scaler=torch.amp.GradScaler('cpu', enabled=False))
@@ -70,7 +70,7 @@ class Engine(Facade):
     callbacks  = property(lambda self: [o.foreign for o in sharing(self)])
     @property
     def global_step(self):
-        "Optimizer steps in this fit; one that is just being reported doesn't count yet, as with the later engine"
+        "Number of optimizer steps in this fit, without the step being reported, as in the later engine"
         learn = self.learn
         return (self._before if learn.inside('step') else learn.count.opt_steps) - self._steps
 
@@ -81,25 +81,25 @@ class Callback(hooks_base('TrainingEngine', __name__)):
     def __init__(self): self._engine = None
     @property
     def engine(self):
-        "The engine"
+        "The engine, or its stand-in"
         if self._engine is None:
-            raise RuntimeError(f'{type(self).__name__} has no engine yet: it gets one when it is added')
+            raise RuntimeError(f'{type(self).__name__} has no engine yet: add it to a learner first')
         return self._engine
     def set_engine(self,
-        engine # The engine, or what stands for it
+        engine # The engine, or its stand-in
     ):
-        "Take note of the engine"
+        "Store the engine"
         self._engine = engine
-    def get_checkpoint_state(self)->dict|None: # Plain data and tensors; None for nothing
-        "Return what is needed to go on later"
+    def get_checkpoint_state(self)->dict|None: # Plain data and tensors, or None
+        "Return the state to save in checkpoints"
     def load_checkpoint_state(self,
         state:dict|None # What `get_checkpoint_state` returned
     ):
-        "Take up `state`"
+        "Load `state`"
 
 # %% ../../nbs/interop/02_engine.ipynb #df8d247f
 class _Floats(Mapping, dict):
-    "A dict of tensors, and of functions that compute them: each is a float as soon as it is read"
+    "A dict of tensors, and of functions that compute them; reading one converts it to a float"
     def __getitem__(self, k):
         was = v = dict.__getitem__(self, k)
         if isinstance(v, partial): v = v()
@@ -107,17 +107,17 @@ class _Floats(Mapping, dict):
         if v is not was: dict.__setitem__(self, k, v)
         return v
     def compute(self):
-        "Compute what needs the batch"
+        "Compute the values that need the batch"
         for k,v in dict.items(self):
             if isinstance(v, partial): dict.__setitem__(self, k, v())
-    def __iter__(self): return dict.__iter__(self)  # a function, or dict(o) would copy the tensors
+    def __iter__(self): return dict.__iter__(self)  # must be a function, else dict(o) would copy the tensors
     def __len__(self): return dict.__len__(self)
     def __contains__(self, k): return dict.__contains__(self, k)
     def __repr__(self): return repr(dict(self))
 
 # %% ../../nbs/interop/02_engine.ipynb #8d74ccc5
 def _value_of(m, learn, view):
-    "The value of the metric `m` for the batch that `view` shows"
+    "Compute the metric `m` for the batch of `view`"
     theirs = learn,learn.model,learn.loss_func,learn._opt,learn.dls,*learn.cbs
     m = deepcopy(m, {id(o):o for o in theirs})
     m.reset()
@@ -125,7 +125,7 @@ def _value_of(m, learn, view):
     return m.value
 
 def _batch_metrics(learn):
-    "Values of a training batch, computed when they are read"
+    "Return the values of a training batch, computed when they are read"
     view,r = learn.silent_copy(),getattr(learn, 'recorder', None)
     view.loss_grad,view.pred = learn.loss,learn.to_detach(learn.pred, cpu=False)
     metrics = {m.name:partial(_value_of, m, learn, view) for m in (r.valid_mets if r else ())}
@@ -136,14 +136,14 @@ _names = dict(train_loss='avg_loss', valid_loss='val_loss')
 
 def _number(v): return float(v) if isinstance(v, Real) or (isinstance(v, Tensor) and v.numel()==1) else v
 def _logs(values):
-    "Values of the recorder under the names that callbacks of the engine know"
+    "Return values of the recorder under the engine's names"
     return {_names.get(k, k):_number(v) for k,v in values.items()}
 
 # %% ../../nbs/interop/02_engine.ipynb #19f986eb
 class _Told:
-    "What hooks are told, and when"
-    _reported = None  # The batch whose `on_train_step_end` was called
-    _told = None      # Weak reference to the metrics that this was called with
+    "Arguments of hooks, and conditions for calling them"
+    _reported = None  # number of the last batch with an `on_train_step_end`
+    _told = None      # weak reference to the metrics passed to it
     def _epoch(self): return dict(epoch=self.learn.epoch)
     def _batch(self): return dict(epoch=self.learn.epoch, batch_idx=self.learn.iter)
     def _step(self):
@@ -153,7 +153,7 @@ class _Told:
     def _valid(self): return self._epoch() | dict(logs=_logs(validated(self.learn)) or dict(val_loss=None))
     def _end(self):
         r,row = getattr(self.learn, 'recorder', None),{}
-        if r is not None: row = r.row  # so far, if the epoch was left early
+        if r is not None: row = r.row  # values so far, if the epoch was cancelled
         if r is not None and len(r.values)>self.trainer._rows: row = dict(zip(r.columns, r.values[-1], strict=True))
         return self._epoch() | dict(logs=dict(avg_loss=None) | {k:v for k,v in _logs(row).items() if v is not None})
 
@@ -164,7 +164,7 @@ class _Told:
 
 # %% ../../nbs/interop/02_engine.ipynb #0e7c1871
 class _Run:
-    "What the engine itself does, besides calling hooks"
+    "The engine's own work, besides calling hooks"
     def before_fit(self):
         o = self.trainer
         o.should_stop_training,o._running = False,True
@@ -178,20 +178,20 @@ class _Run:
     def cleanup_batch(self):
         kept = [o._told() for o in self.group if o._told]
         for o in kept:
-            if o is not None and self.learn.outcome.get('batch')!='failed': o.compute()  # a callback keeps them
+            if o is not None and self.learn.outcome.get('batch')!='failed': o.compute()  # a callback stored them
     def before_fetch(self):
         if not self.learn.training: return
         self._share()
         if self.trainer.should_stop_training: raise CancelTrainException
     def _share(self): self.trainer.should_stop_training, = self.agreed(self.trainer.should_stop_training)
     def then_cleanup_epoch(self):
-        "Stop if a callback said so"
+        "Stop if a callback requested it"
         if self.learn.outcome.get('epoch')=='done': self._share()
         if self.trainer.should_stop_training and not_failed('epoch')(self): raise CancelFitException
 
 # %% ../../nbs/interop/02_engine.ipynb #f4b03a30
 class _State:
-    "What a callback brings along: its engine and its state"
+    "Engine and state of a callback"
     def _meet_trainer(self):
         self._reported = None
         if hasattr(self.foreign, 'set_engine'): self.foreign.set_engine(self.trainer)
@@ -207,7 +207,7 @@ class _State:
 
 # %% ../../nbs/interop/02_engine.ipynb #f4a7e81b
 class TrainingEngine(_Told, _Run, _State, Adapter):
-    "Runs callbacks of a TrainingEngine"
+    "Adapter that runs callbacks of a TrainingEngine"
     system,bases,Trainer,order,run_valid = 'TrainingEngine',('Callback','_Hooks'),Engine,65,False
     by_flags = True
     hooks = [  # chkstyle: ignore-node

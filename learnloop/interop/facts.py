@@ -1,4 +1,4 @@
-"""Processes, steps, values and states as the trainers of other systems tell them, asked of a learner
+"""Facts about processes, steps, values and states, which the stand-ins for other systems' trainers read from a learner
 
 Docs: https://learnloop.github.io/learnloop/interop/facts.html.md"""
 
@@ -19,7 +19,7 @@ from ..data.batch import find_bs, join_batch
 # %% ../../nbs/interop/09_facts.ipynb #bbaf6e1c
 def has_base(
     o,     # Anything
-    *names # Of classes
+    *names # Class names
 )->bool:
     "Whether the class of `o`, or one of its bases, has one of `names`"
     return any(c.__name__ in names for c in type(o).__mro__)
@@ -27,32 +27,32 @@ def has_base(
 # %% ../../nbs/interop/09_facts.ipynb #dec02835
 def find_cb(
     learn,   # The learner
-    name:str # Of the callback's class, or a base of that
-): # None if there is none
+    name:str # Name of the callback's class, or of a base class
+): # The callback, or None
     "Find the learner's first callback of a class"
     return next((o for o in learn.cbs if has_base(o, name)), None)
 
 # %% ../../nbs/interop/09_facts.ipynb #245e249b
 def schedulers(
     learn # The learner
-)->dict: # By the names of the optimizers; empty without a `TorchScheduler`
-    "Find the schedulers of torch that step in this fit"
+)->dict: # Name of the optimizer -> scheduler; empty without a `TorchScheduler`
+    "Return the PyTorch schedulers that step in this fit"
     return getattr(find_cb(learn, 'TorchScheduler'), '_scheds', {})
 
 # %% ../../nbs/interop/09_facts.ipynb #6fa9b6fc
 def batch_size(
     dl # A loader
-)->int|None: # None if it doesn't say
-    "Count the items in a batch of `dl`: by what it says or, of a list, by its first batch"
+)->int|None: # None if unknown
+    "Return the batch size of `dl`: its `batch_size` or, for a list, the size of its first batch"
     bs = getattr(dl, 'batch_size', None)
     return find_bs(dl[0]) if bs is None and isinstance(dl, (list,tuple)) and dl else bs
 
 # %% ../../nbs/interop/09_facts.ipynb #182f5bff
 def batches_per_step(
     learn, # The learner
-    bs:int|None # Items in a batch; None if that isn't known
-)->int|None: # None if nobody knows
-    "Count the batches that make an optimizer step"
+    bs:int|None # Batch size; None if unknown
+)->int|None: # None if unknown
+    "Return the number of batches per optimizer step"
     acc = find_cb(learn, 'GradientAccumulation')
     if acc is None: return 1
     if acc.n_batches is not None: return acc._size
@@ -62,14 +62,14 @@ def batches_per_step(
 def whole_batch(
     learn # The learner, in a batch
 ): # A mapping if the inputs are one, else a tuple
-    "Put inputs and targets together again"
+    "Join inputs and targets to a whole batch"
     return join_batch(learn.xb, learn.yb, learn.batch, getattr(learn.dls, 'targ', None))
 
 # %% ../../nbs/interop/09_facts.ipynb #f31bab4d
 def evaluation_kind(
     learn # The learner, in a validation
-)->str: # `sanity`, `epoch`, `within` a fit, as callbacks ask for it, or `outside`
-    "Tell whose the validation is that is going on"
+)->str: # `sanity`, `epoch`, `within` a fit (requested by a callback), or `outside`
+    "Return the kind of the current validation"
     if learn.inside('sanity'): return 'sanity'
     if not learn.inside('evaluate'): return 'epoch'
     return 'within' if learn.inside('fit') else 'outside'
@@ -78,15 +78,15 @@ def evaluation_kind(
 def n_open(
     learn, # The learner
     phase:str # Name of a phase
-)->int: # More than 1 for one within one
-    "Count the open phases of a name"
+)->int: # More than 1 for nested phases
+    "Count the open phases with a name"
     return [o.name for o in learn.open].count(phase)
 
 # %% ../../nbs/interop/09_facts.ipynb #2b253f7a
 def is_valid_dl(
     learn # The learner, in a validation
 )->bool:
-    "Whether the loader in use is that for validation, wrapped or not"
+    "Whether the current loader is the validation loader, wrapped or not"
     dl,valid = learn.dl,learn.dls.valid
     while dl is not valid and getattr(dl, 'dl', None) is not None: dl = dl.dl
     return dl is valid or (valid is not None and getattr(dl, 'dataset', dl) is getattr(valid, 'dataset', None))
@@ -94,8 +94,8 @@ def is_valid_dl(
 # %% ../../nbs/interop/09_facts.ipynb #de9e77fc
 def validated(
     learn # The learner, at the end of a validation
-)->dict: # None for what has no value; empty without a recorder
-    "Loss and metrics of the validation that is ending, by the recorder's names"
+)->dict: # Name of the recorder -> value, or None; empty without a recorder
+    "Return loss and metrics of the ending validation"
     r = getattr(learn, 'recorder', None)
     if r is None: return {}
     if learn.inside('evaluate'): return dict(zip(r.valid_names, learn.final_record or (), strict=False))
@@ -107,22 +107,22 @@ def n_processes()->int:
     return distributed.get_world_size() if distributed.is_available() and distributed.is_initialized() else 1
 
 # %% ../../nbs/interop/09_facts.ipynb #fda7310a
-def process_rank()->int: # 0 for the first; what launchers tell in `RANK`, before the processes have met
-    "Number this process among all that train together"
+def process_rank()->int: # 0 for the first; read from `RANK` before the process group exists
+    "Return the rank of this process"
     if distributed.is_available() and distributed.is_initialized(): return distributed.get_rank()
     return int(os.environ.get('RANK', 0))
 
 # %% ../../nbs/interop/09_facts.ipynb #6fce3b13
 def local_rank()->int:
-    "Number this process among those on the same machine"
+    "Return the rank of this process on its machine"
     return int(os.environ.get('LOCAL_RANK', process_rank()))
 
 # %% ../../nbs/interop/09_facts.ipynb #f6c8c8f3
 def plain(
-    o,         # Data, nested in any way
-    other=noop # Function of what is no container and no number of NumPy; it may raise a TypeError
-): # The same in dicts, lists, tuples and sets
-    "Make `o` plain"
+    o,         # Nested data
+    other=noop # Function for values other than containers and NumPy scalars; it may raise a TypeError
+): # The same data in dicts, lists, tuples and sets
+    "Convert `o` to plain data"
     if isinstance(o, Mapping): return {plain(k, other):plain(v, other) for k,v in o.items()}
     if type(o) in (list,tuple,set): return type(o)(plain(v, other) for v in o)
     if type(o).__module__=='numpy' and getattr(o, 'ndim', 1)==0: return o.item()
@@ -130,29 +130,29 @@ def plain(
 
 # %% ../../nbs/interop/09_facts.ipynb #456e9c49
 def storable(
-    o # A value, as `plain` hands it on
-): # Of a tensor a copy, without a graph
-    "Refuse what a checkpoint can't hold by a TypeError"
+    o # A value from `plain`
+): # The value; for a tensor, a detached copy
+    "Raise a TypeError if a checkpoint can't contain the value"
     if isinstance(o, Tensor) and not isinstance(o, nn.Parameter): return o.detach().clone().as_subclass(Tensor)
     if o is None or type(o) in (bool,int,float,str): return o
     raise TypeError(f'{type(o).__name__} is neither plain data nor a tensor')
 
 # %% ../../nbs/interop/09_facts.ipynb #449e2f1d
 def storable_items(
-    d:dict, # Values by name
-    other=storable # As for `plain`
+    d:dict, # Name -> value
+    other=storable # As in `plain`
 )->dict: # Copies
-    "Keep what a checkpoint can hold of `d`"
+    "Return the items of `d` that a checkpoint can contain"
     res = {}
     for k,v in d.items():
         try: res[k] = plain(v, other)
-        except TypeError: continue  # a module or a file: made anew when a fit begins
+        except TypeError: continue  # such as a module or a file, which a fit creates anew
     return res
 
 # %% ../../nbs/interop/09_facts.ipynb #0158f1d7
 def init_args(
     cls:type # A class
 )->set:
-    "Names of the arguments that the constructors of `cls` and its bases take"
+    "Return the names of the constructor arguments of `cls` and its bases"
     inits = [vars(c)['__init__'] for c in cls.__mro__[:-1] if '__init__' in vars(c)]
     return {k for f in inits for k in inspect.signature(f).parameters}

@@ -1,4 +1,4 @@
-"""Run fastai's callbacks, and yours that were written for fastai, in `learn.fit(cbs=[…])` as they are
+"""Run fastai's callbacks, and your own ones written for fastai, unchanged in `learn.fit(cbs=[…])`
 
 Docs: https://learnloop.github.io/learnloop/interop/fastai.html.md"""
 
@@ -49,19 +49,19 @@ event = Events('''after_create before_fit before_epoch before_train before_batch
     after_cancel_backward after_backward before_step after_cancel_step after_step after_cancel_batch after_batch
     after_cancel_train after_train before_validate after_cancel_validate after_validate after_cancel_epoch after_epoch
     after_cancel_fit after_fit'''.split())
-# Those inside a batch, which `run_train` and `run_valid` mute
+# Events inside a batch, which `run_train` and `run_valid` mute
 _inner = {e for e in event if re.search('_(pred|loss|backward|step|batch)$', e)}
 
 # %% ../../nbs/interop/05_fastai.ipynb #08c41e88
 class Callback:
-    "Listens to fastai's events: has what fastai's `Callback` has, for code that was written for that"
+    "Base class with the interface of fastai's `Callback`: its methods are called at fastai's events"
     learn,order,run,run_train,run_valid,_default = None,0,True,True,True,'learn'
     @use_kwargs(event, keep=True)
     def __init__(self,
-        **events # Functions that take the callback, by the name of the event; None for none
+        **events # Event name -> function of the callback; None for no function
     ):
         for k,f in events.items():
-            if k not in event: raise TypeError(f'Callback({k}=…): {k!r} is no event of fastai{did_you_mean(k, event)}')
+            if k not in event: raise TypeError(f'Callback({k}=…): not an event of fastai{did_you_mean(k, event)}')
             if f is not None: setattr(self, k, MethodType(f, self))
     def __repr__(self): return type(self).__name__
     def __dir__(self): return [*super().__dir__(), *(k for k in dir(self.learn) if k[0]!='_')]
@@ -83,14 +83,14 @@ class Callback:
             if event_name=='after_fit': self.run = True
     @property
     def name(self):
-        "Under which the learner has it as an attribute"
+        "Name of the attribute of the learner that holds this callback"
         return _name_of(self)
 
 # %% ../../nbs/interop/05_fastai.ipynb #e40e8060
 def _name_of(o): return camel2snake(re.sub('(?<=.)Callback$', '', type(o).__name__))
 def _theirs_of(o): return o.foreign if isinstance(o, FastAI) else o
 def _nothing(k):
-    def f(self): "Nothing, unless a subclass overrides it"
+    def f(self): "Do nothing; a subclass may override it"
     f.__name__,f.__qualname__ = k,f'Callback.{k}'
     return f
 for _k in event: setattr(Callback, _k, _nothing(_k))
@@ -102,12 +102,12 @@ class _View(Facade):
 
 _of = partial(attr, settable=True)
 def _have(cls, who, names):
-    "Give `cls` the attributes of its attribute `who`"
+    "Forward the attributes `names` of `cls` to its attribute `who`"
     for k in names.split(): setattr(cls, k, _of(f'{who}.{k}'))
 
 # %% ../../nbs/interop/05_fastai.ipynb #70d5bee2
 class _Hypers(MutableMapping):
-    "Hyper-parameters of one group: what is set here is set in the optimizer"
+    "Hyper-parameters of one group; setting one changes the optimizer"
     def __init__(self, view, i): self.view,self.i = view,i
     def _now(self): return get_hypers(self.view.opt)[self.i]
     def __getitem__(self, k): return self._now()[k]
@@ -119,7 +119,7 @@ class _Hypers(MutableMapping):
     def __repr__(self): return repr(self._now())
 
 def _values(v):
-    "What fastai takes for a hyper-parameter, NumPy arrays among it, as `set_hypers` takes it"
+    "Convert a hyper-parameter that fastai accepts (NumPy arrays, too) to one that `set_hypers` accepts"
     if isinstance(v, slice): return slice(v.start or None, v.stop)
     if hasattr(v, 'tolist'): v = v.tolist()
     if isinstance(v, Real) or not isinstance(v, Iterable): return v
@@ -166,10 +166,10 @@ class _Opt(_View):
         for k,o in self.opt.items(): o.load_state_dict(sd[k])
 
 # %% ../../nbs/interop/05_fastai.ipynb #2ed9e9a5
-def _events_of(cls): return dict.fromkeys(event, f"learnloop's own {cls} hears its events by itself")
+def _events_of(cls): return dict.fromkeys(event, f"learnloop's own {cls} handles its own events")
 
 class _Part(_View):
-    "One of the callbacks that every learner has"
+    "Stand-in for one of the callbacks that every learner has"
     def __init__(self, whole, name, **own): super().__init__(whole.learn, _whole=whole, _name=name, **own)
     def __getattr__(self, k):
         whole = self.__dict__.get('_whole')
@@ -185,7 +185,7 @@ class _Part(_View):
 def _filled(row): return L(math.nan if v is None else v for v in row)
 
 def _log_of(rec):
-    "The row of the epoch, as far as it is known"
+    "Return the row of the epoch, with the values known so far"
     learn,n = rec.learn,len(rec.columns)
     is_written = bool(rec.values) and rec.log[:1]==[learn.epoch] and rec.log[1:n+1]==rec.values[-1]
     if is_written or not learn.inside('epoch'): return rec.log
@@ -225,7 +225,7 @@ class _Loader(_View):
     "A loader that isn't fastai's own"
     _called = 'DataLoader'
     def __init__(self, learn, own): super().__init__(learn, own=own)
-    __class__ = property(lambda self: type(self.own))  # so that isinstance tells what it is
+    __class__ = property(lambda self: type(self.own))  # isinstance() then sees the real loader's type
     def __eq__(self, o): return self.own is _bare(o)
     def __hash__(self): return id(self.own)
     def __reduce__(self): return _Loader,(self.learn, self.own)
@@ -260,7 +260,7 @@ class _Dls(_View):
     _called = 'DataLoaders'
     def __init__(self, whole): super().__init__(whole.learn, _seen=[])
     def _view(self, dl):
-        "What stands for `dl`, the same whenever it is asked for"
+        "Return the stand-in for `dl`, always the same object"
         if dl is None or _is_theirs(dl): return dl
         res = next((o for o in self._seen if o.own is dl), None)
         if res is None:
@@ -292,7 +292,7 @@ class _Dls(_View):
 
 # %% ../../nbs/interop/05_fastai.ipynb #733b91f5
 def _loader_at(path):
-    "A property of a stand-in: the loader at `path`, as callbacks find it"
+    "Make a property that returns the stand-in for the loader at `path`"
     where = _of(path)
     def _get(self): return (self if isinstance(self, _Dls) else self.dls)._view(where.fget(self))
     return property(_get, lambda self, v: where.fset(self, _bare(v)))
@@ -332,16 +332,16 @@ def _their_class(name, module):
     return type(name, tuple(bases), dict(__module__=bases[0].__module__, __doc__=bases[0].__doc__))
 
 def _theirs(e):
-    "The name of `e` among fastai's exceptions, or None"
+    "Return the name of fastai's exception class that `e` is an instance of, or None"
     return next((c.__name__ for c in type(e).__mro__ if c.__name__ in _what), None)
 
 def _through(f):
-    "`f`, as a foreign callback calls it"
+    "Wrap `f` for calls by a foreign callback, which can catch fastai's cancel exceptions"
     @wraps(f)
     def _f(*args, **kwargs):
         try: return f(*args, **kwargs)
         except (CancelException,UncaughtCancelError) as e:
-            # in fastai, one that nobody takes can be caught, too
+            # in fastai, code can also catch a cancel whose phase isn't open
             cancel = e if isinstance(e, CancelException) else e.__cause__
             name = _theirs(cancel)
             if name is None: raise
@@ -370,7 +370,7 @@ class _Methods(_View):
     def _split(self, b):
         self.learn.xb,self.learn.yb,_ = unpack(b, self.learn.device, getattr(self.learn.dls, 'n_inp', None))
     def one_batch(self, i, b):
-        "Run the batch, and keep it and its prediction, as fastai's does, until the next"
+        "Run the batch; like fastai, keep it and its prediction until the next one"
         kept = {}
         def note(cb): kept.update({k:getattr(cb.learn, k) for k in ('xb','yb','pred')})
         noting = _Callback(name='_kept_batch', cleanup_batch=note)
@@ -378,7 +378,7 @@ class _Methods(_View):
         vars(self.learn).update(kept)
     def __call__(self, event_name):
         for e in listify(event_name):
-            if e not in event: raise AttributeError(f'learn({e!r}): this is no event of fastai{did_you_mean(e, event)}')
+            if e not in event: raise AttributeError(f'learn({e!r}): not an event of fastai{did_you_mean(e, event)}')
             _through(self.learn)(e)
     @contextmanager
     def no_mbar(self):
@@ -401,7 +401,7 @@ for _k in 'added_cbs removed_cbs no_logging no_bar loss_not_reduced'.split(): se
 
 # %% ../../nbs/interop/05_fastai.ipynb #248e6952
 def _patched(k):
-    "What packages have put on fastai's `Learner` under the name `k`, if that has been imported"
+    "Return the attribute `k` that packages have patched into fastai's `Learner`, if that was imported"
     theirs = getattr(sys.modules.get('fastai.learner'), 'Learner', None)
     f = None if theirs is None else vars(theirs).get(k)
     return f if isinstance(f, FunctionType|property) else None
@@ -427,11 +427,11 @@ class _Learner(_Methods):
             create_mbar=True)
         self.__dict__['_views'] = {o:o(self) for o in (_Recorder, _Progress, _Dls)}
 
-    def __getstate__(self): return {k:v for k,v in vars(self).items() if k!='lock'}  # which can't be copied
+    def __getstate__(self): return {k:v for k,v in vars(self).items() if k!='lock'}  # a lock can't be copied
     def __setstate__(self, state): self.__dict__.update(state, lock=threading.RLock())
 
     def _named(self):
-        "Callbacks by the names that they have in fastai"
+        "Return callbacks by their fastai names"
         if self._version!=self.learn.version:
             cbs,theirs = self.learn.cbs,[o.foreign for o in self.learn.cbs if isinstance(o, FastAI)]
             named = {o.name:o for o in cbs} | {_name_of(o):o for o in cbs} | {o.name:o for o in theirs}
@@ -450,8 +450,8 @@ class _Learner(_Methods):
         here = getattr(type(self), k, None)
         if isinstance(here, property) or k in ('lock','create_mbar'): return object.__setattr__(self, k, v)
         if here is not None or k[0]=='_' or k=='learn' or k in _hidden or k in self._named():
-            raise AttributeError(f"learn.{k} can't be set: it is learnloop's own")
-        if k in self.refused: raise self._no_attribute(k, ', so that setting it would change nothing')
+            raise AttributeError(f"learn.{k} can't be set, since it is learnloop's own")
+        if k in self.refused: raise self._no_attribute(k, ', so setting it would change nothing')
         if k in vars(self.learn): setattr(self.learn, k, v)
         else: self._extra[k] = v
     def __repr__(self): return f"learnloop's stand-in for fastai's Learner: {self.learn!r}"
@@ -479,7 +479,7 @@ def _smooth_loss(self):
 # %% ../../nbs/interop/05_fastai.ipynb #72a13c50
 def _get_metrics(self):
     made = self.recorder.metrics if hasattr(self.learn, 'recorder') else L()
-    return made or L(self.learn.metrics)  # those of a fit are made when it begins
+    return made or L(self.learn.metrics)  # the metrics of a fit are created when it begins
 
 def _get_final_record(self):
     row = self.learn.final_record
@@ -487,7 +487,7 @@ def _get_final_record(self):
     return _filled(row)
 
 # %% ../../nbs/interop/05_fastai.ipynb #72a13c51
-# fastai's is 0 until there is one, so that callbacks may look at it in any event
+# In fastai, the loss is 0 before the first batch, so callbacks may read it in any event
 def _get_loss(self): return torch.tensor(0.) if self.learn.loss is None else self.learn.loss
 
 def _set(k): return lambda self, v: setattr(self.learn, k, v)
@@ -503,7 +503,7 @@ _Learner.loss    = property(_get_loss, _set('loss'))
 
 # %% ../../nbs/interop/05_fastai.ipynb #31e53937
 def _check_wandb(label):
-    "Refuse fastai's WandbCallback where it fails in fastai, too: its `init_args` may take no numbers"
+    "Raise an error if fastai's WandbCallback would fail in fastai, too: some versions of `init_args` reject numbers"
     try: getattr(sys.modules.get('fastai.callback.wandb'), 'init_args', repr)(1)
     except TypeError as e:
         raise TypeError(f"{label} fails in fastai as well, with this version of fastcore: {e}; use learnloop's "
@@ -520,10 +520,10 @@ class _Checked(Adapter):
         for k in named:
             if k in event: continue
             if k in _events: raise TypeError(f'{self.label}: {k} is an event of learnloop, not of fastai: '
-                'make it a callback of learnloop')
+                'write a learnloop callback instead')
             miss = near_miss(k)
             if miss and miss in event:
-                raise TypeError(f'{self.label}: {k} is no event of fastai; did you mean {miss!r}?')
+                raise TypeError(f'{self.label}: {k} is not an event of fastai; did you mean {miss!r}?')
         if self._is_theirs('WandbCallback'): _check_wandb(self.label)
 
     def hears(self, name): return (name in event and self._dispatches()) or Adapter.hears(self, name)
@@ -533,12 +533,12 @@ class _Checked(Adapter):
 
 # %% ../../nbs/interop/05_fastai.ipynb #42da9207
 def _without_preds(cb, f):
-    "Call `f` of fastai's TensorBoardCallback; it shows predictions by what only fastai's loaders have"
+    "Call `f` of fastai's TensorBoardCallback, without predictions unless the loader is fastai's own"
     valid = cb.learn.learn.dls.valid
     if not cb.log_preds or hasattr(valid, 'show_results'): return f()
-    has = 'none' if valid is None else f'a {type(valid).__name__}'
-    warnings.warn(f"fastai's TensorBoardCallback shows predictions by fastai's loaders, and validation has {has}: "
-        "it does without; learnloop's has examples=…", stacklevel=2)
+    has = 'None' if valid is None else f'a {type(valid).__name__}'
+    warnings.warn(f"fastai's TensorBoardCallback needs fastai's loaders to show predictions, and the validation loader "
+        f"is {has}: it shows none; learnloop's own takes examples=…", stacklevel=2)
     cb.log_preds = False
     try: f()
     finally: cb.log_preds = True
@@ -551,7 +551,7 @@ class _Called(_Checked):
     def translated(self, e):
         cause,name = e.__cause__,_theirs(e)
         if isinstance(cause, CancelException):
-            e.__cause__ = None  # or each would be the other's
+            e.__cause__ = None  # else each would be the other's cause
             return cause
         if name is None or isinstance(e, CancelException): return e
         ends = name=='CancelFitException' and self._outside() and self.learn.inside('evaluate')
@@ -569,7 +569,7 @@ class _Called(_Checked):
         def _hook(self, **_):
             if not cb.run or (inner and not (cb.run_train if learn.training else cb.run_valid)): return
             if before: old = _swapped(learn)
-            elif pairs: self._undo.pop(phase, None)  # it can put things back itself
+            elif pairs: self._undo.pop(phase, None)  # the callback can now restore the attributes itself
             if fit: self._begun = e!='after_fit'
             try: self._call(e, f, (), {})
             finally:
@@ -583,7 +583,7 @@ class _Called(_Checked):
 _evaluated = '''before_validate after_cancel_validate after_validate before_batch after_pred after_loss
     after_cancel_batch after_batch'''.split()
 class _Ended(_Called):
-    _begun,_at = False,None  # is there an `after_fit` to come, and in an evaluation of how many phases?
+    _begun,_at = False,None  # is `after_fit` still due? number of open phases in an evaluation
     def handlers(self, event):
         fs,phase = _Callback.handlers(self, event),event.removeprefix('cleanup_')
         if event in [h.event for h in self.hooks] and self.hears(event): fs.append(self._caller(event))
@@ -594,7 +594,7 @@ class _Ended(_Called):
     def _fire(self, e):
         if self.hears(e): self._caller(e)()
     def _finish(self, phase):
-        "Do what an error has kept from being done; one that was removed on the way has left"
+        "Call `after_fit` if an error prevented it, unless the callback was removed meanwhile"
         if self._begun and self.learn.outcome.get(phase)=='failed' and self in self.learn.cbs: self._fire('after_fit')
         self._begun = False
     def before_fit(self):
@@ -637,12 +637,12 @@ class _Kept(_Ended):
 # %% ../../nbs/interop/05_fastai.ipynb #1690c1d7
 _notes = dict(  # chkstyle: ignore-node
     after_create='when it is added',
-    before_fit='also before an evaluation outside of a fit, if it hears anything of that',
+    before_fit='also before an evaluation outside a fit, if the callback handles any of its events',
     after_fit='also after such an evaluation, and after an error',
-    after_cancel_step='muted by `run_train` as the others, which in fastai it is not')
+    after_cancel_step='`run_train` mutes it like the others; in fastai, it does not')
 
 class FastAI(_Kept):
-    "Runs a callback of fastai's"
+    "Adapter that runs a fastai callback"
     hooks = [Hook(o, o, evaluate=o in _evaluated, note=_notes.get(o, '')) for o in event]
     run,run_train,run_valid = map(_of, ('foreign.run', 'foreign.run_train', 'foreign.run_valid'))
     order = property(lambda self: self.__dict__.get('_order', self.foreign.order),
@@ -652,7 +652,7 @@ class FastAI(_Kept):
     def own_name(self):
         nm = self.foreign_name
         if nm not in self.bases: return nm
-        fs = [f for k,f in vars(self.foreign).items() if k in event]  # of a `Callback(before_fit=f)`
+        fs = [f for k,f in vars(self.foreign).items() if k in event]  # passed as `Callback(before_fit=f)`
         return next((f.__name__ for f in fs if f.__name__.isidentifier()), nm)
     @property
     def group(self): return [o for o in self.learn._ordered() if type(o) is type(self)] if self.learn else [self]
@@ -662,7 +662,7 @@ class FastAI(_Kept):
         Adapter.after_create(self)
         old,self._undo = self.foreign.__dict__.get('learn'),{}
         if getattr(old, 'learn', old) not in (None, self.learn):
-            raise ValueError(f'{self.label} is in another learner; remove it there first')
+            raise ValueError(f'{self.label} belongs to another learner; remove it from that one first')
         self.foreign.__dict__['learn'] = self.trainer
     def __setattr__(self, k, v):
         super().__setattr__(k, v)

@@ -1,4 +1,4 @@
-"""Callbacks and callback functions that were written for fastNLP's `Trainer` run as they are
+"""Run callbacks and functions written for fastNLP's `Trainer` unchanged
 
 Docs: https://learnloop.github.io/learnloop/interop/fastnlp.html.md"""
 
@@ -29,23 +29,23 @@ from .facts import local_rank, n_processes, process_rank
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #1afb73a2
 class Callback(hooks_base('fastNLP', __name__)):
-    "Base class of callbacks for fastNLP's Trainer"
+    "Base class of callbacks for fastNLP's `Trainer`"
     @property
     def callback_name(self):
-        "Under which its state is saved"
+        "Name under which the state is saved"
         return type(self).__name__
     @property
     def need_reproducible_sampler(self):
-        "Must a resumed run go on at the batch where it ended? Here, this is no matter of the callbacks"
+        "Whether a resumed run must continue at the same batch; not used, since learnloop always does"
         return False
 
 _names = [k for k in vars(Callback.__base__) if k[:3]=='on_']
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #e38ad06a
 class EarlyStopException(BaseException):
-    "Ends the fit"
+    "Exception that ends the fit"
     def __init__(self,
-        msg='' # Why
+        msg='' # Reason
     ):
         super().__init__(msg)
         self.msg = msg
@@ -55,21 +55,21 @@ def _check_filter(what, every, once, filter_fn):
     given = [k for k,v in dict(every=every, once=once, filter_fn=filter_fn).items() if v is not None]
     if len(given)>1:
         which = ', '.join(given)
-        raise ValueError(f'{what}: {which} given, and they exclude each other: give one, and test the rest in it')
+        raise ValueError(f'{what}: {which} given, and they exclude each other: pass one, and test the rest in it')
     for nm,v in (('every', every), ('once', once)):
         if v is not None: check_whole(f'{what}: {nm}', v)
     if filter_fn is not None and not callable(filter_fn):
         raise TypeError(f'{what}: filter_fn is {filter_fn!r}: it must be a function of the filter and the trainer')
 
 class Event:
-    "A hook, and which of its calls are heard; also as `Event.on_train_batch_end(every=10)`"
+    "A hook, and which of its calls to handle; also as `Event.on_train_batch_end(every=10)`"
     def __init__(self,
         value:str, # Name of the hook
-        every:int|None=None, # At calls `every`, `2*every`, …
-        once:int|None=None,  # At this call only, the first being 1
-        filter_fn=None # When `filter_fn(filter, trainer)` is true
+        every:int|None=None, # Only the calls `every`, `2*every`, …
+        once:int|None=None,  # Only this call, counted from 1
+        filter_fn=None # Only calls for which `filter_fn(filter, trainer)` is true
     ):
-        if value not in _names: raise ValueError(f'{value!r} is no hook of fastNLP{did_you_mean(value, _names)}')
+        if value not in _names: raise ValueError(f'{value!r} is not a hook of fastNLP{did_you_mean(value, _names)}')
         _check_filter(value, every, once, filter_fn)
         self.value,self.every,self.once,self.filter_fn = value,every,once,filter_fn
     def __repr__(self):
@@ -80,45 +80,45 @@ for _k in _names: setattr(Event, _k, staticmethod(partial(Event, _k)))
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #8bc23f7b
 class Filter:
-    "Lets some calls of a hook through"
+    "Filter for the calls of a hook"
     def __init__(self,
         every:int|None=None, # As in `Event`
-        once:int|None=None,  # Likewise
-        filter_fn=None       # Likewise
+        once:int|None=None,  # As in `Event`
+        filter_fn=None       # As in `Event`
     ):
         _check_filter('Filter', every, once, filter_fn)
         self.every,self.once,self.filter_fn,self.num_called,self.num_executed = every,once,filter_fn,0,0
     def passes(self,
-        trainer # For `filter_fn`
+        trainer # Passed to `filter_fn`
     )->bool:
-        "Count a call, and say whether it goes through"
+        "Count a call, and return whether it passes"
         self.num_called += 1
         if self.filter_fn: ok = self.filter_fn(self, trainer)
         else: ok = self.num_called==self.once if self.once else self.num_called%(self.every or 1)==0
         self.num_executed += bool(ok)
         return ok
     def __call__(self, f):
-        i = int(next(iter(signature(f).parameters), None)=='self')  # the trainer comes first, in a method after `self`
+        i = int(next(iter(signature(f).parameters), None)=='self')  # index of the trainer: after `self` in a method
         @wraps(f)
         def _filtered(*args, **kwargs):
             if self.passes(kwargs.get('trainer') if len(args)<=i else args[i]): return f(*args, **kwargs)
         _filtered.__fastNLP_filter__ = self
         return _filtered
-    def state_dict(self)->dict: # `num_called`, the call that is asked about included, and `num_executed`, without it
+    def state_dict(self)->dict: # `num_called`, with the current call, and `num_executed`, without it
         "Return the counters"
         return dict(num_called=self.num_called, num_executed=self.num_executed)
     def load_state_dict(self,
         state:dict # What `state_dict` returned
     ):
-        "Take up counters"
+        "Load the counters"
         self.num_called,self.num_executed = state['num_called'],state['num_executed']
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #000413a0
 def on(
-    event, # An `Event`, fastNLP's own or the one here
-    marker=None # There are no markers here: which fits a function is for is said by passing it to them
+    event, # An `Event`, fastNLP's own or this module's
+    marker=None # Must be None: pass the function to the fits that it is for
 ): # Decorator; returns the function itself
-    "Have a function hear `event`: it can then be passed as a callback"
+    "Decorate a function as a handler of `event`, to pass it as a callback"
     if marker is not None:
         raise ValueError(f'marker={marker!r}: pass the function in cbs=[…] of each fit that it is for')
     if not isinstance(event, Event):
@@ -139,10 +139,10 @@ def on(
 # %% ../../nbs/interop/03_fastnlp.ipynb #c054ad0c
 class _Scaler(Facade):
     system = 'fastNLP'
-    def unscale_(self, optimizer): "Nothing is left to unscale: `MixedPrecision` does that before"
+    def unscale_(self, optimizer): "Do nothing; `MixedPrecision` has already unscaled"
 
 class _Optimizers(list):
-    "The optimizers; a single one's attributes are those of the list, too, as fastNLP hands out one optimizer bare"
+    "List of optimizers; a single one also forwards its attributes, since fastNLP passes one optimizer unwrapped"
     def __getattr__(self, k):
         if len(self)==1 and k[:2]!='__': return getattr(self[0], k)
         raise AttributeError(f'a list of {len(self)} optimizers has no attribute {k!r}')
@@ -172,7 +172,7 @@ class _Devices(Facade):
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #a8f1e664
 class Driver(_Devices):
-    "What callbacks find as `trainer.driver`"
+    "Stand-in for `trainer.driver`"
     mirrors = 'learn: model model_device=device data_device=device'
     def __init__(self,
         learn # The learner
@@ -186,21 +186,21 @@ class Driver(_Devices):
     local_rank   = property(lambda self: local_rank())
     @property
     def fp16(self):
-        "Are batches computed with float16?"
+        "Whether batches are computed in float16"
         return getattr(find_cb(self.learn, 'MixedPrecision'), 'amp_mode', None)=='fp16'
     def unwrap_model(self):
-        "Return the model, without wrappers"
+        "Return the model without wrappers"
         return self.learn.model
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #4c9cf473
 def _results(learn, vals=None):
-    "Loss and metrics by name, of the validation that is there, or `vals`"
+    "Return loss and metrics by name, of the current validation or `vals`"
     r = learn.recorder
     vals = [m.value for m in r.valid_mets] if vals is None else vals
     return {k:v for k,v in zip(r.valid_names, vals, strict=True) if v is not None}
 
 class Evaluator(Facade):
-    "What callbacks find as `trainer.evaluator`; without a loader for validation, there is none"
+    "Stand-in for `trainer.evaluator`, which is None without a validation loader"
     system,mirrors,_busy = 'fastNLP','learn: model device',False
     driver = property(lambda self: Driver(self.learn))
     model_use_eval_mode = property(lambda self: True)
@@ -210,9 +210,9 @@ class Evaluator(Facade):
         "Move `batch` to the learner's device"
         return self.driver.move_data_to_device(batch)
     def run(self,
-        num_eval_batch_per_dl:int=-1 # All batches: there is no other number here
-    )->dict: # Loss and metrics by name
-        "Validate, and call no hook for it"
+        num_eval_batch_per_dl:int=-1 # Must be -1: all batches
+    )->dict: # Name -> loss or metric
+        "Validate without calling hooks"
         if num_eval_batch_per_dl!=-1:
             tip = 'use learn.validate(cbs=LimitBatches(valid=…))'
             raise ValueError(f'num_eval_batch_per_dl={num_eval_batch_per_dl}: it must be -1; {tip}')
@@ -240,7 +240,7 @@ class _Counters(Facade):
         if lim and lim.steps_per_epoch: return lim.steps_per_epoch*self.accumulation_steps
         n = self._at.n_iter or batch_len(self.learn.dls.train)
         if n is not None: return n
-        raise ValueError('trainer.num_batches_per_epoch: the training loader has no length; give fit steps_per_epoch')
+        raise ValueError('trainer.num_batches_per_epoch: the training loader has no length; pass steps_per_epoch')
     @property
     def n_batches(self):
         lim = self._limit()
@@ -258,7 +258,7 @@ def _file(folder, name): return folder if hasattr(folder, 'write') else Path(fol
 def _only_state(only_state_dict):
     if not only_state_dict:
         raise ValueError('only_state_dict=False: a file of a whole model can run code when it is read. '
-            'Save its state, or give a model_save_fn')
+            'Save the state, or pass a model_save_fn')
 
 class _Files(_Counters):
     def _tell(self, name):
@@ -279,7 +279,7 @@ class _Files(_Counters):
     def save_checkpoint(self, folder, only_state_dict=True, model_save_fn=None):
         _only_state(only_state_dict)
         if model_save_fn:
-            raise ValueError('model_save_fn: a checkpoint is one file, with the weights in it; give it to save_model')
+            raise ValueError('model_save_fn: a checkpoint is one file, including the weights; pass it to save_model')
         self._at.checkpoint = True
         try: self.learn.save(_file(folder, 'fastnlp_checkpoint.pkl.tar'))
         finally: self._at.checkpoint = False
@@ -287,12 +287,12 @@ class _Files(_Counters):
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #5a10e001
 class Trainer(_Files):
-    "What callbacks find as their `trainer`"
+    "Stand-in for the `trainer` of callbacks"
     system,shares,on = 'fastNLP',True,staticmethod(on)
     mirrors = '''learn: model device model_device=device data_device=device
         driver: optimizers fp16  learn.dls: train_dataloader=train dataloader=train evaluate_dataloaders=valid'''
     def __init__(self,
-        learn # The learner that it stands for
+        learn # The learner behind the stand-in
     ):
         super().__init__(learn, driver=Driver(learn), monitor=None, larger_better=True,
             _evaluator=Evaluator(learn), _at=_new_state(learn))
@@ -303,16 +303,16 @@ class Trainer(_Files):
         "Move `batch` to the learner's device"
         return self.driver.move_data_to_device(batch)
     def extract_loss_from_outputs(self,
-        outputs # As `on_before_backward` gets them
+        outputs # Argument of `on_before_backward`
     ): # A scalar tensor
         "Return the loss"
         return outputs['loss'] if isinstance(outputs, Mapping) else outputs.loss
     def add_callback_fn(self,
-        event, # As for `on`
+        event, # As in `on`
         fn # The function
     ):
-        "Have `fn` hear `event`; if added in a fit, until that ends"
-        f = partial(fn)  # one of its own, as `fn` may hear other events elsewhere
+        "Add `fn` as a handler of `event`; in a fit, until the fit ends"
+        f = partial(fn)  # a separate object, since `fn` may handle other events elsewhere
         f.__name__ = getattr(fn, '__name__', 'callback_fn')
         self._add(on(event)(f))
     callback_handler = property(lambda self: SimpleNamespace(add_callback=self._add))
@@ -347,7 +347,7 @@ def _evaluated(o):
 # %% ../../nbs/interop/03_fastnlp.ipynb #76608d91
 _training = attrgetter('learn.training')
 def _in_fit(o): return o.learn.inside('fit')
-def _weights_alone(o): return 'loop' not in o.learn.saved  # rather than a checkpoint of the whole state
+def _weights_alone(o): return 'loop' not in o.learn.saved  # not a checkpoint of the whole state
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #b7cb2612
 def _optimizers(o): return o.trainer,o.trainer.optimizers
@@ -358,7 +358,7 @@ _t,_at = lambda o: (o.trainer,),'trainer._at.'
 _hooks = [Hook('on_after_trainer_initialized', 'after_create', lambda o: (o.trainer, o.trainer.driver)),
     Hook('on_sanity_check_begin', 'before_sanity', _t),
     Hook('on_sanity_check_end', 'after_sanity', lambda o: (o.trainer, o.trainer._at.results or {})),
-    # the adapter's own method calls it, for all callbacks at once
+    # `_begin` calls it, for all callbacks at once
     Hook('on_train_begin', 'before_train', _t, when=lambda o: False),
     Hook('on_train_epoch_begin', 'before_train', _t),
     Hook('on_fetch_data_begin', 'before_fetch', _t, when=_training),
@@ -398,7 +398,7 @@ class _Base(Adapter):
         at.running,at.epoch,at.batches = True,epoch,epoch*(batch_len(self.learn.dls.train) or 0)
         self._all('on_train_begin')
     def _settle(self, *what):
-        "End those of `what` that were begun, and left"
+        "Call the end hooks of phases in `what` that were begun but not ended"
         at = self.trainer._at
         if at.evaluating and 'evaluate' in what:
             at.evaluating,at.results = 0,_results(self.learn)
@@ -464,7 +464,7 @@ class _Validates(_Trains):
         if not learn.inside('evaluate'):
             self._settle(*_whole)
             self._begin(learn.epoch+1)
-        elif at.evaluating: return  # a validation within one
+        elif at.evaluating: return  # a nested validation
         counts = kind=='epoch' or (kind=='within' and not self.trainer._evaluator._busy and is_valid_dl(learn))
         at.due = len(learn.open) if counts else 0
     def then_before_fetch(self):
@@ -495,14 +495,14 @@ class _Fits(_Validates):
         for o in self.group:
             if not any(map(o.hears, ('on_evaluate_end', 'on_sanity_check_end'))): continue
             if not hasattr(self.learn, 'recorder'):
-                raise ValueError(f'{o.label} hears the results of validation, and this learner has no Recorder')
+                raise ValueError(f'{o.label} needs the results of validation, but this learner has no Recorder')
             _check_monitor(o)
     def after_cancel_epoch(self): self._settle(*_whole)
     def after_epoch(self): self._settle(*_whole)
     def after_fit(self):
         if self.learn.outcome['fit']!='done': return
         self._settle(*_whole)
-        self._begin(self.learn.epoch)  # of no epochs
+        self._begin(self.learn.epoch)  # a fit without epochs
     def cleanup_fit(self):
         at = self.trainer._at
         for o in at.added:
@@ -512,7 +512,7 @@ class _Fits(_Validates):
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #731e9a3d
 def _all_filters(o):
-    "By hook: those of functions, and those that decorate methods"
+    "Hook -> filters of functions and of decorated methods"
     found = {h.name:getattr(getattr(o.foreign, h.name, None), '__fastNLP_filter__', None) for h in o.hooks}
     methods = {k:v for k,v in found.items() if v}
     return {k:[v] for k,v in methods.items()} | o._filters
@@ -531,7 +531,7 @@ class _Saves(_Fits):
         if 'states' not in sd: return
         at = vars(self.trainer._at) if self.trainer else {}
         was = {k:at[k] for k in sd.get('counters', ()) if k in at}
-        at.update({k:sd['counters'][k] for k in was})  # for the hook to look at; the fit counts up to there itself
+        at.update({k:sd['counters'][k] for k in was})  # for the hook only; the fit itself counts up to there
         try: self.call('on_load_checkpoint', self.trainer, sd['states'])
         finally: at.update(was)
     def before_save(self):
@@ -550,20 +550,20 @@ def _filtered(flt, f, trainer, *args):
     if flt.passes(trainer): return f(trainer, *args)
 
 def _their_events(f):
-    "The events for which fastNLP's own `Trainer.on` has noted the function `f`"
+    "Return the events for which fastNLP's own `Trainer.on` marked the function `f`"
     noted = getattr(getattr(sys.modules.get('fastNLP'), 'Trainer', None), '_custom_callbacks', {})
     return [e for fs in noted.values() for e,g in fs if g is f]
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #47ebcc51
 class FastNLP(_Saves):
-    "Runs callbacks and functions that were written for fastNLP's Trainer"
+    "Adapter that runs callbacks and functions written for fastNLP's `Trainer`"
     system,bases,Trainer,order,hooks = 'fastNLP',('Callback','_Hooks'),Trainer,52,_hooks
     def __init__(self,
-        callback,   # A callback of fastNLP, or a function decorated by `on`
-        order=None, # Its place among ours; None for 52, after the recorder
-        name:str|None=None, # Its name in the learner and the key of its state; None for its `callback_name`
-        monitor=None, # What callbacks monitor that don't say it themselves, as fastNLP's Trainer has it
-        larger_better:bool=True # Is more of `monitor` better?
+        callback,   # A fastNLP callback, or a function decorated by `on`
+        order=None, # Its place among learnloop's callbacks; None: 52, after the recorder
+        name:str|None=None, # Its name in the learner, and the key of its state; None: its `callback_name`
+        monitor=None, # Default `monitor` of callbacks, like the argument of fastNLP's `Trainer`
+        larger_better:bool=True # Is a higher value of `monitor` better?
     ):
         self._given,self._monitor = name,(monitor, larger_better)
         self._filters = {}
@@ -577,7 +577,7 @@ class FastNLP(_Saves):
     @staticmethod
     def marked(f): return bool(_their_events(f))
     def _enters(self, flow):
-        # a state of its own has its `callback_name`, which one alone may have
+        # its state is stored under `callback_name`, which must be unique
         if self.hears('on_save_checkpoint'): self._numbered = None
         super()._enters(flow)
     def after_create(self):

@@ -1,4 +1,4 @@
-"""ignite's handlers run on engines that the learner drives
+"""Run ignite's handlers on engines that the learner drives
 
 Docs: https://learnloop.github.io/learnloop/interop/ignite.html.md"""
 
@@ -22,15 +22,15 @@ from ..loop.optimizer import opts
 # %% ../../nbs/interop/10_ignite.ipynb #a9100019
 @cache
 def _ignite():
-    "ignite's module of engines"
+    "Import ignite's module of engines"
     try: from ignite import engine
-    except ImportError as e: raise ImportError('engines of ignite need it: pip install pytorch-ignite') from e
+    except ImportError as e: raise ImportError('engines need the package ignite: pip install pytorch-ignite') from e
     return engine
 
 _refused = dict(  # chkstyle: ignore-node
     run='the learner trains: learn.fit(n, cbs=…), and learn.lr_find() for FastaiLRFinder',
-    set_data="its batches are those of learn.dls; the callback ReloadLoaders changes them during a fit",
-    interrupt='a fit goes on by learn.fit(n, resume=folder), and trainer.terminate() ends it')
+    set_data="its batches come from learn.dls; the callback ReloadLoaders changes them during a fit",
+    interrupt='learn.fit(n, resume=folder) resumes a fit, and trainer.terminate() ends it')
 
 def _refuse(name):
     def _f(self, *args, **kwargs): raise TypeError(f'{name}() of an engine that a learner runs: {self.refused[name]}')
@@ -38,51 +38,51 @@ def _refuse(name):
     return _f
 
 # %% ../../nbs/interop/10_ignite.ipynb #a9100020
-def _process(engine, batch): "Nothing: the learner does that"
+def _process(engine, batch): "Do nothing; the learner runs the step"
 
 @cache
 def _engines():
-    "Classes of trainers and evaluators, made when ignite is there"
+    "Make the classes of trainers and evaluators, which need ignite"
     class Trainer(_ignite().Engine):
-        "An engine of ignite that is run by `learn.fit`"
+        "An ignite engine that `learn.fit` runs"
         refused = _refused
         run,set_data,interrupt = map(_refuse, _refused)
     class Evaluator(Trainer):
-        "An engine of ignite whose `run` is `learn.validate`"
+        "An ignite engine whose `run` calls `learn.validate`"
         refused,owner = {k:v for k,v in _refused.items() if k!='run'},None
         def run(self, data=None, max_epochs=None, max_iters=None, epoch_length=None):
             for k,v in dict(max_epochs=max_epochs, max_iters=max_iters, epoch_length=epoch_length).items():
                 if v is None or (k=='max_epochs' and v==1): continue
-                raise ValueError(f'evaluator.run({k}={v!r}): it is learn.validate, one pass through the loader; '
-                    'give it a shorter one')
+                raise ValueError(f'evaluator.run({k}={v!r}): it calls learn.validate, one pass through the loader; '
+                    'pass a shorter one')
             return self.owner.evaluate(data)
     return Trainer,Evaluator
 
 # %% ../../nbs/interop/10_ignite.ipynb #a9100022
 def _settings(engine):
-    "What the step of one of ignite's own supervised trainers was made with; nothing of an engine made here"
+    "Return the arguments of one of ignite's own supervised trainers; {} for other engines"
     f = getattr(engine, '_process_function', None)
     if f is _process or not getattr(f, '__module__', '').startswith('ignite.engine'): return {}
     return inspect.getclosurevars(f).nonlocals
 
 def _checked(engine, output_transform):
-    "`engine`, if it is one whose output can be told"
+    "Return `engine`, or raise an error if its output can't be computed"
     if not has_base(engine, 'Engine'):
         raise TypeError(f'{engine!r} is no Engine: attach it to the trainer or the evaluator of an Ignite(), '
-            'and give that to the learner')
+            'and pass that to the learner')
     made_here = engine._process_function is _process
     if made_here or output_transform or 'output_transform' in _settings(engine): return engine
     raise ValueError(f"the trainer's step, {engine._process_function!r}, is your own, and the learner doesn't call it: "
-        'Ignite(trainer, output_transform=…) says what state.output is, given x, y, y_pred and loss')
+        'pass Ignite(trainer, output_transform=…), a function of x, y, y_pred and loss, to compute state.output')
 
 # %% ../../nbs/interop/10_ignite.ipynb #a9100023
 def _owner(h):
-    "Whose method the handler `h` is; itself, if it is none"
+    "Return the object whose method the handler `h` is, or `h` itself"
     h = inspect.unwrap(h)
     return getattr(h, '__self__', h)
 
 def _handler_objects(*engines):
-    "The objects whose handlers `engines` call, each once, as they were attached"
+    "Return the objects whose handlers `engines` call, each once, in order of attachment"
     found = [_owner(h) for o in engines for hs in list(o._event_handlers.values()) for h,*_ in hs]
     return list({id(o):o for o in found if not has_base(o, 'Engine', 'Module', 'Learner', 'Adapter')}.values())
 
@@ -119,20 +119,20 @@ _rows = [  # chkstyle: ignore-node
 
 # %% ../../nbs/interop/10_ignite.ipynb #a9100026
 class Ignite(Adapter):  # chkstyle: ignore-node
-    "Runs ignite's handlers: those that are attached to its `trainer` and its `evaluator`"
+    "Adapter that runs the ignite handlers attached to its `trainer` and its `evaluator`"
     system,order,hooks,prefix,by_flags,bases = 'ignite',52,_rows,None,True,_bases
     missing = dict(INTERRUPT=f'`interrupt()`: {_refused["interrupt"]}')
     parts = {'ignite.engine:Engine':lambda t: Ignite().trainer, 'ignite.engine:State':lambda t: Ignite().trainer.state}
     own_name = foreign_name = default_name = property(lambda self: 'ignite')
     label = property(lambda self: 'Ignite')
-    group = property(lambda self: [self], doc='Each has its own engines')
+    group = property(lambda self: [self], doc='Only itself, since each has its own engines')
     def __init__(self,
-        trainer=None, # An ignite `Engine` whose handlers are to run; None to make one
-        order=None, # Its place among ours; None for 52, behind the recorder
-        name:str|None=None, # Its name in the learner; None for `ignite`
-        output_transform=None, # Makes the trainer's output of x, y, y_pred and loss; None for ignite's: the loss
-        val_output_transform=None, # The evaluator's of x, y and y_pred; None for ignite's: the pair of y_pred and y
-        metrics:dict|None=None # Metrics of ignite, by name, for the evaluator
+        trainer=None, # An ignite `Engine` whose handlers to run; None: a new one
+        order=None, # Its place among learnloop's callbacks; None: 52, after the recorder
+        name:str|None=None, # Its name in the learner; None: `ignite`
+        output_transform=None, # Function of x, y, y_pred and loss: the trainer's output; None: the loss
+        val_output_transform=None, # Function of x, y and y_pred: the evaluator's output; None: (y_pred, y)
+        metrics:dict|None=None # Name -> ignite metric, for the evaluator
     ):
         make,make_evaluator = _engines()
         given = make(_process) if trainer is None else _checked(trainer, output_transform)
@@ -147,11 +147,11 @@ class Ignite(Adapter):  # chkstyle: ignore-node
 
     @property
     def engine(self):
-        "The engine at work: the innermost; None in what isn't announced"
+        "The current engine, which is the innermost; None in phases without handlers"
         return self.by_name[-1] if self.by_name else None
-    def hears(self, name): return False  # events are told by the methods below, one by one
-    def _check_foreign(self): "Nothing: an engine has no hooks of its own"
-    def after_create(self): "Nothing: it has its engines"
+    def hears(self, name): return False  # the methods below fire the events
+    def _check_foreign(self): "Do nothing; an engine has no hooks of its own"
+    def after_create(self): "Do nothing; the engines already exist"
 
     def _begin(self, engine, dl, length, **limits):
         "Begin a run of `engine`"
@@ -161,7 +161,7 @@ class Ignite(Adapter):  # chkstyle: ignore-node
         s.max_epochs,s.max_iters = limits.get('max_epochs'),limits.get('max_iters')
         s.times.update(EPOCH_COMPLETED=0., COMPLETED=0.)
         self.by_name.append(engine)
-        self._since[engine] = [time.time()]*2  # when the run, and the epoch, began
+        self._since[engine] = [time.time()]*2  # start times of the run and of the epoch
 
     def _complete(self, name):
         engine = self.engine
@@ -188,7 +188,7 @@ class Ignite(Adapter):  # chkstyle: ignore-node
 
     def before_epoch(self):
         self._ran = False
-        self._heed(True)  # a fit that goes on may have been told to stop when it was saved
+        self._heed(True)  # a resumed fit may have been saved with a request to stop
 
     def before_train(self):
         learn,s = self.learn,self.trainer.state
@@ -224,7 +224,7 @@ def _pair(x, y, y_pred): return y_pred,y
 # %% ../../nbs/interop/10_ignite.ipynb #a9100027
 @patch
 def _fire(self:Ignite, name, *args, **kwargs):
-    "Call the handlers of an event of the engine at work"
+    "Call the handlers of an event of the current engine"
     engine,event = self.engine,_ignite().Events[name]
     if not engine._event_handlers.get(event):
         engine.last_event_name = event
@@ -235,17 +235,17 @@ def _fire(self:Ignite, name, *args, **kwargs):
     finally:
         for p in grads: p.grad = None
     if self._modes and not self.learn.model.training and len(self.by_name)==1:
-        for m,v in self._modes: m.training = v  # an evaluator of ignite's own has left it in the mode of evaluations
+        for m,v in self._modes: m.training = v  # an evaluator of ignite left the model in evaluation mode
 
 # %% ../../nbs/interop/10_ignite.ipynb #a9100029
 def _took(self, engine, what):
-    "Note how long the run, or the epoch, took: handlers read it, and it is noted again with them"
+    "Record the duration of the run or epoch: before the handlers, which read it, and again after them"
     engine.state.times[what] = time.time() - self._since[engine][what=='EPOCH_COMPLETED']
 
 # %% ../../nbs/interop/10_ignite.ipynb #a9100030
 @patch
 def _heed(self:Ignite, together=False):
-    "Stop as handlers have asked for: of several processes, in all of them, in places to which all of them come"
+    "Stop if a handler requested it; with several processes, stop all, at points that all of them reach"
     engine,team = self.engine,self.learn.team
     if team.world>1 and not together: return
     flags = _flags(engine)
@@ -253,8 +253,8 @@ def _heed(self:Ignite, together=False):
     if engine.should_interrupt: raise TypeError(f'{self.label}: interrupt(): {_refused["interrupt"]}')
     stop,silent,epoch,silent_epoch = self.agreed(*flags)
     if epoch and not stop and engine.last_event_name in (_ignite().Events.STARTED, _ignite().Events.EPOCH_STARTED):
-        raise RuntimeError('terminate_epoch() was called before there was a batch: skip an epoch by a callback that '
-            'raises CancelEpochException in before_epoch')
+        raise RuntimeError('terminate_epoch() was called before the first batch: to skip an epoch, raise '
+            'CancelEpochException in before_epoch of a callback')
     engine.should_terminate = 'skip_completed' if silent else stop
     engine.should_terminate_single_epoch = 'skip_epoch_completed' if silent_epoch else epoch
     if engine is self.evaluator:
@@ -278,7 +278,7 @@ def after_exception(self:Ignite):
         try:
             if self.engine is not None: self._fire('EXCEPTION_RAISED', e)
         except BaseException as err:
-            if err is not e: raise  # handlers raise it again where ignite would make it disappear
+            if err is not e: raise  # handlers raise it again; ignite would swallow it otherwise
         finally: self.by_name = kept
 
 # %% ../../nbs/interop/10_ignite.ipynb #a9100036
@@ -287,13 +287,13 @@ def before_fetch(self:Ignite):
     engine = self.engine
     if engine is None: return
     self._heed(True)
-    if self.learn.n_done==engine.state.epoch_length: return  # the loop looks whether there is one more; ignite doesn't
+    if self.learn.n_done==engine.state.epoch_length: return  # the loop looks for one more batch; ignite doesn't
     if engine is self.trainer and engine.state.dataloader is not self.learn.dls.train:
         raise TypeError(f'{self.label}: set_data(): {_refused["set_data"]}')
     engine.state.batch = None
     self._fire('GET_BATCH_STARTED')
     self._heed()
-    if engine is self.trainer and self._is_worn:  # ignite finds only now that the last epoch has used its iterator up
+    if engine is self.trainer and self._is_worn:  # ignite notices only now that the last epoch exhausted its iterator
         self._is_worn = False
         self._fire('DATALOADER_STOP_ITERATION')
         self._heed()
@@ -306,7 +306,7 @@ def after_fetch(self:Ignite):
     s,length = engine.state,engine.state.epoch_length
     if learn.batch is None:
         if length is not None and learn.n_done<length: self._fire('DATALOADER_STOP_ITERATION')
-        return  # the learner's pass is over, whereas ignite would begin another to fill the epoch
+        return  # the learner's pass is over; ignite would start another to fill the epoch
     s.batch,s.output = learn.batch,None
     self._fire('GET_BATCH_COMPLETED')
     self._heed()
@@ -348,7 +348,7 @@ def before_zero_grad(self:Ignite):
 # %% ../../nbs/interop/10_ignite.ipynb #a9100039
 @patch
 def _is_mine(self:Ignite):
-    "Is the validation that begins a run of the evaluator?"
+    "Whether the validation that begins is a run of the evaluator"
     learn = self.learn
     if self._asked: return True
     if learn.predicting or n_open(learn, 'validate')>1: return False
@@ -392,11 +392,11 @@ def cleanup_validate(self:Ignite):
 # %% ../../nbs/interop/10_ignite.ipynb #a9100041
 @patch
 def evaluate(self:Ignite,
-    dl=None # Loader; None for that of validation
+    dl=None # Loader; None: the validation loader
 ): # The evaluator's state
-    "Validate on `dl` as a run of the evaluator, which its `run` does"
+    "Validate on `dl` as a run of the evaluator; its `run` calls this"
     learn = self.learn
-    if learn is None: raise ValueError('evaluator.run: no learner has this Ignite; give it to learn.add_cb, or to '
+    if learn is None: raise ValueError('evaluator.run: no learner has this Ignite; pass it to learn.add_cb or '
         'learn.fit(n, cbs=…)')
     if self.evaluator in self.by_name: raise RuntimeError('evaluator.run was called by a handler of the evaluator')
     with replaced(self, '_asked', True): learn.validate(dl=dl)
@@ -404,7 +404,7 @@ def evaluate(self:Ignite,
 
 # %% ../../nbs/interop/10_ignite.ipynb #a9100045
 def _sets(o):
-    "The optimizers that the handler `o` sets"
+    "Return the optimizers that the handler `o` changes"
     found = getattr(o, 'optimizer', None) if has_base(o, 'BaseParamScheduler', 'ParamGroupScheduler') else None
     if isinstance(found, list): return [p for p in found if p is not None]
     return [] if found is None else [found]
@@ -412,7 +412,7 @@ def _sets(o):
 # %% ../../nbs/interop/10_ignite.ipynb #a910006e
 @patch
 def _check_step(self:Ignite):
-    "Refuse a trainer whose step does what the learner doesn't"
+    "Raise an error if the trainer's step has features that the learner's doesn't"
     learn,made_with,fixes = self.learn,self._settings,{}
     n = made_with.get('gradient_accumulation_steps', 1)
     if n!=(batches_per_step(learn, batch_size(learn.dls.train)) or n):
@@ -428,11 +428,11 @@ def _check_step(self:Ignite):
 # %% ../../nbs/interop/10_ignite.ipynb #a9100070
 @patch
 def _check_trained(self:Ignite):
-    "Refuse a trainer, or handlers, made for something else than the learner trains"
+    "Raise an error if the trainer or handlers were made for another model or optimizer"
     learn,made_with = self.learn,self._settings
     if made_with.get('model', learn.model) is not learn.model:
-        raise ValueError(f"{self.label}: the trainer was made for another model than the learner's: give the learner "
-            "that one")
+        raise ValueError(f"{self.label}: the trainer was made for another model than the learner's: pass that "
+            "model to the learner")
     used = [made_with['optimizer']] if 'optimizer' in made_with else []
     for o in _handler_objects(self.trainer, self.evaluator):
         used += _sets(o)
@@ -442,14 +442,14 @@ def _check_trained(self:Ignite):
                 'fit; remove one of them')
     if all(any(o is p for p in opts(learn._opt)) for o in used): return
     raise ValueError(f"{self.label}: a scheduler, or the trainer, was made with another optimizer than the learner's, "
-        'which would never step: make it with learn.create_opt(), or set learn.opt = optimizer')
+        'which would never step: create it with learn.create_opt(), or set learn.opt = optimizer')
 
 # %% ../../nbs/interop/10_ignite.ipynb #a9100049
 def _state_of(o):
-    "The state of a handler; None if it has none that can be saved"
+    "Return the state of a handler; None if it can't be saved"
     if has_base(o, 'EMAHandler'): return dict(ema_model=dict(o.ema_model.state_dict()))
     if isinstance(o, (type,torch.optim.Optimizer)) or not hasattr(o, 'load_state_dict'): return None
-    if has_base(o, 'Metric') and n_processes()>1: return None  # each process has its own, which one would ask all for
+    if has_base(o, 'Metric') and n_processes()>1: return None  # each process has its own state, and only one saves
     try: return plain(o.state_dict(), storable)
     except (NotImplementedError,TypeError): return None
 
@@ -460,7 +460,7 @@ def _load(o, sd):
 # %% ../../nbs/interop/10_ignite.ipynb #a910006d
 @patch
 def _with_state(self:Ignite):
-    "Handlers by class and number"
+    "Return the handlers that have a state, by class and number"
     n,res = {},{}
     for o in _handler_objects(self.trainer, self.evaluator):
         nm = type(o).__name__
@@ -479,7 +479,7 @@ def saved_state(self:Ignite):
     res = dict(trainer={k:getattr(trainer.state, k) for k in _place} | storable_items(user))
     res |= dict(metrics=storable_items(trainer.state.metrics), valid=storable_items(self.evaluator.state.metrics))
     if any(_flags(trainer)): res['flags'] = _flags(trainer)
-    states = self._taken | {k:v for k,v in states.items() if v is not None}  # some are attached when a fit begins
+    states = self._taken | {k:v for k,v in states.items() if v is not None}  # some are attached only in a fit
     return {k:v for k,v in (res | dict(handlers=states)).items() if v}
 
 # %% ../../nbs/interop/10_ignite.ipynb #a910006c
@@ -499,12 +499,12 @@ def load_saved_state(self:Ignite, sd):
 # %% ../../nbs/interop/10_ignite.ipynb #a9100052
 @patch
 def _check_place(self:Ignite, length):
-    "Refuse a fit that begins elsewhere than the state says that a script has loaded into the trainer"
+    "Raise an error if the fit doesn't begin where the state loaded into the trainer ends"
     s,epoch = self.trainer.state,self.learn.epoch
     if (s.epoch, s.iteration)==self._known or not s.iteration or s.epoch>=(s.max_epochs or math.inf): return
     if s.epoch==epoch and s.iteration==epoch*(length or s.epoch_length or 0): return
-    raise ValueError(f'{self.label}: the state that was loaded into the trainer is that after iteration '
-        f'{s.iteration}, in epoch {s.epoch}, and this fit begins with epoch {epoch}: start_epoch={s.epoch} goes on '
+    raise ValueError(f'{self.label}: the state loaded into the trainer is that after iteration '
+        f'{s.iteration}, in epoch {s.epoch}, and this fit begins with epoch {epoch}: start_epoch={s.epoch} continues '
         'after whole epochs')
 
 # %% ../../nbs/interop/10_ignite.ipynb #962aefcd

@@ -1,4 +1,4 @@
-"""Keras callbacks run as they are
+"""Run Keras callbacks unchanged
 
 Docs: https://learnloop.github.io/learnloop/interop/keras.html.md"""
 
@@ -31,25 +31,25 @@ class Callback(hooks_base('Keras', __name__)):
     def on_train_batch_begin(self, batch, logs=None): self.on_batch_begin(batch, logs=logs)
     def on_train_batch_end(self, batch, logs=None): self.on_batch_end(batch, logs=logs)
     def set_params(self,
-        params # `verbose`, `epochs` (None if only `max_steps` says when to stop) and `steps` (None if nobody knows)
+        params # `verbose`, `epochs` (None if only `max_steps` ends the fit) and `steps` (None if unknown)
     ):
-        "Take the settings of the fit"
+        "Store the settings of the fit"
         self.params = params
     def set_model(self,
-        model # What stands for the model
+        model # The stand-in for the model
     ):
-        "Take the model"
+        "Store the model"
         self._model = model
     @property
     def model(self):
-        "What stands for the model: a `Model` of this module"
+        "The stand-in for the model: a `Model` of this module"
         return self._model
 
 # %% ../../nbs/interop/08_keras.ipynb #582b0ae7
 def _always(v): return property(lambda self: v)
 
 class _Live(Facade):
-    "A number, read anew each time, that has what Keras' variables have"
+    "A live number with the interface of Keras' variables"
     system = 'Keras'
     shape,ndim,aggregation,synchronization = map(_always, ((), 0, 'none', 'auto'))
     trainable,overwrite_with_gradient,constraint,regularizer = map(_always, (False, False, None, None))
@@ -72,33 +72,33 @@ for _k in 'add sub mul truediv pow neg lt le gt ge eq'.split():
 
 # %% ../../nbs/interop/08_keras.ipynb #5a10c0d1
 class LearningRate(_Live):
-    "The learning rate as Keras' optimizers have it: whenever it is read as a number, it is the present one"
+    "Keras' variable of the learning rate, always with the current value"
     def __init__(self,
         learn # The learner
     ): super().__init__(learn, _ratios=[])
     def __float__(self): return float(opts(self.learn.opt)[0].param_groups[-1]['lr'])
     def assign(self,
-        value # The new one
+        value # The new value
     ):
-        "Set it, the groups in their ratios"
+        "Set the learning rate, and keep the ratios between groups"
         learn,v = self.learn,float(value)
         who = next((o for o in learn.cbs if o.run and 'lr' in getattr(o, 'owns', ())), None)
         if who:
             raise ValueError(f'learning_rate = {v:g}: {who.label} ({who.name}) sets the learning rate in this fit; '
                 'remove it, or the Keras callback')
         now,lrs = float(self),[o['lr'] for o in get_hypers(learn.opt)]
-        if now or len(self._ratios)!=len(lrs):  # where all are 0, the last ratios stay
+        if now or len(self._ratios)!=len(lrs):  # if all are 0, keep the last ratios
             self._ratios = [o/now if now else 1. for o in lrs]
         learn.set_hypers(lr=[v*o for o in self._ratios])
     def assign_add(self,
-        value # What is added
+        value # The increase
     ):
-        "Raise it"
+        "Increase the learning rate"
         self.assign(self + float(value))
     def assign_sub(self,
-        value # What is subtracted
+        value # The decrease
     ):
-        "Lower it"
+        "Decrease the learning rate"
         self.assign(self - float(value))
 
 class _Iterations(_Live):
@@ -111,16 +111,16 @@ class _Iterations(_Live):
 
 # %% ../../nbs/interop/08_keras.ipynb #3b53a932
 _torch_names = dict(lr='learning_rate', eps='epsilon', alpha='rho')
-# How torch computes, not what; and what the learner notes
+# Settings of PyTorch's implementation, and the learner's notes
 _left_out = 'params', 'betas', 'initial_lr', 'group', 'decay', 'foreach', 'fused', 'capturable', 'differentiable'
 
 def _last_group(opt):
-    "Of the last group, the part that decays: it comes before what doesn't"
+    "Return the part of the last group with weight decay, which comes before the part without"
     groups = hyper_groups(opts(opt)[0])
     return next(g for i,g in groups if i==groups[-1][0])
 
 def _config(opt):
-    "Settings of the last group, as Keras names them"
+    "Return the settings of the last group under Keras' names"
     group = {k:v for k,v in _last_group(opt).items() if v is not None}
     betas = {f'beta_{i}':v for i,v in enumerate(group.get('betas', ()), 1)}
     return betas | {_torch_names.get(k, k):plain(v, _number) for k,v in group.items() if k not in _left_out}
@@ -136,7 +136,7 @@ class _Settings(Facade):
     system,_called,built = 'Keras','Optimizer',_always(True)
     mirrors = '''EMA: ema_momentum=decay  MixedPrecision: _scaler=scaler
         GradientClip: _max_norm=max_norm _algorithm=algorithm'''
-    clipnorm = ema_overwrite_frequency = _always(None)  # no callback of ours does what they say
+    clipnorm = ema_overwrite_frequency = _always(None)  # no callback of learnloop does this
     weight_decay    = property(lambda self: _last_group(self.learn.opt).get('weight_decay') or None)
     global_clipnorm = property(lambda self: self._max_norm if self._algorithm=='norm' else None)
     clipvalue       = property(lambda self: self._max_norm if self._algorithm=='value' else None)
@@ -151,25 +151,25 @@ class _Settings(Facade):
 
 # %% ../../nbs/interop/08_keras.ipynb #5a10c0d4
 class Optimizer(_Settings):
-    "What Keras' callbacks find as `model.optimizer`"
+    "Stand-in for `model.optimizer`"
     def __init__(self,
         learn # The learner
     ):
         super().__init__(learn, _lr=LearningRate(learn), _n=_Iterations(learn))
     __class__  = property(lambda self: _class_named(self.name) if self.learn._opt else Optimizer)
     name       = property(lambda self: type(opts(self.learn.opt)[0]).__name__)
-    iterations = property(lambda self: self._n, doc='Steps that were taken')
+    iterations = property(lambda self: self._n, doc='Number of steps so far')
     @property
     def learning_rate(self):
-        "The present one; assign a number to set it"
+        "Current learning rate; assign a number to set it"
         return self._lr
     @learning_rate.setter
     def learning_rate(self, v): self._lr.assign(v)
 
 # %% ../../nbs/interop/08_keras.ipynb #5a10c0d5
 @patch
-def get_config(self:Optimizer)->dict: # What Keras' optimizers have, and what torch's has besides
-    "Return the settings, as plain data"
+def get_config(self:Optimizer)->dict: # Settings of Keras' optimizers, and further ones of PyTorch's
+    "Return the settings as plain data"
     names = '''clipnorm global_clipnorm clipvalue use_ema ema_momentum ema_overwrite_frequency loss_scale_factor
         gradient_accumulation_steps'''.split()
     own = dict(name=self.name) | {k:getattr(self, k) for k in names}
@@ -177,7 +177,7 @@ def get_config(self:Optimizer)->dict: # What Keras' optimizers have, and what to
 
 # %% ../../nbs/interop/08_keras.ipynb #d7208118
 def _array(t):
-    "A copy of the tensor `t` as an array, which the model doesn't train along"
+    "Copy the tensor `t` to an array, which later training doesn't change"
     t = t.detach().to('cpu', copy=True)
     known = not t.dtype.is_floating_point or t.dtype in (torch.float16, torch.float32, torch.float64)
     return t.numpy() if known else t.float().numpy()  # NumPy has no bfloat16, and float32 holds it exactly
@@ -186,19 +186,19 @@ def _tensors(model): return {k:v for k,v in model.state_dict().items() if isinst
 
 # %% ../../nbs/interop/08_keras.ipynb #e8deb8ce
 def _their_metrics(keras, names):
-    "Metrics of Keras, for those of `names` that it knows"
+    "Return Keras' metrics for those of `names` that it knows"
     from keras.src.trainers.compile_utils import MetricsList
     res = []
     for nm in names:
         try: m = keras.metrics.get(nm)
-        except ValueError: continue  # then its callbacks ask for a `mode`
+        except ValueError: continue  # then Keras' callbacks require a `mode`
         if not isinstance(m, keras.metrics.Metric): continue
         m.name = nm
         res.append(m)
     return [MetricsList(res)]
 
 def _as_variables(keras, tensors):
-    "Keras' variables that show `tensors`, by name, and change with them"
+    "Wrap `tensors` in Keras' variables, which share their memory"
     def _variable(name, t):
         with keras.device(str(t.device)): return keras.Variable(t, trainable=t.requires_grad, name=name)
     return [_variable(k, t) for k,t in tensors.items()]
@@ -212,17 +212,17 @@ def _name_of(dtype): return str(dtype).removeprefix('torch.')
 def _keras_of(model, name):
     keras = sys.modules.get('keras')
     if keras and keras.config.backend()=='torch': return keras
-    raise model._no_attribute(name, ' unless Keras is imported, with the backend torch')
+    raise model._no_attribute(name, ' unless Keras is imported with the backend torch')
 
 # %% ../../nbs/interop/08_keras.ipynb #87228df4
-# What Keras' networks have: there, if the learner's model is one of them
+# Attributes of Keras' networks, which exist only if the learner's model is one
 _of_networks = replacements('Keras', 'no Network')
 
 # %% ../../nbs/interop/08_keras.ipynb #5a10d011
 class KerasModel(nn.Module):
-    "A Keras model as a module that trains in training mode"
+    "Module of a Keras model that passes its training mode on to the Keras layers"
     def __init__(self,
-        net # The Keras model, made with the backend `torch`
+        net # The Keras model, built with the backend `torch`
     ):
         super().__init__()
         self.net = net
@@ -233,7 +233,7 @@ class _Network(Facade):
     system,_called,built = 'Keras','Model',_always(True)
     @property
     def _network(self):
-        "The learner's model, if it is one of Keras"
+        "The learner's model if it is a Keras model, else None"
         model = uncompiled(self.learn.model)
         if isinstance(model, KerasModel): model = model.net
         return model if isinstance(model, getattr(sys.modules.get('keras'), 'Model', ())) else None
@@ -243,27 +243,27 @@ class _Network(Facade):
 
     @property
     def name(self):
-        "The model's, if it is one of Keras, else that of its class"
+        "Name of the Keras model, or else of the model's class"
         return type(uncompiled(self.learn.model)).__name__ if self._network is None else self._network.name
     @property
     def trainable(self):
-        "Does any parameter learn?"
+        "Whether any parameter is trained"
         return any(p.requires_grad for p in self.learn.model.parameters())
     dtype = variable_dtype = property(lambda self: _name_of(_first_dtype(self.learn.model)))
     @property
     def compute_dtype(self):
-        "That of the autocast, if there is one, else the weights'"
+        "Name of the autocast dtype, if there is one, else of the weights' dtype"
         amp = find_cb(self.learn, 'MixedPrecision')
         return dict(bf16='bfloat16', fp16='float16')[amp.amp_mode] if amp else self.dtype
 
 # %% ../../nbs/interop/08_keras.ipynb #3268576a
 class Model(_Network):
-    "What Keras' callbacks find as `model`"
+    "Stand-in for the Keras model"
     stop_training,shares,refused = False,True,_of_networks | replacements('Keras', 'no Model')
     mirrors = 'learn: loss=loss_func  learn.model: named_parameters'
     compiled,steps_per_execution = map(_always, (True, 1))
     def __init__(self,
-        learn # The learner that it stands for
+        learn # The learner behind the stand-in
     ):
         super().__init__(learn, _optimizer=Optimizer(learn), _run=_Run(), _history=None)
 
@@ -273,22 +273,22 @@ class Model(_Network):
         return self._optimizer
     @property
     def history(self):
-        "Values of each epoch of this fit by name, as `fit` of Keras returns them"
+        "Values of each epoch of this fit by name, like the result of Keras' `fit`"
         return _history_of(self) if self._history is None else self._history
     @history.setter
     def history(self, v): self.__dict__['_history'] = v
 
 # %% ../../nbs/interop/08_keras.ipynb #69148cb1
 class _Run:
-    "Where the loop is"
+    "Position in the loop"
     def __init__(self): self.reset()
     def reset(self):
         self.stack = []
         self._begin(None)
     def _begin(self, stage):
-        self.stage = stage  # 'epoch', 'train', 'test', 'predict', or None for what isn't announced
-        self.begun,self.within,self.over = False,False,False  # is there a batch yet, are we in one, is the epoch over?
-        self.iter,self.total,self.n = 0,0.,0  # the last batch, sum of losses, and number of items
+        self.stage = stage  # 'epoch', 'train', 'test', 'predict', or None for phases without hooks
+        self.begun,self.within,self.over = False,False,False  # had a first batch? inside a batch? epoch over?
+        self.iter,self.total,self.n = 0,0.,0  # last batch, sum of losses, number of items
         self.fresh()
     def fresh(self): self.begin_logs,self.end_logs = {},None
     def enter(self, stage):
@@ -299,7 +299,7 @@ class _Run:
 
 # %% ../../nbs/interop/08_keras.ipynb #5a10c0e1
 def _params(learn):
-    "The settings of a fit, or of an evaluation"
+    "Return the settings of a fit or of an evaluation"
     epochs,steps = 1,learn.n_iter
     if learn.inside('fit') or not learn.open:
         epochs = learn.n_epoch if learn.n_epoch is not None and learn.n_epoch<math.inf else None
@@ -307,7 +307,7 @@ def _params(learn):
     return dict(verbose=int(learn.logger is not noop), epochs=epochs, steps=steps)
 
 def _row_logs(r, values):
-    "A row of the recorder `r` under Keras' names"
+    "Return a row of the recorder `r` under Keras' names"
     names = ['loss', *(m.name for m in r.train_mets), 'val_loss', *(f'val_{m.name}' for m in r.valid_mets[1:])]
     row,ours = dict(zip(r.columns, values, strict=True)),r.train_names + r.valid_names
     return {theirs:row[k] for k,theirs in zip(ours, names, strict=True) if k in row}
@@ -331,21 +331,21 @@ def get_weights(self:Model)->list: # In the order of the model's `state_dict`
 # %% ../../nbs/interop/08_keras.ipynb #5a10c0e4
 @patch
 def set_weights(self:Model,
-    weights # As `get_weights` returned them
+    weights # As returned by `get_weights`
 ):
-    "Set parameters and buffers: all or, after an error, none"
+    "Set all parameters and buffers, or none if there is an error"
     net = self._network
     if net is not None and len(weights)==len(net.weights): return net.set_weights(weights)
     model,own = self.learn.model,_tensors(self.learn.model)
     if len(weights)!=len(own):
         what = f'{type(model).__name__} has {len(own)} parameters and buffers'
-        raise ValueError(f'set_weights: {len(weights)} arrays, where {what}')
+        raise ValueError(f'set_weights: got {len(weights)} arrays, but {what}')
     new = {k:torch.tensor(o) for k,o in zip(own, weights, strict=True)}
     for k,o in new.items():
         want,got = tuple(own[k].shape),tuple(o.shape)
-        if got!=want: raise ValueError(f'set_weights: {k} has the shape {want}, and {got} was given')
+        if got!=want: raise ValueError(f'set_weights: {k} has the shape {want}, but got {got}')
     sd = model.state_dict()
-    sd.update(new)  # in place, as torch's versions of modules are an attribute of it
+    sd.update(new)  # in place, to keep its attribute `_metadata`
     model.load_state_dict(sd)
 
 # %% ../../nbs/interop/08_keras.ipynb #5a10c0e6
@@ -353,7 +353,7 @@ def _all_weights(model):
     return {k:v for k,v in model.state_dict(keep_vars=True).items() if isinstance(v, Tensor)}
 
 @patch(as_prop=True)
-def weights(self:Model)->list: # Of Keras' variables
+def weights(self:Model)->list: # Keras' variables
     "Parameters and buffers"
     if self._network is not None: return self._network.weights
     return _as_variables(_keras_of(self, 'weights'), _all_weights(self.learn.model))
@@ -374,9 +374,9 @@ def count_params(self:Model)->int:
 # %% ../../nbs/interop/08_keras.ipynb #5a10c0e8
 @patch
 def summary(self:Model,
-    *args, # To that of a Keras model
-    print_fn=None, # Takes each line; None to print it
-    **kwargs # To that of a Keras model
+    *args, # Passed to the summary of a Keras model
+    print_fn=None, # Called with each line; None: print
+    **kwargs # Passed to the summary of a Keras model
 ):
     "Print the layers and their parameters"
     if self._network is not None: return self._network.summary(*args, print_fn=print_fn, **kwargs)
@@ -385,7 +385,7 @@ def summary(self:Model,
 # %% ../../nbs/interop/08_keras.ipynb #5a10c0ea
 @patch(as_prop=True)
 def metrics(self:Model):
-    "Keras' own metrics of the names that the learner's have; only where Keras is imported"
+    "Keras' metrics with the names of the learner's metrics; only if Keras is imported"
     keras = sys.modules.get('keras')
     if keras: return _their_metrics(keras, self.metrics_names[1:])
     raise self._no_attribute('metrics', ' unless Keras is imported')
@@ -415,10 +415,10 @@ def _loader(model, x, y, bs):
 # %% ../../nbs/interop/08_keras.ipynb #5a10c0ed
 @patch
 def __call__(self:Model,
-    *args, # To the model: arrays or tensors
-    training:bool=False, # Does dropout drop, and does batch norm take statistics?
-    **kwargs # To the model
-): # What it returns, with gradients
+    *args, # Passed to the model: arrays or tensors
+    training:bool=False, # Train dropout and batch norm?
+    **kwargs # Passed to the model
+): # Output of the model, with gradients
     "Call the model"
     model,dtype,net = self.learn.model,_first_dtype(self.learn.model),self._network
     args = to_device([_item_tensor(o, dtype) if hasattr(o, '__array__') else o for o in args], self.learn.device)
@@ -432,32 +432,32 @@ Model.call = Model.forward = Model.__call__
 # %% ../../nbs/interop/08_keras.ipynb #5a10c0ee
 @patch
 def predict(self:Model,
-    x, # An array, or a list of them if the model takes several; or a loader
-    batch_size:int|None=None, # Items in a batch of arrays; None for 32
-    verbose=0 # Taken, and of no effect
-): # An array, or several in a list
-    "Predict, as `learn.get_preds` does"
+    x, # An array, a list of arrays if the model has several inputs, or a loader
+    batch_size:int|None=None, # Number of items per batch, for arrays; None: 32
+    verbose=0 # Not used
+): # An array, or a list of arrays
+    "Predict with `learn.get_preds`"
     preds = self.learn.get_preds(dl=_loader(self, x, None, batch_size), act=noop)[0]
     return _array(preds) if isinstance(preds, Tensor) else [_array(o) for o in preds]
 
 # %% ../../nbs/interop/08_keras.ipynb #5a10c0ef
 @patch
 def predict_on_batch(self:Model,
-    x # As for `predict`
-): # As of `predict`
+    x # As in `predict`
+): # As in `predict`
     "Predict one batch"
     return self.predict(x, len(x[0] if isinstance(x, (list,tuple)) else x))
 
 # %% ../../nbs/interop/08_keras.ipynb #5a10c0f0
 @patch
 def evaluate(self:Model,
-    x=None, # As for `predict`; None for the validation set
+    x=None, # As in `predict`; None: the validation set
     y=None, # Targets, if `x` are arrays
-    batch_size:int|None=None, # Items in a batch of arrays; None for 32
-    verbose=0, # Taken, and of no effect
-    return_dict:bool=False # By name?
-): # The loss; with metrics, a list
-    "Compute loss and metrics, as `learn.validate` does"
+    batch_size:int|None=None, # Number of items per batch, for arrays; None: 32
+    verbose=0, # Not used
+    return_dict:bool=False # Return a dict by name?
+): # The loss, or a list if there are metrics
+    "Compute loss and metrics with `learn.validate`"
     if not hasattr(self.learn, 'recorder'): raise ValueError('evaluate: the learner has no Recorder: add one')
     vals = self.learn.validate(dl=None if x is None else _loader(self, x, y, batch_size))
     res = dict(zip(self.metrics_names, vals, strict=False))
@@ -467,27 +467,27 @@ def evaluate(self:Model,
 # %% ../../nbs/interop/08_keras.ipynb #5a10c0f1
 @patch
 def test_on_batch(self:Model,
-    x, # As for `predict`
+    x, # As in `predict`
     y, # Targets
-    return_dict:bool=False # By name?
-): # As of `evaluate`
+    return_dict:bool=False # Return a dict by name?
+): # As in `evaluate`
     "Compute loss and metrics of one batch"
     return self.evaluate(x, y, len(x[0] if isinstance(x, (list,tuple)) else x), return_dict=return_dict)
 
 # %% ../../nbs/interop/08_keras.ipynb #530758bf
 def _at(stage, within=False):
-    "Are we in `stage` now, and in a batch of it that was announced?"
+    "Make a condition: the loop is in `stage`, and inside a batch of it or not, as `within` says"
     return lambda o: o.trainer._run.stage==stage and o.trainer._run.within==within
 
 def _batch(name, stage, note, alias_of=None):
-    "The row of a batch's hook"
+    "Make the row of a batch hook"
     end,at = name.endswith('end'),_at(stage, True)
     def _logs(o): return dict(logs=o._ended('batch') if end else o.trainer._run.begin_logs)
     def _when(o): return at(o) and not (alias_of and hasattr(o.foreign, alias_of))
     return Hook(name, 'after_batch' if end else 'before_batch', lambda o: (o.learn.iter,), _logs, _when, True, note)
 
 def _phase(name, event, what, note='', **kwargs):
-    "The row of another hook; `what` are its logs, '' for none"
+    "Make the row of another hook; `what` names its logs, '' for none"
     def _logs(o): return o._ended(what) if what else o.trainer._run.begin_logs
     def _args(o): return (o.learn.epoch, _logs(o)) if 'epoch' in name else (_logs(o),)
     return Hook(name, event, _args, note=note, **kwargs)
@@ -498,7 +498,7 @@ def _ends(stage): return lambda o: o.trainer._run.stage==stage and not_failed('v
 _rows = [  # chkstyle: ignore-node
     Hook('set_model', 'before_fit', when=lambda o: False),
     Hook('set_params', 'before_fit', when=lambda o: False),
-    _phase('on_train_begin', 'before_fit', '', 'in all hooks of beginnings, `logs` is `{}`'),
+    _phase('on_train_begin', 'before_fit', '', 'in all begin hooks, `logs` is `{}`'),
     _phase('on_epoch_begin', 'before_epoch', ''),
     _batch('on_train_batch_begin', 'train', 'in training'),
     _batch('on_batch_begin', 'train', 'called by `on_train_batch_begin` of the base class', 'on_train_batch_begin'),
@@ -510,7 +510,7 @@ _rows = [  # chkstyle: ignore-node
     _batch('on_test_batch_end', 'test', 'in validation: `loss` and metrics so far'),
     _phase('on_test_end', 'cleanup_validate', 'test', '`loss` and metrics; not after an error',
         when=_ends('test'), evaluate=True),
-    _phase('on_epoch_end', 'after_epoch', 'epoch', '`loss` and metrics, of validation with `val_`', when=_at('epoch')),
+    _phase('on_epoch_end', 'after_epoch', 'epoch', '`loss` and metrics; validation has `val_`', when=_at('epoch')),
     _phase('on_train_end', 'cleanup_fit', 'train', "the last epoch's values; not after an error",
         when=not_failed('fit')),
     _phase('on_predict_begin', 'before_validate', '', 'in `learn.get_preds` and `learn.predict`, as the next three',
@@ -522,12 +522,12 @@ _alias = dict(on_train_batch_begin='on_batch_begin', on_train_batch_end='on_batc
 
 # %% ../../nbs/interop/08_keras.ipynb #51384d7c
 class Keras(Adapter):  # chkstyle: ignore-node
-    "Runs a callback of Keras 3"
+    "Adapter that runs a Keras 3 callback"
     system,bases,Trainer,order,hooks = 'Keras',('Callback','_Hooks'),Model,52,_rows
     by_flags,_was_over,for_first = True,False,('CSVLogger','ModelCheckpoint','ProgbarLogger','RemoteMonitor')
     @property
     def remove_on_fetch(self):
-        "Does it stay away from predictions?"
+        "Whether to remove it for predictions"
         if self.learn is None or self.learn.open: return True
         return not any(self.hears(h.name) for h in self.hooks if 'predict' in h.name)
     def hears(self, name):
@@ -539,7 +539,7 @@ class Keras(Adapter):  # chkstyle: ignore-node
         self.trainer._run.reset()
         self._introduce(self.group)
     def before_epoch(self):
-        if any(o._was_over for o in self.group): raise CancelFitException  # the fit that this one resumes was stopped
+        if any(o._was_over for o in self.group): raise CancelFitException  # the resumed fit was already stopped
         self.trainer._run.enter('epoch')
     def after_epoch(self): self.trainer._run.over = True
     def before_train(self): self.trainer._run.enter('train')
@@ -562,7 +562,7 @@ class Keras(Adapter):  # chkstyle: ignore-node
     def cleanup_epoch(self): self.trainer._run.leave()
 
     def _is_shipped(self, name):
-        "Is it one that comes with Keras, or derived from it?"
+        "Whether the callback is an instance of Keras' own class `name`"
         return any(c.__name__==name and system_of(c)=='keras' for c in type(self.foreign).__mro__)
     def _share(self): self.trainer.stop_training, = self.agreed(self.trainer.stop_training)
 
@@ -593,11 +593,11 @@ class Keras(Adapter):  # chkstyle: ignore-node
         def _has_logs(k): return k.endswith('_end') and 'predict' not in k and self.hears(k)
         learn,heard = self.learn,[h.name for h in self.hooks if _has_logs(h.name)]
         if not heard or self.trainer._run.stage=='predict': return
-        why = f'{self.label}: the logs of {heard[0]} are what the recorder records'
+        why = f'{self.label}: the logs of {heard[0]} come from the recorder'
         if not (hasattr(learn, 'recorder') and learn.recorder.run):
-            raise ValueError(f'{why}, and there is none at work: learn.add_cb(Recorder())')
+            raise ValueError(f'{why}, and none is active: call learn.add_cb(Recorder())')
         if self.order<=learn.recorder.order:
-            raise ValueError(f'{why}, in order {learn.recorder.order}: give it a higher order than {self.order}')
+            raise ValueError(f'{why}, whose order is {learn.recorder.order}: the order {self.order} must be higher')
 
     def _ended(self, what):
         run = self.trainer._run
@@ -627,7 +627,7 @@ def after_create(self:Keras):
     Adapter.after_create(self)
     if self._is_shipped('ModelCheckpoint') and not self.trainer._network:
         raise TypeError(f"{self.label} can't run here: the model is a {type(self.learn.model).__name__}, and it saves "
-            'models of Keras alone; use SaveModelCallback')
+            'only Keras models; use SaveModelCallback')
     if self.learn.inside('fit'): self._introduce([self])
 
 # %% ../../nbs/interop/08_keras.ipynb #2b7fb57f
@@ -649,7 +649,7 @@ _kept = dict(EarlyStopping=('wait', 'stopped_epoch', 'best', 'best_epoch', 'best
 _shared = 'stop_training','batches'
 
 def _tensor(v):
-    "Arrays as tensors, and what has but one value as that"
+    "Convert arrays to tensors, and scalars to numbers"
     if getattr(v, 'ndim', 0): return torch.tensor(v)
     return v.item() if hasattr(v, 'item') else v
 
@@ -663,7 +663,7 @@ def saved_state(self:Keras):
 
 @patch
 def _whereabouts(self:Keras):
-    "What all share: whether, and when, the fit is to be stopped; the batches of an epoch that is going on"
+    "Return the shared state: a request to stop, and the batches of the current epoch"
     model = self.trainer
     if model is None: return {k:v for k,v in (self._loaded or {}).items() if k in _shared}
     run = model._run

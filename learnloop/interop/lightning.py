@@ -1,4 +1,4 @@
-"""Callbacks of `lightning.pytorch` and `pytorch_lightning` run in `learn.fit(cbs=[…])` as they are
+"""Run callbacks of `lightning.pytorch` and `pytorch_lightning` unchanged in `learn.fit(cbs=[…])`
 
 Docs: https://learnloop.github.io/learnloop/interop/lightning.html.md"""
 
@@ -27,46 +27,46 @@ from .lightning_parts import OfModule, TrainerView, plain_value, theirs
 
 # %% ../../nbs/interop/06_lightning.ipynb #c265a3b8
 class Callback(hooks_base('Lightning', __name__)):
-    "Stand-in for Lightning's base class: all of its hooks, which do nothing"
+    "Stand-in for Lightning's base class: all its hooks, which do nothing"
     @property
     def state_key(self):
-        "Name of its state in checkpoints"
+        "Name of the state in checkpoints"
         return type(self).__qualname__
     def _generate_state_key(self, **kwargs): return f'{type(self).__qualname__}{kwargs!r}'
     def state_dict(self)->dict: # Plain data and tensors
-        "Return what must be saved to go on later"
+        "Return the state to save in checkpoints"
         return {}
     def load_state_dict(self,
         state_dict:dict # What `state_dict` returned
     ):
-        "Take up a state"
+        "Load a state"
 
 # %% ../../nbs/interop/06_lightning.ipynb #cd6abab9
 class MetricLog:
-    "A logger, as Lightning's callbacks know it, that keeps in `history` what it is given"
+    "Lightning logger that stores logged values in `history`"
     save_dir,log_dir,root_dir,name,version,group_separator = None,None,None,'','','/'
     def __init__(self): self.history = []
     def log_metrics(self,
-        metrics:dict, # Numbers, by name
-        step:int|None=None # Optimizer steps before
+        metrics:dict, # Name -> number
+        step:int|None=None # Number of optimizer steps so far
     ):
-        "Keep `metrics`"
+        "Store `metrics`"
         self.history.append({'step':step, **metrics})
     def log_hyperparams(self,
         params, # Anything
         *args   # Not used
-    ): "Do nothing: settings are no metrics"
+    ): "Do nothing; settings aren't metrics"
     def after_save_checkpoint(self,
-        checkpoint_callback # Who saved one
-    ): "Do nothing: files are there already"
-    def save(self): "Do nothing: there is no file"
+        checkpoint_callback # The callback that saved a checkpoint
+    ): "Do nothing; the file is already written"
+    def save(self): "Do nothing; there is no file"
     def finalize(self,
         status:str # 'success' or 'failed'
     ): "Do nothing"
 
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c01f
 class Module(OfModule):
-    "What callbacks find where their `LightningModule` would be: the model, with what Lightning adds to one"
+    "Stand-in for a `LightningModule`: the model, with the attributes that Lightning adds"
     def __getattr__(self, k):
         of_model = k[:2]!='__' and k not in self.refused and hasattr(self.learn.model, k)
         return getattr(self.learn.model, k) if of_model else Facade.__getattr__(self, k)
@@ -81,18 +81,18 @@ class Module(OfModule):
         kept = SimpleNamespace(model=deepcopy(self.learn.model, memo), device=self.device)
         new.__dict__.update(learn=kept, _trainer=None)
         return new
-    def optimizers(self)->object: # Not in a list, if there is one
-        "Return the optimizer, or the list of them"
+    def optimizers(self)->object: # A list only if there are several
+        "Return the optimizer, or the list of optimizers"
         res = self._trainer.optimizers
         return res[0] if len(res)==1 else res
-    def lr_schedulers(self)->object: # None without a `TorchScheduler`; not in a list, if there is one
-        "Return the scheduler of torch, or the list of them: other schedules are callbacks"
+    def lr_schedulers(self)->object: # None without a `TorchScheduler`; a list only if there are several
+        "Return the PyTorch scheduler, or the list of them; other schedules are callbacks"
         res = [o.scheduler for o in self._trainer.lr_scheduler_configs]
         return res[0] if len(res)==1 else res or None
 
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c00b
 def _module_class():
-    "`Module`, as a subclass of Lightning's own if that is imported"
+    "Return `Module`, or a subclass of it and Lightning's own class if that is imported"
     base = theirs('', 'LightningModule')
     if base is None: return Module
     if base not in _module_classes:
@@ -113,18 +113,18 @@ _log_args = '''prog_bar logger enable_graph sync_dist sync_dist_group add_datalo
 
 @patch
 def log(self:Module,
-    name:str, # Under which it can be monitored
-    value, # A number, a tensor with one, or a metric of torchmetrics
-    on_step=None,  # Does the last value count? By default, in training batches
-    on_epoch=None, # Does the mean over the batches of an epoch count? By default, in validation batches
-    reduce_fx='mean', # No other is there
-    batch_size:int|None=None, # Weight of the value in the mean; None for the batch's number of items
-    **kwargs # What Lightning's `log` has besides: prog_bar, logger and sync_dist count
+    name:str, # Name for monitoring
+    value, # A number, a tensor with one element, or a torchmetrics metric
+    on_step=None,  # Log the last value? Default: in training batches
+    on_epoch=None, # Log the mean over the epoch's batches? Default: in validation batches
+    reduce_fx='mean', # Only the mean is supported
+    batch_size:int|None=None, # Weight of the value in the mean; None: the number of items in the batch
+    **kwargs # Lightning's other arguments of `log`; only prog_bar, logger and sync_dist have an effect
 ):
-    "Log a value: it goes into `trainer.callback_metrics`, and to the loggers"
+    "Log a value to `trainer.callback_metrics` and the loggers"
     for k in kwargs:
         if k not in _log_args: raise TypeError(f'log: unknown argument {k!r}{did_you_mean(k, _log_args)}')
-    if reduce_fx!='mean': raise ValueError(f'log({name!r}): reduce_fx is {reduce_fx!r}: here, means can be logged')
+    if reduce_fx!='mean': raise ValueError(f'log({name!r}): reduce_fx is {reduce_fx!r}: it must be mean')
     t,learn,ending = self._trainer,self.learn,'eval' if self._trainer._stage else 'epoch'
     note,now = partial(t._note, logger=kwargs.get('logger', True), bar=kwargs.get('prog_bar')),learn.inside('batch')
     by_epoch = not now or on_epoch or (on_epoch is None and not learn.training and not on_step)
@@ -145,20 +145,20 @@ def log(self:Module,
 # %% ../../nbs/interop/06_lightning.ipynb #4fc9aadb
 @patch
 def log_dict(self:Module,
-    dictionary:dict, # Values, by name
-    **kwargs # To `log`
+    dictionary:dict, # Name -> value
+    **kwargs # Passed to `log`
 ):
     "Log several values"
     for k,v in dictionary.items(): self.log(k, v, **kwargs)
 
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c019
 class Trainer(TrainerView):  # chkstyle: ignore-node
-    "What callbacks find where Lightning's `Trainer` would be"
+    "Stand-in for Lightning's `Trainer`"
     system,shares = 'Lightning',True
     print = attr('_print')
     should_stop,log_every_n_steps,ckpt_path = False,50,None
     def __init__(self,
-        learn # The learner that it stands for
+        learn # The learner behind the stand-in
     ):
         super().__init__(learn, loggers=[MetricLog()], min_epochs=0, min_steps=None, _root=None, _metrics={},
             _sums={}, _means={}, _seen=None, _past=None, _stage='', _stages=[], _outer='', _last=None, _checkpoint=None,
@@ -170,9 +170,9 @@ class Trainer(TrainerView):  # chkstyle: ignore-node
         p = inspect.getattr_static(type(self), k, None)
         if not isinstance(p, property) or p.fset: return super().__setattr__(k, v)
         raise NoAttribute(f"learnloop's stand-in for Lightning's Trainer has a {k!r} that can only be read: "
-            'setting it would change nothing, as learner and callbacks decide it')
+            'setting it would change nothing, since learner and callbacks decide it')
     def _wrap(self):
-        "Make a module of the class that there is: Lightning may have been imported since"
+        "Create the module stand-in, again if Lightning was imported since"
         cls = _module_class()
         if type(self.__dict__.get('lightning_module')) is not cls: self.__dict__['lightning_module'] = cls(self)
 
@@ -188,7 +188,7 @@ class Trainer(TrainerView):  # chkstyle: ignore-node
         return s[0]/s[1]
 
     def _compute(self, unit):
-        "Compute the metrics of a pass that ends"
+        "Compute the metrics of a pass at its end"
         for name,(metric,ending,note) in [*self._of_passes.items()]:
             if ending!=unit: continue
             note(name, metric.compute(), unit)
@@ -203,14 +203,14 @@ class Trainer(TrainerView):  # chkstyle: ignore-node
         return self._metrics
 
     def _keep(self, values):
-        "Have the numbers among `values` monitored"
+        "Make the numbers among `values` available for monitoring"
         def _is_number(v): return isinstance(v, Real) or (isinstance(v, torch.Tensor) and v.numel()==1)
         values = {k:_tensor(v) for k,v in values.items() if _is_number(v)}
         self._metrics.update(values)
         return values
 
     def _log(self, metrics):
-        "Give `metrics` to the loggers"
+        "Pass `metrics` to the loggers"
         if not metrics: return
         metrics = {k:v.item() for k,v in metrics.items()} | dict(epoch=self.current_epoch)
         for o in self.loggers:
@@ -218,29 +218,29 @@ class Trainer(TrainerView):  # chkstyle: ignore-node
             o.save()
 
     def _take_row(self, unit):
-        "What callbacks have logged for a row of this `unit`, which is over"
+        "Return, and clear, the values that callbacks logged for this `unit`"
         row,self._rows[unit] = self._rows[unit],{}
         return row
 
     def _n_begun(self):
-        "Batches begun in the pass that goes on"
+        "Number of batches begun in the current pass"
         learn = self.learn
         return learn.iter+1 if learn.inside('batch') or learn.outcome.get('batch') else 0
 
     def _log_hparams(self):
-        "Give the loggers what a `LightningModule` that is the model saved by `save_hyperparameters`"
+        "Pass the hyper-parameters of the model, if it is a `LightningModule`, to the loggers"
         hparams = self.lightning_module.hparams_initial
         if not (hparams and self._logging and getattr(self.learn.model, '_log_hyperparams', True)): return
         for o in self.loggers: o.log_hyperparams(hparams)
 
     def _stops(self):
-        "Does a request to stop count already?"
+        "Whether a request to stop takes effect now"
         return self.should_stop and self._epoch>=(self.min_epochs or 0) and self.global_step>=(self.min_steps or 0)
 
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c013
 @patch(as_prop=True)
 def lr_scheduler_configs(self:Trainer):
-    "Of each scheduler of torch, when it steps, as Lightning says it"
+    "For each PyTorch scheduler, Lightning's configuration that says when it steps"
     unit = getattr(find_cb(self.learn, 'TorchScheduler'), 'unit', None)
     cls = theirs('.utilities.types', 'LRSchedulerConfig') or SimpleNamespace
     how = dict(name=None, interval='step' if unit=='step' else 'epoch', frequency=1, reduce_on_plateau=unit=='validate')
@@ -251,7 +251,7 @@ def _tensor(v): return v.detach().float().squeeze() if isinstance(v, torch.Tenso
 
 @patch(as_prop=True)
 def callback_metrics(self:Trainer):
-    "Tensors, by the names under which they can be monitored"
+    "Name for monitoring -> tensor"
     return self._refresh()
 
 # %% ../../nbs/interop/06_lightning.ipynb #f247c860
@@ -263,21 +263,21 @@ def logged_metrics(self:Trainer):
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c020
 @patch(as_prop=True)
 def progress_bar_metrics(self:Trainer):
-    "Numbers that were logged with `prog_bar=True`"
+    "Numbers logged with `prog_bar=True`"
     return {k:v.item() for k,v in self._bar.items()}
 
 # %% ../../nbs/interop/06_lightning.ipynb #4cc5aaa0
 @patch
 def save_checkpoint(self:Trainer,
-    filepath, # A relative one is below the current folder
+    filepath, # A relative path starts at the current folder
     weights_only:bool|None=False, # Leave out the optimizer and the callbacks' state?
-    storage_options=None # For other storages than Lightning's default: refused
+    storage_options=None # Only None is supported
 ):
-    "Write weights, optimizer, counters and the state of callbacks"
+    "Save weights, optimizer, counters and the state of callbacks"
     if storage_options is not None:
-        raise TypeError(f'save_checkpoint: storage_options is {storage_options!r}: files are written to disk only')
+        raise TypeError(f'save_checkpoint: storage_options is {storage_options!r}: it must be None')
     path = os.path.abspath(filepath)
-    new = path if os.path.splitext(path)[1][1:].isalpha() else f'{path}.part'  # learn.save would name it .pth
+    new = path if os.path.splitext(path)[1][1:].isalpha() else f'{path}.part'  # else learn.save would append .pth
     self.learn.save(new, with_opt=not weights_only)
     if new!=path and self.is_global_zero: os.replace(new, path)
 
@@ -288,7 +288,7 @@ def _opt(o): return (*_two(o), opts(o.learn.opt)[0])
 
 # %% ../../nbs/interop/06_lightning.ipynb #1c45a739
 def _batch(o):
-    "The batch as the loader gave it, where the model is"
+    "Return the batch as the loader gave it, on the model's device"
     learn,b = o.learn,o.learn.batch
     if learn._named: return whole_batch(learn)
     new = (*learn.xb, *learn.yb)
@@ -301,14 +301,14 @@ def _loss(o): return dict(loss=o.learn.loss) if o.learn.loss_grad is not None el
 def _file(o): return *_two(o),o.trainer._checkpoint
 
 # %% ../../nbs/interop/06_lightning.ipynb #0efe13da
-def _ok(o): return o.learn.exception in (None, o.trainer._past)  # one that somebody caught stays to the end of the fit
+def _ok(o): return o.learn.exception in (None, o.trainer._past)  # an exception that was caught stays until the fit ends
 def _in_fit(o): return o.learn.inside('fit')
 _training = attrgetter('learn.training')
 def _batch_args(o): return *_two(o),_batch(o),o.learn.iter
 
 # %% ../../nbs/interop/06_lightning.ipynb #90142ad9
-_outputs = "`outputs` is `{'loss': …}`, `{}` for a batch that was cancelled before it had one"
-_resumed = 'of `learn.load` outside of a fit, and when a run is resumed'
+_outputs = "`outputs` is `{'loss': …}`, or `{}` if the batch was cancelled before its loss"
+_resumed = 'for `learn.load` outside a fit, and when a run is resumed'
 _fit_hooks = (  # chkstyle: ignore-node
     Hook('setup', 'before_fit', _two, _fn),
     Hook('on_fit_start', 'before_fit', _two),
@@ -335,13 +335,13 @@ _fit_hooks = (  # chkstyle: ignore-node
 
 # %% ../../nbs/interop/06_lightning.ipynb #1ec469f6
 def _evaluation(name, *stages):
-    "Rows for the hooks of evaluations whose names begin with `name`"
+    "Make the rows for evaluation hooks whose names begin with `name`"
     def now(o): return o.trainer._stage in stages and not o.learn.training
     def ends(o): return now(o) and _ok(o)
     def out(o):
         if name=='predict': return o.learn.pred
         return o.learn.loss if o.learn.loss_grad is not None else None
-    note = dict(validation='`learn.validate()`, too', test='`learn.validate` on another loader',
+    note = dict(validation='also `learn.validate()`', test='`learn.validate` on another loader',
         predict='`learn.get_preds`, `learn.predict`')[name]
     outputs = f'`outputs` is the {"prediction" if name=="predict" else "loss"}'
     return (  # chkstyle: ignore-node
@@ -361,15 +361,15 @@ _eval_hooks = (  # chkstyle: ignore-node
 
 # %% ../../nbs/interop/06_lightning.ipynb #556d1904
 class Lightning(Adapter):  # chkstyle: ignore-node
-    "Runs callbacks of Lightning"
+    "Adapter that runs Lightning callbacks"
     system,bases,Trainer = 'Lightning',('Callback','_Hooks'),Trainer
     by_flags = True
-    hooks,order = _fit_hooks + _eval_hooks,61.5  # after schedules, whose learning rates callbacks look at
+    hooks,order = _fit_hooks + _eval_hooks,61.5  # after schedules, since callbacks read their learning rates
     def __init__(self,
         callback, # Lightning's callback
-        order=None, # Its place among ours; None: after schedules
-        name:str|None=None, # Its name in the learner; None for one made of its class and its `state_key`
-        **settings # As for Lightning's `Trainer`: logger, log_every_n_steps, default_root_dir, min_epochs, min_steps
+        order=None, # Its place among learnloop's callbacks; None: after schedules
+        name:str|None=None, # Its name in the learner; None: made from its class and its `state_key`
+        **settings # Of Lightning's `Trainer`: logger, log_every_n_steps, default_root_dir, min_epochs, min_steps
     ):
         known = 'logger','log_every_n_steps','default_root_dir','min_epochs','min_steps'
         for k in settings:
@@ -379,7 +379,7 @@ class Lightning(Adapter):  # chkstyle: ignore-node
         super().__init__(callback, order, name)
 
     def _survived(self, phase):
-        "Tell an error in flight from one that somebody caught"
+        "Remember the exception if it was caught during `phase`"
         e = self.learn.exception
         if e is not None and self.learn.outcome.get(phase)!='failed': self.trainer._past = e
     def cleanup_batch(self): self._survived('batch')
@@ -390,15 +390,15 @@ class Lightning(Adapter):  # chkstyle: ignore-node
         return all(p.grad is None for o in opts(self.learn.opt) for g in o.param_groups for p in g['params'])
 
     own_name = property(lambda self: str(getattr(self.foreign, 'state_key', self.foreign_name)))
-    # predictions in a fit are none of its business
+    # it isn't called in predictions within a fit
     remove_on_fetch = property(lambda self: self.learn is not None and _in_fit(self))
 
     def after_create(self):
         Adapter.after_create(self)
         same = [o for o in self.group if o is not self and o.own_name==self.own_name and o.hears('state_dict')]
         if same and self.hears('state_dict'):
-            raise ValueError(f'{self.label}: there is another whose state is {self.own_name!r} in checkpoints: '
-                'give each a state_key of its own')
+            raise ValueError(f'{self.label}: another callback has the same state_key {self.own_name!r} in checkpoints: '
+                'give each a different state_key')
         vals = {dict(logger='loggers', default_root_dir='_root').get(k, k):v for k,v in self.settings.items()}
         if 'loggers' in vals: vals['loggers'] = listify(vals['loggers'] or None)
         self.trainer.__dict__.update(vals)
@@ -416,7 +416,7 @@ class Lightning(Adapter):  # chkstyle: ignore-node
 
     def before_fit(self):
         t,ranks = self.trainer,sys.modules.get('lightning_utilities.core.rank_zero')
-        if ranks: ranks.rank_zero_only.rank = self.learn.team.rank  # heeded by Lightning's own loggers
+        if ranks: ranks.rank_zero_only.rank = self.learn.team.rank  # Lightning's own loggers read it
         t.should_stop = t._begun = t._epoch_begun = t._checked = t._validated = False
         t._epoch,t._past,t._stage,t._outer,t._last = self.learn.epoch,None,'','','fit'
         t._logging = any(type(o) is not MetricLog for o in t.loggers)
@@ -425,8 +425,8 @@ class Lightning(Adapter):  # chkstyle: ignore-node
         n = len(opts(self.learn._opt))
         for o in self.group if n>1 else ():
             for k in 'on_before_zero_grad','on_before_optimizer_step':
-                if o.hears(k): raise TypeError(f'{o.label}: {k} is given the optimizer, and this learner has {n}: '
-                    'write it as a callback of learnloop')
+                if o.hears(k): raise TypeError(f'{o.label}: {k} receives one optimizer, but this learner has {n}: '
+                    'write a learnloop callback instead')
 
     def before_epoch(self):
         t = self.trainer
@@ -452,7 +452,7 @@ class Lightning(Adapter):  # chkstyle: ignore-node
     def before_train(self):
         t = self.trainer
         t._seen,t._checked = self.learn.loss,False
-        t._passes['validate'] = 0,t._passes.get('validate', (0, 0))[1]  # Lightning counts those of an epoch
+        t._passes['validate'] = 0,t._passes.get('validate', (0, 0))[1]  # Lightning counts the batches of one epoch
 
     def cleanup_epoch(self):
         self._survived('epoch')
@@ -487,7 +487,7 @@ def _row(learn): return learn.recorder.row if hasattr(learn, 'recorder') else {}
 
 @patch
 def cleanup_train(self:Lightning):
-    self.trainer._refresh()  # takes the last batch's loss, before validation has others
+    self.trainer._refresh()  # read the last batch's loss before validation replaces it
     t,n = self.trainer,self.trainer._n_begun()
     t._compute('epoch')
     t._means = {k:v for k,v in _row(self.learn).items() if k.startswith('train_')}

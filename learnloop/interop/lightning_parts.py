@@ -1,4 +1,4 @@
-"""What callbacks of Lightning read of their trainer and of its parts, asked of a learner
+"""Attributes of Lightning's trainer and of its parts, as read from a learner
 
 Docs: https://learnloop.github.io/learnloop/interop/lightning_parts.html.md"""
 
@@ -24,9 +24,9 @@ from ..loop.optimizer import opts
 # %% ../../nbs/interop/06_lightning_parts.ipynb #71a0c002
 def theirs(
     mod:str, # Module below Lightning's own, such as `.plugins.precision`
-    name:str # What to find in it
+    name:str # Attribute of the module
 ): # None if Lightning isn't imported
-    "Look up what Lightning has"
+    "Look up an attribute of a Lightning module"
     found = [sys.modules[o] for o in (f'lightning.pytorch{mod}', f'pytorch_lightning{mod}') if o in sys.modules]
     return getattr(found[0], name, None) if found else None
 
@@ -38,7 +38,7 @@ def _enum(name, value):
 def plain_value(
     o # A member of an enumeration, a path, or anything else
 ): # Its value, a string, or `o` itself
-    "Make plain what only code could read"
+    "Convert a value to plain data"
     if isinstance(o, Enum): return plain(o.value, plain_value)
     return os.fspath(o) if isinstance(o, os.PathLike) else o
 
@@ -49,17 +49,17 @@ class _Part(Facade):
     trainer = attr('_trainer')
 
 class _Machine(_Part):
-    "What strategy and `_accelerator_connector` have in common"
+    "Shared part of strategy and `_accelerator_connector`"
     @property
     def accelerator(self):
         cls = theirs('.accelerators', self.learn.device.type.upper() + 'Accelerator')
-        if cls is None: raise self._no_attribute('accelerator', ': it is a class of Lightning, which must be imported')
+        if cls is None: raise self._no_attribute('accelerator', ': it is a class of Lightning: import that first')
         return cls()
     @property
     def precision_plugin(self):
         def _make(name, *args): return theirs('.plugins.precision', name)(*args)
         if not theirs('', 'Trainer'):
-            raise self._no_attribute('precision_plugin', ': it is a class of Lightning, which must be imported')
+            raise self._no_attribute('precision_plugin', ': it is a class of Lightning: import that first')
         p,kind = self._trainer.precision,self.learn.device.type
         if p.endswith('mixed'): return _make('MixedPrecision', p, kind, self._trainer.scaler)
         if p=='64-true': return _make('DoublePrecision')
@@ -75,7 +75,7 @@ class _Strategy(_Machine):
         return torch.stack(self.learn.team.gather(tensor.detach()))
     def reduce(self, tensor, group=None, reduce_op='mean'):
         op = str(reduce_op).lower()
-        if op not in ('mean', 'avg', 'sum'): raise ValueError(f"reduce: reduce_op is {reduce_op!r}: 'mean' or 'sum'")
+        if op not in ('mean', 'avg', 'sum'): raise ValueError(f"reduce: reduce_op is {reduce_op!r}, not mean or sum")
         if not isinstance(tensor, torch.Tensor): return tensor
         res = self.learn.team.mean(tensor)
         return res*self.learn.team.world if op=='sum' else res
@@ -125,7 +125,7 @@ class _Progress(_Part):
         self.__dict__['_kind'] = kind
     is_last_batch = property(lambda self: self.learn.n_iter is not None and self.learn.iter+1==self.learn.n_iter)
     def _ready(self, n):
-        "Batches begun before this pass, and in this or the last one; is one going on?"
+        "Return the number of batches begun (in all passes or in this one), and whether a batch is open"
         learn,t = self.learn,self._trainer
         before,last = t._passes.get(self._kind, (0, 0))
         is_on = learn.inside('train') and learn.training if self._kind=='train' else t._stage==self._kind
@@ -137,7 +137,7 @@ class _Progress(_Part):
     current = property(lambda self: _Tracker(self._trainer, *self._ready('current')))
 
 # %% ../../nbs/interop/06_lightning_parts.ipynb #71a0c008
-class _Loop(_Part): "What passes have in common"
+class _Loop(_Part): "Shared part of all passes"
 
 class _EvalLoop(_Loop):
     num_dataloaders,mirrors = 1,'_trainer: _has_run=_validated'
@@ -210,7 +210,7 @@ class _LoggerConnector(_Part):
 
 # %% ../../nbs/interop/06_lightning_parts.ipynb #8bf334e9
 class OfModule(_Part):
-    "What a module of Lightning's tells and does besides"
+    "Further attributes and methods of a Lightning module"
     automatic_optimization,on_gpu = True,property(lambda self: self.device.type=='cuda')
     mirrors = 'learn: device  _trainer: current_epoch global_step global_rank local_rank logger loggers print'
     example_input_array = property(lambda self: getattr(self.learn.model, 'example_input_array', None))
@@ -220,16 +220,16 @@ class OfModule(_Part):
     def dtype(self): return next((p.dtype for p in self.learn.model.parameters()), torch.get_default_dtype())
     def all_gather(self,
         data, # A tensor
-        group=None, # Not used: of all processes
-        sync_grads=False # Not used: without gradients
+        group=None, # Not used: always all processes
+        sync_grads=False # Not used: never with gradients
     ): # Stacked; the tensor itself in a single process
-        "Gather a tensor of all processes"
+        "Gather a tensor from all processes"
         return self._trainer.strategy.all_gather(data)
     def freeze(self):
-        "Have no parameter learn"
+        "Freeze all parameters"
         self.learn.model.requires_grad_(False).eval()
     def unfreeze(self):
-        "Have all parameters learn"
+        "Unfreeze all parameters"
         self.learn.model.requires_grad_(True).train()
 
 # %% ../../nbs/interop/06_lightning_parts.ipynb #d41d3da4
@@ -238,7 +238,7 @@ def _length(dl):
     return math.inf if n is None else n
 
 def _limited(learn, dl, kind):
-    "How many batches of `dl` there will be, with a `LimitBatches`"
+    "Return the number of batches of `dl`, as limited by a `LimitBatches`"
     limit,n = getattr(find_cb(learn, 'LimitBatches'), kind, None),_length(dl)
     if limit is None: return n
     return min(limit, n) if isinstance(limit, Integral) else math.ceil(limit*n - 1e-9)
@@ -251,7 +251,7 @@ def _limit(kind):
 
 # %% ../../nbs/interop/06_lightning_parts.ipynb #71a0c00f
 class _Settings(Facade):
-    "What the trainer says of how it trains"
+    "The trainer's settings of training"
     mirrors = '''strategy: accelerator precision_plugin
         GradientClip: gradient_clip_val=max_norm gradient_clip_algorithm=algorithm'''
     limit_train_batches = _limit('train')
@@ -272,7 +272,7 @@ class _Settings(Facade):
     @property
     def accumulate_grad_batches(self):
         n = batches_per_step(self.learn, batch_size(self.learn.dls.train))
-        if n is None: raise self._no_attribute('accumulate_grad_batches', ': GradientAccumulation decides as it goes')
+        if n is None: raise self._no_attribute('accumulate_grad_batches', ': GradientAccumulation varies it')
         return n
     fast_dev_run = property(lambda self: bool(find_cb(self.learn, 'FastDevRun')))
     @property
@@ -289,7 +289,7 @@ class _Settings(Facade):
 
 # %% ../../nbs/interop/06_lightning_parts.ipynb #71a0c010
 class _About(_Settings):
-    "What the trainer says of data, callbacks and folders"
+    "The trainer's attributes about data and numbers of batches"
     mirrors = 'learn.dls: train_dataloader=train val_dataloaders=valid'
     max_epochs = property(lambda self: -1 if self.learn.n_epoch==math.inf else self.learn.n_epoch)
     enable_validation = property(lambda self: self.learn.dls.valid is not None)
@@ -309,7 +309,7 @@ class _About(_Settings):
         return math.inf if n==-1 else n
     @property
     def num_sanity_val_batches(self): return [min(self.num_sanity_val_steps, n) for n in self.num_val_batches]
-    # How `ValidateCallback` and `ValidateEvery`, if they are there, have it
+    # From `ValidateCallback` and `ValidateEvery`, if present
     @property
     def val_check_interval(self): return getattr(getattr(self.learn, 'validate_valid', None), 'every_steps', None) or 1.
     @property
@@ -323,7 +323,7 @@ class _About(_Settings):
 
 # %% ../../nbs/interop/06_lightning_parts.ipynb #e2afbf6b
 class _Surroundings(_About):
-    "What the trainer says of folders, callbacks and processes"
+    "The trainer's attributes about folders, callbacks and processes"
     mirrors = 'learn.team: is_global_zero=is_first global_rank=rank world_size=world'
     default_root_dir = property(lambda self: self._root or os.path.abspath(self.learn.path))
     log_dir   = property(lambda self: getattr(self.logger, 'log_dir', None) or self.default_root_dir)
@@ -350,7 +350,7 @@ def _launched(k, default): return int(os.environ.get(k) or default)
 def _in_stage(stage): return property(lambda self: self.state._stage==stage)
 
 class TrainerView(_Surroundings):
-    "What the trainer says of where it is, itself and by its parts"
+    "The trainer's attributes about the progress of the fit, and its parts"
     mirrors = '''learn: model  learn.count: global_step=opt_steps
         fit_loop.epoch_loop.batch_progress: is_last_batch'''
     current_epoch = attr('_epoch')

@@ -1,4 +1,4 @@
-"""What other systems call their events, arguments, attributes and classes, and what that is called here
+"""Names of other systems' events, arguments, attributes and classes, and their counterparts here
 
 Docs: https://learnloop.github.io/learnloop/interop/names.html.md"""
 
@@ -23,10 +23,10 @@ Name = namedtuple('Name', 'system kind theirs here why of', defaults=('', '', ''
 
 # %% ../../nbs/interop/01_names.ipynb #f3f9a006
 _own = {e for o in PHASES for e in o.events}
-_instead = {'on_log': 'after_record'}  # in place of what is no event
+_instead = {'on_log': 'after_record'}  # replacements for hooks that are no event
 
 def _event_of(h):
-    "The event that the hook `h` is, for a callback of ours"
+    "Return the learnloop event that corresponds to the hook `h`"
     if h.event not in _own: return _instead.get(h.name, h.event)
     always = h.note.startswith(('always', 'also after an error', 'after errors'))
     return h.event if always else h.event.replace('cleanup_', 'after_')
@@ -56,10 +56,10 @@ _families |= dict.fromkeys(('EarlyStoppingCallback', 'SaveModelCallback', 'Reduc
 
 def find_names(
     kind:str,  # 'event', 'argument', 'attribute' or 'class'
-    name:str,  # What it is called elsewhere
-    of:str=''  # Of an argument: the function, whose own rows come before those of its like
-)->list: # Rows, those first that say what it is here
-    "Find what `name` is"
+    name:str,  # The name in another system
+    of:str=''  # For an argument: its function, whose own rows come before those of related functions
+)->list: # Rows, only those with a counterpart here, if there are any
+    "Find the rows for `name`"
     rows = [o for o in names() if o.theirs==name and o.kind==kind]
     if kind=='argument':
         by_func = [[o for o in rows if k in o.of.split()] for k in (of, _families.get(of))]
@@ -69,10 +69,10 @@ def find_names(
 # %% ../../nbs/interop/01_names.ipynb #2ca8cfdc
 def tell(
     kind:str, # 'event', 'argument', 'attribute' or 'class'
-    name:str, # What it is called elsewhere
-    of:str='' # Of an argument: the function
-)->str: # The end of an error message; `''` for a name that no system has
-    "Tell what `name` is called here"
+    name:str, # The name in another system
+    of:str='' # For an argument: its function
+)->str: # The end of an error message; `''` if no system has the name
+    "Say what replaces `name` here"
     rows,here = find_names(kind, name, of),{}
     for o in rows: here.setdefault(o.here, []).append(o)
     if not rows: return ''
@@ -86,15 +86,15 @@ def tell(
 
 # %% ../../nbs/interop/01_names.ipynb #4f28bc4b
 class Elsewhere:
-    "In place of an attribute that the trainers of other systems have: asked for, an error that tells what it is here"
+    "Placeholder for an attribute of other systems' trainers; reading it raises an error that gives the replacement"
     def __init__(self,
-        name:str # Of the attribute
+        name:str # Name of the attribute
     ): self.name = name
     def __get__(self, o, cls):
         what = f'{cls.__name__!r} object has no attribute {self.name!r}'
         raise NoAttribute(what, lambda: tell('attribute', self.name))
 
-_known = {*dir(Learner), 'val_loss'}  # a callback may have one of its own
+_known = {*dir(Learner), 'val_loss'}  # a callback may have its own
 for _o in _of_text():
     if _o.kind=='attribute' and _o.theirs not in _known: setattr(Learner, _o.theirs, Elsewhere(_o.theirs))
 
@@ -105,10 +105,10 @@ Learner.__dir__ = _dir
 
 # %% ../../nbs/interop/01_names.ipynb #41ca2fef
 class NameTable(Table):
-    "The names of a system, and ours: text, and Markdown in notebooks"
+    "Table of a system's names and learnloop's: text, or Markdown in notebooks"
     def __init__(self,
-        system:str, # As adapters have it, such as `Keras`
-        *kinds      # 'class', 'argument', 'attribute', 'event'; none for all but events, which the adapter's table has
+        system:str, # An adapter's `system`, such as `Keras`
+        *kinds      # 'class', 'argument', 'attribute', 'event'; default: all but events, which the hook table has
     ):
         known = dict.fromkeys(o.system for o in names())
         if system not in known: raise ValueError(f'system is {system!r}: it must be one of {", ".join(known)}')
@@ -120,7 +120,7 @@ class NameTable(Table):
         self.names = [(nms, _whose(kind, of), here, why) for (kind,here,why,of),nms in rows.items()]
         super().__init__(self._with('{}'))
     def _with(self, code):
-        "All rows, with names as `code` has them"
+        "Return all rows, with names formatted by `code`"
         rows = [(', '.join(map(code.format, a))+of, code.format(b) if b else 'none', c) for a,of,b,c in self.names]
         return [self.head, *rows]
     def _repr_markdown_(self): return Table(self._with('`{}`'))._repr_markdown_()

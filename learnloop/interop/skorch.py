@@ -1,4 +1,4 @@
-"""Run skorch's callbacks, and yours that were written for skorch, in `learn.fit(cbs=[…])` as they are
+"""Run skorch's callbacks, and your own ones written for skorch, unchanged in `learn.fit(cbs=[…])`
 
 Docs: https://learnloop.github.io/learnloop/interop/skorch.html.md"""
 
@@ -38,7 +38,7 @@ def _loss_name(f):
     return getattr(f, '__name__', type(f).__name__)
 
 class _Criterion(nn.Module):
-    "A loss function as a module, which skorch's criterion is"
+    "A loss function as a module, like skorch's criteria"
     def __init__(self, f):
         super().__init__()
         self.f = f
@@ -57,11 +57,11 @@ def _no(net, k, why='', instead=None):
 
 def _refuse(k):
     def _f(self, *_, **__): raise _no(self, k)
-    return _f if k=='fit' else property(_f)  # scikit-learn asks whether there is a `fit`
+    return _f if k=='fit' else property(_f)  # scikit-learn checks for `fit`
 
 # %% ../../nbs/interop/11_skorch.ipynb #c127c56c
 def _tensors_of(dl):
-    "Inputs and targets of all items, if they are there as tensors"
+    "Return inputs and targets of all items, if they are tensors, else None"
     ds = getattr(dl, 'dataset', None)
     if type(ds) is TensorDataset and len(ds.tensors)==2: return ds.tensors
     def _is_pair(b): return isinstance(b, (tuple,list)) and len(b)==2 and all(isinstance(o, Tensor) for o in b)
@@ -69,18 +69,18 @@ def _tensors_of(dl):
     return [torch.cat(o) for o in zip(*dl, strict=True)]
 
 class _Items(Dataset):
-    "A list of items as a dataset: skorch would take it for several inputs"
+    "A list of items as a dataset; skorch would treat a list as several inputs"
     def __init__(self, items): self.items = items
     def __getitem__(self, i): return self.items[i]
     def __len__(self): return len(self.items)
 
 class _NoItems(Dataset):
-    "What stands for the dataset of a loader that has none"
+    "Stand-in for the dataset of a loader without one"
     def __init__(self, dl): self.dl = dl
     def __getitem__(self, i):
-        raise TypeError(f'{type(self.dl).__name__} has no dataset, so that nobody knows item {i}: use a DataLoader')
+        raise TypeError(f'{type(self.dl).__name__} has no dataset, so item {i} is unknown: use a DataLoader')
     def __len__(self):
-        raise TypeError(f'{type(self.dl).__name__} has no dataset, so that nobody can count its items: use a '
+        raise TypeError(f'{type(self.dl).__name__} has no dataset, so its length is unknown: use a '
             "DataLoader; for a progress bar, ProgressBar(batches_per_epoch='count')")
 
 # %% ../../nbs/interop/11_skorch.ipynb #eb420298
@@ -94,16 +94,16 @@ def _mk_dataset(dl):
 
 # %% ../../nbs/interop/11_skorch.ipynb #f5169db1
 def _told(k, f):
-    "A property of the net that nobody can set, as nobody would heed it"
+    "Make a read-only property of the net, since setting it would have no effect"
     def _set(self, v):
         if isinstance(v, str) and v==f(self): return
-        raise _no(self, k, f', so that setting it to {v!r} would change nothing', 'change it in the learner')
+        raise _no(self, k, f', so setting it to {v!r} would change nothing', 'change it in the learner')
     return property(f, _set)
 
 def _opt_of(net):
     opt = net.learn.opt
     if not isinstance(opt, dict): return opt
-    raise _no(net, 'optimizer_', f', as the learner has {", ".join(opt)}', "read net.learn.opt['…']")
+    raise _no(net, 'optimizer_', f', since the learner has several: {", ".join(opt)}', "read net.learn.opt['…']")
 
 # %% ../../nbs/interop/11_skorch.ipynb #028dc7cc
 def _opt_class(net):
@@ -111,7 +111,7 @@ def _opt_class(net):
     return {k:type(o) for k,o in opt.items()} if isinstance(opt, dict) else type(opt)
 
 def _lr_of(net):
-    "The learning rate of the last group at the beginning of the fit, or what `set_params` has set since"
+    "Return the last group's learning rate at the start of the fit, or the one set by `set_params` since"
     start = net.learn.opt_at_start
     if net.run_.lr is not None: return net.run_.lr
     return net.learn.lr if start is None else start.groups[-1]['lr']
@@ -152,7 +152,7 @@ class _Net:
             predict_nonlinearity=torch.exp if is_log else 'auto', verbose=1, use_caching='auto', virtual_params_={},
             _params_to_validate=set())
         self._register_virtual_param(['lr', 'optimizer__*'], _set_hyper)
-    def __setattr__(self, k, v): object.__setattr__(self, k, v)  # skorch's looks for modules and optimizers
+    def __setattr__(self, k, v): object.__setattr__(self, k, v)  # skorch's collects modules
     def __delattr__(self, k): object.__delattr__(self, k)
     def __repr__(self): return f"learnloop's stand-in for skorch's {type(self).__name__}: {self.learn!r}"
 
@@ -183,7 +183,7 @@ def _set_hyper(net, k, v):
 # %% ../../nbs/interop/11_skorch.ipynb #5b80ff21
 class _Methods(_Net):
     def dataset_of(self, kind):
-        "The dataset of `train` or `valid`"
+        "Return the dataset of the loader `train` or `valid`"
         dl,kept = getattr(self.learn.dls, kind),self.run_.datasets
         if kind not in kept or kept[kind][0] is not dl: kept[kind] = dl,_mk_dataset(dl)
         return kept[kind][1]
@@ -217,7 +217,7 @@ class _Methods(_Net):
         return _restore_net,args,parts,None,None,_put_parts
 
 def _restore_net(cls, module, criterion, settings):
-    "A net of skorch, as `f_pickle` of a `Checkpoint` has it"
+    "Restore a skorch net from the pickle of a `Checkpoint` (`f_pickle`)"
     return cls(module, criterion=criterion, callbacks='disable', **settings).initialize()
 
 def _put_parts(net, parts): vars(net).update(parts)
@@ -229,21 +229,21 @@ def _net_class(base):
     return type(base.__name__, (_Methods, base), own)
 
 def _mk_net(learn):
-    "Make what stands for the net of `learn`"
+    "Create the stand-in for the net"
     try: skorch = import_module('skorch')
     except ImportError as e:
-        raise ImportError("callbacks of skorch find skorch's own net and history here: pip install skorch") from e
+        raise ImportError("skorch's callbacks need its own net and history: pip install skorch") from e
     kind = _kinds.get(_loss_name(learn.loss_func), 'NeuralNet')
     return _net_class(getattr(skorch, kind))(learn)
 
 # %% ../../nbs/interop/11_skorch.ipynb #b324a94d
 class _Stage:
-    "A stretch of batches: `train`, `valid`, or without a name if it is none of the net's"
+    "A pass through batches: `train`, `valid`, or unnamed if it isn't the net's"
     def __init__(self, name=None, outer=None): self.name,self.outer,self.batch = name,outer,None
 
 # %% ../../nbs/interop/11_skorch.ipynb #e288b8b4
 class _Run:
-    "Where the loop is, for all callbacks of skorch together"
+    "Position in the loop, shared by all skorch callbacks"
     def reset(self):
         sk = import_module('skorch.callbacks')
         loss = sk.PassthroughScoring
@@ -251,7 +251,7 @@ class _Run:
             ('valid_loss', loss('valid_loss'))]
         vars(self.run_).update(stage=_Stage(), stopping=False, open=False, lr=None, rows=0)
     def begin(self, group):
-        "Have an empty history, and callbacks as new"
+        "Start with an empty history and newly initialized callbacks"
         _Run.reset(self)
         self.run_.group,self.verbose = group,int(self.learn.logger is not noop and self.learn.team.is_first)
         self.history_ = type(self.history_)()
@@ -260,7 +260,7 @@ class _Run:
         if self.learn.team.world>1:
             for _,cb in self.run_.defaults[1:]: cb.get_avg_score = _Run.of_all(self, cb)
     def of_all(self, cb):
-        "The mean loss of an epoch in all processes"
+        "Make a function for the mean loss of an epoch over all processes"
         def _mean(history):
             n,v = (f'{cb.name[:5]}_batch_size',cb.name)
             rows = history[-1, 'batches', :, (n, v)]
@@ -268,7 +268,7 @@ class _Run:
             return sum(o for o,_ in sums)/sum(n for _,n in sums)
         return _mean
     def tell(self, hook, **kwargs):
-        "Call `hook` of the callbacks that each net has"
+        "Call `hook` of the callbacks that every net has"
         for _,cb in self.run_.defaults: getattr(cb, hook)(self, **kwargs)
 
 # %% ../../nbs/interop/11_skorch.ipynb #09ea8d65
@@ -284,7 +284,7 @@ def _datasets(o): return {f'dataset_{k}':o.trainer.dataset_of(k) for k in ('trai
 
 # %% ../../nbs/interop/11_skorch.ipynb #e056fc52
 def _pair(learn):
-    "The batch as the loader gave it; or inputs and targets, if it is no pair of them"
+    "Return the batch as the loader gave it if it is a pair, else its inputs and targets"
     b = learn.batch
     if isinstance(b, (tuple,list)) and len(b)==2: return b
     return [o[0] if len(o)==1 else o for o in (learn.xb, learn.yb)]
@@ -299,7 +299,7 @@ def _grads(o):
     return dict(named_parameters=params, batch=_pair(o.learn), training=True)
 
 def _is_left(o):
-    "Is the fit left by Ctrl-C, after which skorch goes on to its end?"
+    "Whether the fit ended without an error, or by Ctrl-C, after which skorch still calls the last hook"
     return o.learn.outcome.get('fit')!='failed' or isinstance(o.learn.exception, KeyboardInterrupt)
 
 def _row(name, event, f, note='', when=None): return Hook(name, event, lambda o: (o.trainer,), f, when, note=note)
@@ -312,8 +312,8 @@ _rows = [  # chkstyle: ignore-node
     _row('on_batch_begin', 'before_batch', _batch, 'in training and validation', _in_batch),
     _row('on_grad_computed', 'before_step', _grads, 'not for batches that only accumulate',
         lambda o: _stage(o)=='train'),
-    _row('on_batch_end', 'after_batch', _ended, 'with `loss` and `y_pred`; not if it was skipped', _in_batch),
-    _row('on_epoch_end', 'after_epoch', _datasets, 'not if it was left early', done('epoch')),
+    _row('on_batch_end', 'after_batch', _ended, 'with `loss` and `y_pred`; not if the batch was skipped', _in_batch),
+    _row('on_epoch_end', 'after_epoch', _datasets, 'not if the epoch was cancelled', done('epoch')),
     _row('on_train_end', 'cleanup_fit', _xy, 'not after an error, but after Ctrl-C', _is_left)]
 _unfit = dict(InputShapeSetter='the model is made before the fit: give it the size of its input, or nn.LazyLinear')
 _writers = '''TrainEndCheckpoint TensorBoard WandbLogger MlflowLogger NeptuneLogger SacredLogger PrintLog
@@ -321,7 +321,7 @@ _writers = '''TrainEndCheckpoint TensorBoard WandbLogger MlflowLogger NeptuneLog
 
 # %% ../../nbs/interop/11_skorch.ipynb #20b1e054
 class Skorch(Adapter):  # chkstyle: ignore-node
-    "Runs a callback of skorch"
+    "Adapter that runs a skorch callback"
     system,bases,hooks,unfit,for_first,order = 'skorch',('Callback',),_rows,_unfit,_writers,66
     Trainer,by_flags = staticmethod(_mk_net),True
 
@@ -335,10 +335,10 @@ class Skorch(Adapter):  # chkstyle: ignore-node
         for g in () if taken else (g for o in opts(learn.opt) for g in o.param_groups): g.pop('initial_lr', None)
         for o,sd in taken:
             o.load_saved_state(sd)
-            o._loaded = sd  # and once more after the hooks
+            o._loaded = sd  # to load it again after the hooks
     def before_epoch(self):
         run,history = self.trainer.run_,self.trainer.history_
-        if run.stopping: raise CancelFitException  # before this fit was resumed
+        if run.stopping: raise CancelFitException  # requested before this fit was resumed
         rec = getattr(self.learn, 'recorder', None)
         run.rows = len(rec.values) if rec else 0
         _Run.tell(self.trainer, 'on_epoch_begin')
@@ -409,10 +409,10 @@ class Skorch(Adapter):  # chkstyle: ignore-node
 
     def _call(self, name, f, args, kwargs):
         run = self.trainer.run_
-        if run.stopping and name!='on_train_end': return  # as there: who comes later hears no more
+        if run.stopping and name!='on_train_end': return  # as in skorch, later callbacks get no more hooks
         try: return Adapter._call(self, name, f, args, kwargs)
         except KeyboardInterrupt:
-            if not self.learn.inside('epoch'): raise  # as there
+            if not self.learn.inside('epoch'): raise  # as in skorch
             run.stopping = True
             if name!='on_epoch_end' and self.learn.team.world==1: raise CancelFitException from None
 
@@ -423,15 +423,15 @@ def _check_use(self:Skorch):
     key = getattr(cb, 'monitor', None) or getattr(cb, '_monitor', None)
     key = key.removesuffix('_best') if isinstance(key, str) else None
     if key=='valid_loss' and learn.dls.valid is None:
-        raise ValueError(f'{self.label} goes by valid_loss, and there is no validation loader: give '
+        raise ValueError(f'{self.label} monitors valid_loss, and there is no validation loader: use '
             "DataLoaders(train, valid), or monitor='train_loss'")
     opts = learn.opt
     if isinstance(opts, dict) and getattr(cb, 'f_optimizer', None) is not None:
         raise ValueError(f'{self.label} saves the optimizer as f_optimizer, and this learner has {", ".join(opts)}: '
-            'give it f_optimizer=None, or use SaveModelCallback')
+            'pass it f_optimizer=None, or use SaveModelCallback')
     scored = [getattr(o.foreign, 'name', None) for o in self.group]
     if key=='valid_acc' and key not in scored:
-        raise ValueError(f'{self.label} goes by valid_acc, which nobody records here: '
+        raise ValueError(f'{self.label} monitors valid_acc, which is not recorded here: '
             "add EpochScoring('accuracy', name='valid_acc', lower_is_better=False) before it")
 
 @patch
@@ -445,15 +445,15 @@ def after_create(self:Skorch):
 @patch
 def then_cleanup_fit(self:Skorch):
     for o in opts(self.learn.opt):
-        # a scheduler of torch put it there
+        # a PyTorch scheduler set it
         if not any(o is p for p in self.trainer.run_.wrapped): vars(o).pop('step', None)
 
 # %% ../../nbs/interop/11_skorch.ipynb #65b7cd58
-_cached = 'y_trues_','y_preds_'  # of an epoch
-_clocks = 'epoch_start_time_','run_','client_','pbar_'  # of this process
+_cached = 'y_trues_','y_preds_'  # only valid in an epoch
+_clocks = 'epoch_start_time_','run_','client_','pbar_'  # only valid in this process
 
 def _state_of(v):
-    "What a checkpoint can hold of a scheduler, or of plain data; modules are the learner's"
+    "Return the storable state of a scheduler or of plain data; the learner saves modules"
     has_state = hasattr(v, 'load_state_dict') and not isinstance(v, nn.Module)
     return storable_items(v.state_dict()) if has_state else storable(v)
 
@@ -488,7 +488,7 @@ def load_saved_state(self:Skorch, sd):
     if 'own' in sd: self.foreign.load_state_dict(sd['own'])
     for k,v in sd.get('attrs', {}).items():
         now = getattr(self.foreign, k, None)
-        if hasattr(now, 'load_state_dict'): now.load_state_dict(dict(v))  # some take things out of it
+        if hasattr(now, 'load_state_dict'): now.load_state_dict(dict(v))  # some change the dict
         else: setattr(self.foreign, k, v)
     if net is None or 'net' not in sd: return
     kept = sd['net']
@@ -501,7 +501,7 @@ def load_saved_state(self:Skorch, sd):
 # %% ../../nbs/interop/11_skorch.ipynb #c40c5106
 @patch
 def then_before_fit(self:Skorch):
-    "Have what was loaded once more, after the hooks that forget it"
+    "Load the state again after the hooks that reset it"
     groups = self.trainer.run_.groups
     if groups:
         for g,was in zip((g for o in opts(self.learn.opt) for g in o.param_groups), groups, strict=True): g.update(was)

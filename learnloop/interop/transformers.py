@@ -1,4 +1,4 @@
-"""Callbacks that were written for transformers' `Trainer` run as they are
+"""Run callbacks written for transformers' `Trainer` unchanged
 
 Docs: https://learnloop.github.io/learnloop/interop/transformers.html.md"""
 
@@ -24,11 +24,11 @@ from .transformers_args import ARGUMENTS, TrainingArguments, as_theirs
 from .transformers_args import IntervalStrategy, SaveStrategy  # chkstyle: ignore
 
 # %% ../../nbs/interop/07_transformers.ipynb #5d4728f8
-_all_ = ['IntervalStrategy','SaveStrategy','TrainingArguments'] # for scripts that import them from here
+_all_ = ['IntervalStrategy','SaveStrategy','TrainingArguments'] # scripts import them from here
 
 # %% ../../nbs/interop/07_transformers.ipynb #04bc066b
 class TrainerState(Facade):
-    "How far training is"
+    "Progress of training"
     system,shares = 'transformers',True
     def __init__(self,
         learn=None # The learner
@@ -36,7 +36,7 @@ class TrainerState(Facade):
         super().__init__(learn)
         self._begin()
 
-    def takes(self, k): return not k.startswith('should_') and Facade.takes(self, k)  # these are the control's
+    def takes(self, k): return not k.startswith('should_') and Facade.takes(self, k)  # the flags belong to the control
     def _begin(self):
         self.__dict__.update(  # chkstyle: ignore-node
             epoch=0, global_step=0, max_steps=0, num_train_epochs=0, train_batch_size=None,
@@ -49,15 +49,15 @@ _saved = 'epoch','global_step','log_history','best_metric','best_global_step','b
 
 # %% ../../nbs/interop/07_transformers.ipynb #5df888de
 def _numbers(o):
-    "What is of NumPy or torch, as numbers"
+    "Convert NumPy and PyTorch scalars to numbers"
     if type(o).__module__=='numpy': return o.tolist()
     return o.item() if getattr(o, 'shape', None)==() else o
 
 def _exports(cb): return callable(getattr(cb, 'state', None)) and hasattr(cb, 'from_state')
 
 @patch(as_prop=True)
-def stateful_callbacks(self:TrainerState)->dict: # By the name of the class; a list, if there are several of one
-    "What the callbacks of the learner, and the control, tell as their state"
+def stateful_callbacks(self:TrainerState)->dict: # Class name -> state, or a list of states if a class has several
+    "States of the learner's callbacks and of the control"
     found = [o for o in self.learn.cbs if isinstance(o, Transformers)] if self.learn else []
     told = {}
     for cb in [*(o.foreign for o in found if _exports(o.foreign)), *(o.trainer.control for o in found[:1])]:
@@ -67,23 +67,23 @@ def stateful_callbacks(self:TrainerState)->dict: # By the name of the class; a l
 # %% ../../nbs/interop/07_transformers.ipynb #5df888e2
 @patch
 def save_to_json(self:TrainerState,
-    json_path:str # The file
+    json_path:str # Path of the file
 ):
-    "Write the state to a file, as JSON"
+    "Write the state to a JSON file"
     vals = {k:v for k,v in vars(self).items() if k!='learn'} | dict(stateful_callbacks=self.stateful_callbacks)
     Path(json_path).write_text(json.dumps(plain(vals, _numbers), indent=2, sort_keys=True) + '\n', encoding='utf-8')
 
 # %% ../../nbs/interop/07_transformers.ipynb #688492b5
 class ExportableState:
-    "Base of callbacks whose state is saved: what their `state` returns"
-    def state(self)->dict: # With `args` of the constructor, and `attributes`
+    "Base class of callbacks whose state is saved, as returned by `state`"
+    def state(self)->dict: # With keys `args` (of the constructor) and `attributes`
         "Return the state"
         raise NotImplementedError(f'{type(self).__name__} has no `state`')
     @classmethod
     def from_state(cls,
         state:dict # What `state` returned
     ): # An instance
-        "Make one with that state"
+        "Create an instance with the given state"
         res = cls(**state['args'])
         for k,v in state['attributes'].items(): setattr(res, k, v)
         return res
@@ -92,12 +92,12 @@ class ExportableState:
 _flags = 'should_training_stop','should_epoch_stop','should_save','should_evaluate','should_log'
 
 class TrainerControl(Facade, ExportableState):
-    "What callbacks ask for"
+    "Flags by which callbacks control the loop"
     system = 'transformers'
     def __init__(self,
-        should_training_stop:bool=False, # End the fit? Looked at after each batch, and after each epoch
-        should_epoch_stop:bool=False, # End the epoch? Looked at after each batch
-        should_save:bool=False,       # Save? Looked at after each step, and after each epoch, as the others are
+        should_training_stop:bool=False, # End the fit? Checked after each batch and each epoch
+        should_epoch_stop:bool=False, # End the epoch? Checked after each batch
+        should_save:bool=False,       # Save? Checked, like the next two, after each step and each epoch
         should_evaluate:bool=False,   # Evaluate?
         should_log:bool=False         # Log?
     ):
@@ -108,24 +108,24 @@ class TrainerControl(Facade, ExportableState):
 
 # %% ../../nbs/interop/07_transformers.ipynb #ac2c00c7
 class TrainerCallback(hooks_base('transformers', __name__)):
-    "Base of callbacks for transformers' Trainer: hooks that do nothing"
+    "Base class of callbacks for transformers' Trainer, with hooks that do nothing"
 
 # %% ../../nbs/interop/07_transformers.ipynb #3ab38634
 class _Trainer:
-    "What the adapters of a learner share"
+    "Objects that all adapters of a learner share"
     def __init__(self, learn):
         self.learn,self.args = learn,as_theirs(TrainingArguments, 'training_args', ARGUMENTS)(learn)
         self.state = as_theirs(TrainerState, 'trainer_callback', vars(TrainerState()))(learn)
         self.control = as_theirs(TrainerControl, 'trainer_callback', _flags)()
         self.processing_class = self.lr_scheduler = self.train_dataloader = self.eval_dataloader = None
-        # is there a fit, an epoch, an evaluation that a flag asked for?
+        # is a fit, an epoch, an evaluation by flag open?
         self.begun = self.epoch_open = self.evaluating = False
         self.metrics = self.predicted = self.kept = None
         self.begin()
 
     def begin(self):
         learn = self.learn
-        # is a step open? Did one begin, or end, with this batch? Does the epoch end in its clean-up?
+        # is a step open? did a step begin, or end, with this batch? does the epoch end in its clean-up?
         self.window = self.begins = self.stepped = self.ending = False
         self.seen,self.batches,self.ends,self.start,self.total = learn.count.opt_steps,0,[],0,0.
         self.first = self.logged = self.state.global_step
@@ -145,7 +145,7 @@ def _row(name, event, when=None, kwargs=_kwargs, **rest): return Hook(name, even
 
 # %% ../../nbs/interop/07_transformers.ipynb #12b30ab7
 class _State(Adapter):
-    _began = None  # the trainer's state, until a fit begins with it
+    _began = None  # loaded state of the trainer, until a fit begins with it
     def saved_state(self):
         cb = self.foreign
         return plain(cb.state(), _numbers) if _exports(cb) else Adapter.saved_state(self)
@@ -188,7 +188,7 @@ _hooks = [  # chkstyle: ignore-node
 # %% ../../nbs/interop/07_transformers.ipynb #4b86f276
 def _is_asked(v): return str(v).upper() in ('1','ON','TRUE','YES')
 
-# Of the package and the class: does it upload a model from a folder in which their trainer saved it? What else to do
+# (package, class) -> whether it uploads the trainer's checkpoint folder, and what to do instead
 _uploads = {  # chkstyle: ignore-node
     ('transformers','WandbCallback'): (lambda o: o._log_model.is_enabled,
         'unset WANDB_LOG_MODEL, and log what learn.save or SaveModelCallback writes, as an artifact'),
@@ -209,23 +209,23 @@ def _refuse_uploads(cb):
 
 # %% ../../nbs/interop/07_transformers.ipynb #4b86f275
 class Transformers(_State):  # chkstyle: ignore-node
-    "Runs callbacks of transformers' Trainer"
+    "Adapter that runs callbacks of transformers' Trainer"
     order,system,bases,Trainer,by_flags = 65,'transformers',('TrainerCallback','_Hooks'),_Trainer,True
     missing = dict(on_push_begin='nothing is pushed to a hub')
     unfit = dict(JITCheckpointCallback='learn.fit(…, resume=folder) saves when a signal comes, and goes on there')
     parts = {'transformers:TrainingArguments': lambda o: TrainingArguments(o.learn),
         'transformers:TrainerState': lambda o: TrainerState(o.learn),
         'transformers:TrainerControl': lambda o: TrainerControl()}
-    # predictions are for those outside of a fit
+    # called in predictions only outside a fit
     remove_on_fetch = property(lambda self: self.trainer is None or self.trainer.begun)
     hooks = _hooks
 
     def __init__(self,
         callback,   # The foreign callback
-        order=None, # Its place among ours; None for after the schedulers and trackers
-        name:str|None=None, # Its name in the learner; None for one made of `transformers` and its own
-        processing_class=None, # What hooks are given under that name: a tokenizer, say
-        **args # As for `TrainingArguments`; what is given to one callback holds for all of a fit
+        order=None, # Its place among learnloop's callbacks; None: after schedulers and trackers
+        name:str|None=None, # Its name in the learner; None: made from `transformers` and its own
+        processing_class=None, # Passed to hooks under that name, such as a tokenizer
+        **args # Of `TrainingArguments`; all callbacks of a fit share them
     ):
         super().__init__(callback, order, name)
         for k in args:
@@ -240,7 +240,7 @@ class Transformers(_State):  # chkstyle: ignore-node
         self._configure()
 
     def _configure(self):
-        "Put together what the callbacks of the learner were given as arguments"
+        "Merge the arguments passed to the learner's callbacks"
         res,by = {},{}
         for o in self.learn.cbs:
             for k,v in o.options.items() if type(o) is type(self) else ():
@@ -253,7 +253,7 @@ class Transformers(_State):  # chkstyle: ignore-node
         vars(tr.args).update(vars(TrainingArguments(self.learn, **res)))
 
     def _plan(self, n_iter=None):
-        "Find out how many steps there will be"
+        "Compute the number of steps"
         learn,tr,s = self.learn,self.trainer,self.trainer.state
         limit,dl = getattr(learn, 'step_limit', None),learn.dls.train
         n = batch_len(dl) if n_iter is None else n_iter
@@ -302,7 +302,7 @@ class Transformers(_State):  # chkstyle: ignore-node
         self._plan(self.learn.n_iter)
 
     def _share(self):
-        "Have what is asked for in one process be asked for in all"
+        "Set a flag in all processes if it is set in any"
         if self.learn.team.world==1: return
         c = self.trainer.control
         for k,v in zip(_flags, self.agreed(*(getattr(c, k) for k in _flags)), strict=True): setattr(c, k, v)
@@ -311,17 +311,17 @@ class Transformers(_State):  # chkstyle: ignore-node
 # %% ../../nbs/interop/07_transformers.ipynb #89e4b1a5
 @patch
 def _check_args(self:Transformers):
-    "Refuse arguments that don't go with each other, or with the learner"
+    "Raise an error for arguments that contradict each other or the learner"
     a,learn,wrong = self.trainer.args,self.learn,None
     if not (hasattr(learn, 'recorder') and learn.recorder.run):
-        raise ValueError(f'{self.label}: logs and metrics are what the recorder records, and there is none at work: '
+        raise ValueError(f'{self.label}: logs and metrics come from the recorder, and none is active: add one, '
             'learn.add_cb(Recorder())')
     known,k = [_eval_name(o) for o in learn.recorder.valid_names],a.metric_for_best_model
     column = None if k is None else f'eval_{k.removeprefix("eval_")}'
     evals,saves = a.eval_strategy.value,a.save_strategy.value
     if evals!='no' and learn.dls.valid is None: wrong = f'eval_strategy is {evals!r}, and there is no validation loader'
     elif a.load_best_model_at_end and saves not in ('best', evals):
-        wrong = f"load_best_model_at_end with save_strategy={saves!r}: it must be 'best' or as eval_strategy, {evals!r}"
+        wrong = f"load_best_model_at_end with save_strategy={saves!r}: it must be 'best' or eval_strategy, {evals!r}"
     elif k is not None and column not in known and not learn.recorder.when_known(column, self._check_args):
         near = did_you_mean(f'eval_{k}', known)
         wrong = f'unknown metric_for_best_model {k!r}{near}; there are {", ".join(known)}'
@@ -329,7 +329,7 @@ def _check_args(self:Transformers):
         ways = {_eval_name(o):v for o,v in learn.recorder.directions.items()}
         a.greater_is_better = ways[column]=='more' if column in ways else None
         if column not in ways:
-            wrong = f'nothing declares whether less or more of {k!r} is better: give greater_is_better'
+            wrong = f'it is unknown whether less or more of {k!r} is better: pass greater_is_better'
     if wrong: raise ValueError(f'{self.label}: {wrong}')
 
 def _eval_name(k): return f'eval_{k.removeprefix("valid_")}'
@@ -338,14 +338,14 @@ def _eval_name(k): return f'eval_{k.removeprefix("valid_")}'
 @patch
 def answered(self:Transformers,
     hook:Hook, # The hook that was called
-    result # What it returned
+    result # Its result
 ):
-    "Take the control that a hook returned"
+    "Use the control that a hook returned"
     if result is None: return
     for k in _flags:
         if not hasattr(result, k):
             what = f'{hook.name} returned {result!r}, which has no {k}'
-            raise TypeError(f'{self.label}: {what}: it must return its `control`, or nothing')
+            raise TypeError(f'{self.label}: {what}: it must return its `control` or None')
     self.trainer.control = result
 
 # %% ../../nbs/interop/07_transformers.ipynb #168671ac
@@ -389,7 +389,7 @@ def then_after_batch(self:Transformers):
 @patch
 def _count(self:Transformers):
     tr,learn = self.trainer,self.learn
-    s,n = vars(tr.state),learn.count.opt_steps  # each step comes here, and a Facade looks at every name that is set
+    s,n = vars(tr.state),learn.count.opt_steps  # fast path: a Facade checks each name that is set
     s['global_step'] += n-tr.seen
     s['epoch'] = learn.epoch + (learn.iter+1)/tr.n_iter if tr.n_iter else float(learn.epoch)
     tr.seen,tr.window = n,False
@@ -399,7 +399,7 @@ def _count(self:Transformers):
 # %% ../../nbs/interop/07_transformers.ipynb #edfd2f06
 @patch
 def _step_flow(self:Transformers):
-    "Ask for what is due by steps"
+    "Set the flags that are due by steps"
     a,s,c = self.trainer.args,self.trainer.state,self.trainer.control
     n,last = s.global_step,s.global_step>=s.max_steps
     if (n==1 and a.logging_first_step) or (a.logging_strategy=='steps' and n%s.logging_steps==0): c.should_log = True
@@ -409,7 +409,7 @@ def _step_flow(self:Transformers):
 
 @patch
 def _epoch_flow(self:Transformers):
-    "Ask for what is due by epochs"
+    "Set the flags that are due by epochs"
     a,s,c = self.trainer.args,self.trainer.state,self.trainer.control
     if a.logging_strategy=='epoch': c.should_log = True
     if a.eval_strategy=='epoch' and a.eval_delay<=s.epoch: c.should_evaluate = True
@@ -418,7 +418,7 @@ def _epoch_flow(self:Transformers):
 # %% ../../nbs/interop/07_transformers.ipynb #8b472450
 @patch
 def _act(self:Transformers):
-    "Do what was asked for in a step"
+    "Do what the flags ask for after a step"
     tr = self.trainer
     tr.stepped = False
     if tr.control.should_log: self._log_train()
@@ -427,7 +427,7 @@ def _act(self:Transformers):
 
 @patch
 def _sum_losses(self:Transformers):
-    "The sum of the losses of the steps since the last time"
+    "Return the sum of the losses of the steps since the last call"
     tr,res = self.trainer,0.
     raw = self.learn.recorder.raw_losses if tr.ends else []
     for end in tr.ends:
@@ -441,7 +441,7 @@ def _log_train(self:Transformers):
     tr,n = self.trainer,self.trainer.state.global_step
     if n==tr.logged: return
     start,logs = tr.start,dict(loss=self._sum_losses()/(n-tr.logged))
-    if tr.start==start: return  # nothing is recorded of these steps: the fit was stopped in their last batch
+    if tr.start==start: return  # the fit stopped in their last batch, so these steps weren't recorded
     norm = next((o.grad_norm for o in self.learn.cbs if vars(o).get('grad_norm') is not None), None)
     if norm is not None: logs['grad_norm'] = float(norm)
     tr.logged = n
@@ -450,7 +450,7 @@ def _log_train(self:Transformers):
 # %% ../../nbs/interop/07_transformers.ipynb #d0c75138
 @patch
 def _kind(self:Transformers):
-    "Of an 'epoch', asked for in a 'step', 'outside' of a fit, or to 'predict'; None if not for foreign callbacks"
+    "Return the kind of evaluation: 'epoch', 'step', 'outside', 'predict'; None if foreign callbacks don't hear it"
     kind = evaluation_kind(self.learn)
     if kind=='outside' and self.learn.predicting: return 'predict'
     if kind=='within': return 'step' if self.trainer.evaluating else None
@@ -463,7 +463,7 @@ def _evaluate(self:Transformers):
     try: vals = learn.validate()
     finally: tr.evaluating = False
     if vals is None: return
-    # our trackers hear of it, too
+    # so that learnloop's trackers also get the values
     learn.recorder.record('valid', dict(zip(learn.recorder.valid_names, vals, strict=True)))
 
 @patch
@@ -532,14 +532,14 @@ def after_save(self:Transformers):
 # %% ../../nbs/interop/07_transformers.ipynb #5701474a
 @patch
 def _late_step(self:Transformers):
-    "End a step that was taken after the last batch, or in one whose end was cancelled"
+    "End a step taken after the last batch, or in a batch whose end was cancelled"
     self._count()
     self._tell('on_step_end')
     self._act()
 
 @patch
 def _end_epoch(self:Transformers):
-    "Do what comes before `on_epoch_end`"
+    "Do the work due before `on_epoch_end`"
     tr,learn = self.trainer,self.learn
     if learn.count.opt_steps!=tr.seen: self._late_step()
     if not tr.n_iter and learn.outcome.get('train')=='done': tr.state.epoch = learn.epoch+1.
@@ -558,11 +558,11 @@ def then_after_train(self:Transformers):
     tr.epoch_open = False
     if self.learn.outcome.get('train')=='done': self._share()
     if tr.control.should_log: self._log_train()
-    # says that there is no loader
+    # raises: there is no validation loader
     if tr.control.should_evaluate and self.learn.dls.valid is None: self.learn.validate()
 
 # %% ../../nbs/interop/07_transformers.ipynb #3ed6f69b
-_over = 'done','cancelled'  # rather than failed, or going on, if the callback is removed from it
+_over = 'done','cancelled'  # not failed; not still open, as when the callback is removed in it
 
 @patch
 def cleanup_epoch(self:Transformers):

@@ -1,4 +1,4 @@
-"""What hooks find as `args`: what they were given, and what a learner says of itself
+"""The `args` of hooks: arguments that you pass, and facts about the learner
 
 Docs: https://learnloop.github.io/learnloop/interop/transformers_args.html.md"""
 
@@ -20,7 +20,7 @@ from .facts import batch_size, batches_per_step, find_cb, local_rank
 
 # %% ../../nbs/interop/07_transformers_args.ipynb #aa4b6af1
 class IntervalStrategy(StrEnum):
-    "When to log or to evaluate: a string, as well"
+    "When to log or to evaluate; members are also strings"
     NO,STEPS,EPOCH = 'no','steps','epoch'
 
 # %% ../../nbs/interop/07_transformers_args.ipynb #5d4728d0
@@ -32,7 +32,7 @@ def _absent(k):
 
 @cache
 def _subclass(ours, theirs, own):
-    "Of both: what only theirs has can't be read, but for `own`, which instances set"
+    "Make a subclass of both classes; attributes of only `theirs` raise an error, except `own`, which instances set"
     fields = {k:v for k,v in theirs.__dataclass_fields__.items() if k not in (ours.refused or ())}
     def _fields(self): return {k:v for k,v in fields.items() if hasattr(self, k)}
     absent = {k:_absent(k) for k in dir(theirs) if k[0]!='_' and k not in own and not hasattr(ours, k)}
@@ -41,50 +41,50 @@ def _subclass(ours, theirs, own):
 
 # %% ../../nbs/interop/07_transformers_args.ipynb #5d4728d1
 def as_theirs(
-    ours:type, # Class of ours
-    module:str, # Of transformers, that has one of the same name
+    ours:type, # Class of learnloop
+    module:str, # Module of transformers that has a class of the same name
     own # Names that instances set
 )->type: # `ours`, unless transformers is imported
-    "Make a class of ours one of theirs, too"
+    "Make a class that is also a subclass of transformers' class"
     theirs = _theirs(module, ours.__name__)
     return _subclass(ours, theirs, tuple(own)) if theirs else ours
 
 # %% ../../nbs/interop/07_transformers_args.ipynb #0f2d25b8
 class SaveStrategy(StrEnum):
-    "When to save: a string, as well"
+    "When to save; members are also strings"
     NO,STEPS,EPOCH,BEST = 'no','steps','epoch','best'
 
 def _strategy(kind, k, v):
-    v = getattr(v, 'value', v)  # of their own enum, too
+    v = getattr(v, 'value', v)  # also accepts transformers' enum
     known = [o.value for o in kind]
     if v not in known: raise ValueError(f'{k} is {v!r}: it must be one of {", ".join(map(repr, known))}')
     return (_theirs('trainer_utils', kind.__name__) or kind)(v)
 
 # %% ../../nbs/interop/07_transformers_args.ipynb #5d4728c6
 class TrainingArguments(Facade):
-    "What hooks find as `args`; one that isn't here is an error to read"
+    "The `args` of hooks; reading an argument that isn't here raises an error"
     system = 'transformers'
     def __init__(self,
         learn, # The learner
-        output_dir=None,         # Folder for what `should_save` saves; None for the learner's `path/model_dir`
-        eval_strategy=None,      # Evaluate by 'epoch', by 'steps', or 'no'; None: 'epoch' if there is a loader for it
-        eval_steps=None,         # Steps between evaluations, or their share of all if below 1; None for `logging_steps`
+        output_dir=None,         # Folder for files saved by `should_save`; None: the learner's `path/model_dir`
+        eval_strategy=None,      # Evaluate by 'epoch', 'steps' or 'no'; None: 'epoch' if there is a validation loader
+        eval_steps=None,         # Steps between evaluations, or a share of all steps if below 1; None: `logging_steps`
         eval_delay=0,            # Epochs, or steps, before the first evaluation
         logging_strategy='epoch', # Log by 'epoch', by 'steps', or 'no'
-        logging_steps=500,       # Steps between logs, or their share of all if below 1
-        logging_first_step=False, # Log the first step, too?
-        save_strategy=None,      # By 'epoch', by 'steps', at the 'best', or 'no'; None: 'best' to load that, else 'no'
-        save_steps=500,          # Steps between saves, or their share of all if below 1
+        logging_steps=500,       # Steps between logs, or a share of all steps if below 1
+        logging_first_step=False, # Also log the first step?
+        save_strategy=None,      # 'epoch', 'steps', 'best', 'no'; None: 'best' with `load_best_model_at_end`, else 'no'
+        save_steps=500,          # Steps between saves, or a share of all steps if below 1
         load_best_model_at_end=False, # Load the best weights at the end of the fit?
-        metric_for_best_model='loss', # Metric that tells which model is best, with `eval_` before its name or without
-        greater_is_better=None,  # Is more of it better? None for what the metric declares; not of a loss
+        metric_for_best_model='loss', # Metric that picks the best model, with or without `eval_`
+        greater_is_better=None,  # Is a higher value better? None: as the metric declares; False for a loss
         run_name=None,           # Name of the run, for callbacks that log
         project='huggingface'    # Name of the project, for callbacks that log
     ):
         if eval_strategy is None: eval_strategy = 'no' if learn.dls.valid is None else 'epoch'
         if save_strategy is None: save_strategy = 'best' if load_best_model_at_end else 'no'
         is_loss = metric_for_best_model in (None, 'loss', 'eval_loss')
-        if greater_is_better is None and is_loss: greater_is_better = False  # else `before_fit` finds out
+        if greater_is_better is None and is_loss: greater_is_better = False  # else `before_fit` decides
         super().__init__(learn,  # chkstyle: ignore-node
             eval_strategy    = _strategy(IntervalStrategy, 'eval_strategy', eval_strategy),
             logging_strategy = _strategy(IntervalStrategy, 'logging_strategy', logging_strategy),
@@ -99,7 +99,7 @@ class TrainingArguments(Facade):
     def __setattr__(self, k, v):
         if k in self.refused: raise self._no_attribute(k)
         if k in _facts or k in _off:
-            raise AttributeError(f'args.{k} is what the fit says: setting it would change nothing')
+            raise AttributeError(f'args.{k} can only be read: the learner or the fit decides it')
         Facade.__setattr__(self, k, v)
 
     def __repr__(self):
@@ -109,7 +109,7 @@ ARGUMENTS = list(signature(TrainingArguments).parameters)[1:]
 
 # %% ../../nbs/interop/07_transformers_args.ipynb #5d4728d4
 def _hyper(k, pick=lambda vs: vs[-1]):
-    "A hyper-parameter, of all groups that have it, as the last fit began"
+    "Make a getter of a hyper-parameter at the start of the last fit, from the groups that have it"
     def get(learn):
         vs = [g[k] for g in learn.opt_at_start.groups if k in g] if learn.opt_at_start else []
         return pick(vs) if vs else None
@@ -176,7 +176,7 @@ _facts |= dict(  # chkstyle: ignore-node
 def _fact(k, f):
     def get(self):
         v = f(self.learn)
-        if v is None: raise AttributeError(f'args.{k}: neither the learner nor a callback of its knows it, as yet')
+        if v is None: raise AttributeError(f'args.{k} is not known yet, neither by the learner nor by its callbacks')
         return v
     return property(get)
 for _k,_f in _facts.items(): setattr(TrainingArguments, _k, _fact(_k, _f))
@@ -194,25 +194,25 @@ for _k,_v in _off.items(): setattr(TrainingArguments, _k, property(lambda self, 
 
 # %% ../../nbs/interop/07_transformers_args.ipynb #5d4728e8
 @patch
-def to_dict(self:TrainingArguments)->dict: # Values by name, as far as they are known
-    "Put all arguments into a dict of plain values"
+def to_dict(self:TrainingArguments)->dict: # Name -> value, for known values
+    "Return all arguments as a dict of plain values"
     names = {'do_eval', *ARGUMENTS, *_facts, *_off} - _computed
     vals = {k:getattr(self, k) for k in sorted(names) if hasattr(self, k)}
     return {k:getattr(v, 'value', v) for k,v in vals.items()}
 
-# Those are no arguments there
+# In transformers, these are not arguments
 _computed = {*'''deepspeed_plugin device eval_batch_size local_process_index mixed_precision n_gpu process_index
     should_log should_save train_batch_size world_size'''.split()}
 
 # %% ../../nbs/interop/07_transformers_args.ipynb #5d4728ec
 @patch
 def to_json_string(self:TrainingArguments)->str:
-    "Write all arguments as JSON"
+    "Return all arguments as JSON"
     return json.dumps(self.to_dict(), indent=2)
 
 # %% ../../nbs/interop/07_transformers_args.ipynb #5d4728f0
 @patch
-def to_sanitized_dict(self:TrainingArguments)->dict: # Numbers, truth values and strings
-    "Put all arguments into a dict, with strings for what is no number"
+def to_sanitized_dict(self:TrainingArguments)->dict: # Name -> number, bool or string
+    "Return all arguments as a dict, with other values converted to strings"
     vals = self.to_dict() | {k:getattr(self, k) for k in ('train_batch_size','eval_batch_size') if hasattr(self, k)}
     return {k:v if type(v) in (bool,int,float,str) else str(v) for k,v in vals.items()}

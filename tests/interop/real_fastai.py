@@ -55,7 +55,7 @@ def curves(folder):
 def test_point_30_tensorboard_callback_with_its_defaults(tmp_path):
     from fastai.callback.tensorboard import TensorBoardCallback
     learn,cb = quiet(ours(metrics=F.l1_loss)),TensorBoardCallback(tmp_path)
-    with pytest.warns(UserWarning, match='shows predictions by fastai.s loaders, and validation has a list: it does without'): learn.fit(2, cbs=cb)
+    with pytest.warns(UserWarning, match='needs fastai.s loaders to show predictions, and the validation loader is a list: it shows none'): learn.fit(2, cbs=cb)
     tags,vals = curves(tmp_path)
     assert tags['graph'] and {'train_loss','valid_loss','l1_loss','lr_0'}<=set(vals) and len(vals['valid_loss'])==2 and cb.log_preds
     assert vals['l1_loss'][-1][1]==pytest.approx(learn.recorder.values[-1][-1], abs=1e-4)

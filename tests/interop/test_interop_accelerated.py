@@ -267,7 +267,7 @@ def test_what_is_lent_is_taken_back(what, err):
     with learn.no_logging():
         if err is StopTrainingError: learn.fit(1, cbs=[cb])
         else:
-            with pytest.raises(err or TypeError, match='x' if err else f'has set trainer.{what} in on_train_epoch_end for good'): learn.fit(1, cbs=[cb])
+            with pytest.raises(err or TypeError, match='x' if err else f'set trainer.{what} in on_train_epoch_end without resetting it'): learn.fit(1, cbs=[cb])
     assert cb.trainer.model is learn.model and cb.trainer._handler is None
 
 def test_stop_inside_an_evaluation_of_their_own():
@@ -369,7 +369,7 @@ def test_typos_in_hooks_of_the_packages_own_base_are_errors():
     class Typo(base):
         def __init__(self): self.threshold = 1
         def on_train_step_end(self, trainer, **kwargs): return self.treshold
-    with pytest.raises(AttributeError, match="Typo.* asks itself for an attribute that it lacks: see the last line") as e: mk_learn().fit(1, cbs=[Typo()])
+    with pytest.raises(AttributeError, match="Typo.* reads an attribute of itself that it lacks: see the last line") as e: mk_learn().fit(1, cbs=[Typo()])
     assert type(e.value.__cause__).__name__=='CallbackMethodNotImplementedError'
     cb = as_cb(base())
     assert cb.name=='accelerated_trainer' and not cb.hears('on_train_step_end') and cb.state_dict()=={}

@@ -182,7 +182,7 @@ def test_bare_callbacks_and_those_of_the_project_itself():
     assert (a.n,b.n)==(3,3) and c.n>3 and a.engine is b.engine is c.engine and a.engine.model is learn.model
     assert isinstance(as_cb(Everything), TrainingEngine) and not as_cb(Mine()).hears('on_batch_start') and as_cb(Mine()).hears('on_batch_end')
     copied = type('Callback', (), dict(on_epoch_end=lambda self, epoch, logs: None, __module__='mine'))
-    with pytest.raises(TypeError, match="it has on_epoch_end, as callbacks of TrainingEngine .* have: name it, as_cb.…, system='engine' or"): as_cb(copied())
+    with pytest.raises(TypeError, match="it has on_epoch_end, like callbacks of TrainingEngine .*: pass the system, as_cb.…, system='engine' or"): as_cb(copied())
     assert as_cb(copied(), system='engine').hears('on_epoch_end')
 
 def test_point_30_of_a_base_class_of_ones_own_the_system_is_named():
@@ -193,7 +193,7 @@ def test_point_30_of_a_base_class_of_ones_own_the_system_is_named():
         def on_optimizer_step(self, epoch, batch_idx, logs=None): seen.append(batch_idx)
     seen = []
     for o in (Mine(), Mine, [Mine()]):
-        with pytest.raises(TypeError, match=r"Mine.* it has on_train_start, on_optimizer_step, as callbacks of TrainingEngine have: name it, as_cb\(…, system='engine'\)"):
+        with pytest.raises(TypeError, match=r"Mine.* it has on_train_start, on_optimizer_step, like callbacks of TrainingEngine: pass the system, as_cb\(…, system='engine'\)"):
             mk_learner().fit(1, cbs=o)
     mk_learner().fit(1, cbs=as_cb(Mine(), system='engine'))
     assert seen[1:]==[0, 1, 2] and seen[0].epoch==0

@@ -182,14 +182,14 @@ def test_names_that_would_never_be_called(nm, msg):
     with pytest.raises(TypeError, match=msg): as_cb(type('Typo', (Callback,), {nm: lambda self: None}))
 
 def test_unknown_functions():
-    with pytest.raises(TypeError, match="'after_validates' is no event of fastai; did you mean 'after_validate'"): Callback(after_validates=print)
+    with pytest.raises(TypeError, match="after_validates=….: not an event of fastai; did you mean 'after_validate'"): Callback(after_validates=print)
     with pytest.raises(AttributeError, match='did you mean'): event.before_fitt  # noqa: B018
 
 def test_two_of_a_name_and_two_learners():
     assert [o.name for o in mk(cbs=[Swaps(), Swaps()]).cbs[-2:]]==['fastai_swaps', 'fastai_swaps_2']
     cb = Swaps()
     learn = mk(cbs=cb)
-    with pytest.raises(ValueError, match=r'Swaps \(fastai\) is in another learner'): mk(cbs=cb)
+    with pytest.raises(ValueError, match=r'Swaps \(fastai\) belongs to another learner'): mk(cbs=cb)
     assert cb.learn.learn is learn
     learn.remove_cb(cb)
     assert cb.learn is None
@@ -338,7 +338,7 @@ def test_other_methods(tmp_path):
     learn.fit(1, cbs=[probe := Probe(play), swaps])
     assert probe.res[0]==tmp_path/'models'/'here.pth'
     with pytest.raises(RuntimeError, match='fit was called inside a fit'): at(lambda self: self.learn.fit(1))
-    with pytest.raises(AttributeError, match="no event of fastai; did you mean 'after_loss'"): at(lambda self: self.learn('after_losses'))
+    with pytest.raises(AttributeError, match="not an event of fastai; did you mean 'after_loss'"): at(lambda self: self.learn('after_losses'))
 
 def test_a_failed_fit_loads_no_file_of_an_earlier_run(tmp_path):
     class Best(Callback):
@@ -417,7 +417,7 @@ def test_what_the_recorder_has_not_the_learner_has():
     assert at(lambda self: hasattr(self, 'final_record'), 'before_fit')==[False]
 
 REFUSED = [('learn', 'predict', r'learn.get_preds\(dl=\[batch\]\)'), ('learn', 'export', 'nothing pickles a learner'), ('learn', 'validation_context', 'no block can be'), ('learn', 'gather_args', 'until fastai.callback.wandb is imported'),
-    ('recorder', 'after_epoch', "learnloop's own Recorder hears its events by itself"), ('recorder', 'start_epoch', 'recorder.log'), ('progress', 'pbar', 'progress.mbar'), ('opt', 'cbs', 'no step callbacks'),
+    ('recorder', 'after_epoch', "learnloop's own Recorder handles its own events"), ('recorder', 'start_epoch', 'recorder.log'), ('progress', 'pbar', 'progress.mbar'), ('opt', 'cbs', 'no step callbacks'),
     ('opt', 'fwd_map', "fastai's names"), ('dls', 'test_dl', "only fastai's own loaders"), ('dls.train', 'show_results', "only fastai's own loaders"), ('dl', 'after_item', "only fastai's own loaders"), ('dls.train', 'n', 'a list has none')]
 @pytest.mark.parametrize('who,k,why', REFUSED)
 def test_what_is_refused_says_what_there_is(who, k, why):

@@ -255,7 +255,7 @@ def test_evaluator_runs_without_hooks():
 
 def test_results_need_a_recorder():
     learn = mk_learner(default_cbs=False, cbs=[learnloop.TrainEvalCallback()])
-    with pytest.raises(ValueError, match='Recorder .fastNLP. hears the results of validation, and this learner has no Recorder'): fit(1, Recorder(), learn)
+    with pytest.raises(ValueError, match='Recorder .fastNLP. needs the results of validation, but this learner has no Recorder'): fit(1, Recorder(), learn)
     @on(Event.on_train_epoch_end())
     def f(t): seen.append(1)
     seen = []
@@ -335,7 +335,7 @@ def test_bad_filters(kwargs):
 def test_events_have_all_hooks_and_no_other():
     assert all(getattr(Event, k)(every=3).value==k and getattr(Event, k)(3).every==3 for k in HOOKS)
     with pytest.raises(AttributeError): Event.on_trian_begin()
-    with pytest.raises(ValueError, match="'on_trian_begin' is no hook of fastNLP; did you mean 'on_train_begin'"): Event('on_trian_begin')
+    with pytest.raises(ValueError, match="'on_trian_begin' is not a hook of fastNLP; did you mean 'on_train_begin'"): Event('on_trian_begin')
     assert repr(Event.on_train_begin(once=2))=='Event.on_train_begin(once=2)'
 
 def test_on_checks_what_it_is_given():

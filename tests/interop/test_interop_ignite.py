@@ -100,7 +100,7 @@ def test_terminate_epoch(event, n, silently):
 
 def test_terminate_epoch_before_there_is_a_batch_is_an_error():
     def attach(t): t.trainer.add_event_handler(Events.EPOCH_STARTED, lambda: t.trainer.terminate_epoch())
-    with pytest.raises(RuntimeError, match='before there was a batch'): Ours(attach)
+    with pytest.raises(RuntimeError, match='before the first batch'): Ours(attach)
 
 @pytest.mark.parametrize(('how', 'event'), [(how, event) for event in ('ITERATION_COMPLETED', 'EPOCH_STARTED', 'STARTED', 'EPOCH_COMPLETED')
     for how in ('terminate', 'terminate_epoch') if how=='terminate' or 'STARTED' not in event])  # the others are errors in ignite

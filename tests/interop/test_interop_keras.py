@@ -249,9 +249,9 @@ def test_what_is_no_data_is_refused(x):
     with pytest.raises(TypeError, match='it must be an array, a list of arrays, or a loader of batches'): Model(mk_learner()).predict(x)
 
 def test_no_logs_without_a_recorder_or_before_it():
-    with pytest.raises(ValueError, match=r'RecA \(Keras\): the logs of on_train_batch_end are what the recorder records, and there is none at work'):
+    with pytest.raises(ValueError, match=r'RecA \(Keras\): the logs of on_train_batch_end come from the recorder, and none is active'):
         fit(mk_learner().remove_cb(Recorder), cbs=mk_recorder([]))
-    with pytest.raises(ValueError, match='in order 50: give it a higher order than 20'): fit(mk_learner(), cbs=as_cb(mk_recorder([]), order=20))
+    with pytest.raises(ValueError, match='whose order is 50: the order 20 must be higher'): fit(mk_learner(), cbs=as_cb(mk_recorder([]), order=20))
     trace = []
     fit(mk_learner().remove_cb(Recorder), cbs=as_cb(mk_recorder(trace, hooks=['on_epoch_begin']), order=20))
     assert trace==[('a', 'on_epoch_begin', 0, {})]
@@ -311,8 +311,8 @@ def test_bad_weights_change_nothing():
     learn = mk_learner()
     model,before = Model(learn),weights(learn.model)
     w,b = model.get_weights()
-    with pytest.raises(ValueError, match='set_weights: 1 arrays, where Linear has 2'): model.set_weights([w])
-    with pytest.raises(ValueError, match=r'bias has the shape \(1,\), and \(3,\) was given'): model.set_weights([w+1, np.zeros(3)])
+    with pytest.raises(ValueError, match='set_weights: got 1 arrays, but Linear has 2'): model.set_weights([w])
+    with pytest.raises(ValueError, match=r'bias has the shape \(1,\), but got \(3,\)'): model.set_weights([w+1, np.zeros(3)])
     assert all(map(torch.equal, weights(learn.model), before)) and b.shape==(1,)
 
 # State: classes that are named as Keras', and count as they do

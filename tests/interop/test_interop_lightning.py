@@ -367,7 +367,7 @@ def test_module_is_copied_and_frozen():
     assert not hasattr(learn.model, '_mark') and m.hparams=={} and m.example_input_array is None
 
 @pytest.mark.parametrize('get,why', [(lambda t: t.fit, "Lightning's Trainer has no attribute 'fit': use learn.fit"), (lambda t: t.curent_epoch, "did you mean 'current_epoch'"),
-    (lambda t: t.lightning_module.training_step, "Module has no attribute 'training_step': learn runs the loops"), (lambda t: t.strategy.accelerator, 'must be imported'),
+    (lambda t: t.lightning_module.training_step, "Module has no attribute 'training_step': learn runs the loops"), (lambda t: t.strategy.accelerator, 'import that first'),
     (lambda t: t.fit_loop.epoch_loop.val_loop.run, '_EvalLoop has no attribute'), (lambda t: t.strategy.checkpoint_io, 'use trainer.save_checkpoint'), (lambda t: setattr(t, 'limit_val_batches', 2), 'setting it would change nothing'),
     (lambda t: setattr(t.lightning_module, 'example', 2), 'setting it would change nothing')])
 def test_other_attributes_are_refused(get, why):
@@ -438,8 +438,8 @@ def test_names():
     learn = mk_learner([Stateful('a'), Stateful('b')])
     learn.fit(1)
     assert learn.lightning_stateful_a.own_name=="Stateful{'monitor': 'a', 'mode': 'min'}"
-    with pytest.raises(ValueError, match='give each a state_key of its own'): mk_learner([Stateful('a'), Stateful('a')])
-    with pytest.raises(ValueError, match='give each a state_key of its own'): mk_learner([as_cb(Stateful('a')), as_cb(Stateful('a'), name='other')])
+    with pytest.raises(ValueError, match='give each a different state_key'): mk_learner([Stateful('a'), Stateful('a')])
+    with pytest.raises(ValueError, match='give each a different state_key'): mk_learner([as_cb(Stateful('a')), as_cb(Stateful('a'), name='other')])
     assert [o.name for o in mk_learner([Told(), Told()]).cbs[-2:]]==['lightning_told', 'lightning_told_2']  # without state, the name is all
 
 class Saver(Callback):
@@ -513,7 +513,7 @@ def test_several_optimizers():
         def on_before_optimizer_step(self, trainer, pl_module, optimizer): pass
     model = mk_model()
     learn = mk_learner(model=model, opt_func=dict(a=torch.optim.SGD([model.weight], .1), b=torch.optim.SGD([model.bias], .1)))
-    with pytest.raises(TypeError, match='Step .Lightning.: on_before_optimizer_step is given the optimizer, and this learner has 2'): learn.fit(1, cbs=[Step()])
+    with pytest.raises(TypeError, match='Step .Lightning.: on_before_optimizer_step receives one optimizer, but this learner has 2'): learn.fit(1, cbs=[Step()])
     learn.fit(1, cbs=[Stateful()])
     assert len(Trainer(learn).optimizers)==2 and Trainer(learn).lightning_module.optimizers()==list(learn.opt.values())
 

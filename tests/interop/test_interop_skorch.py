@@ -211,8 +211,8 @@ def test_several_optimizers():
     learn = Learner(DataLoaders(DataLoader(TRAIN, 8), device='cpu'), m, F.cross_entropy, opts)
     net = fit(learn, 1, [GradientNormClipping(1.), ProgressBar()])
     assert net.optimizer==dict(a=torch.optim.SGD, b=torch.optim.Adam)==net.get_params()['optimizer']
-    with pytest.raises(AttributeError, match=r"as the learner has a, b: read net.learn.opt\['…'\]"): _ = net.optimizer_
-    with pytest.raises(ValueError, match='give it f_optimizer=None'): learn.fit(1, cbs=Checkpoint('train_loss_best'))
+    with pytest.raises(AttributeError, match=r"since the learner has several: a, b: read net.learn.opt\['…'\]"): _ = net.optimizer_
+    with pytest.raises(ValueError, match='pass it f_optimizer=None'): learn.fit(1, cbs=Checkpoint('train_loss_best'))
 
 def test_a_model_that_computes_its_loss():
     class Own(nn.Module):

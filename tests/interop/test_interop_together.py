@@ -35,9 +35,9 @@ def names(learn): return [o.name for o in adapters(learn)]
 @ALL
 def test_one_callback_is_in_a_learner_once(system):
     cb = recording(system, [])
-    with pytest.raises(ValueError, match='is there already'): mk().fit(1, cbs=[cb, as_cb(cb, name='other')])
+    with pytest.raises(ValueError, match='is already in the learner'): mk().fit(1, cbs=[cb, as_cb(cb, name='other')])
     learn = mk(cb)
-    with pytest.raises(ValueError, match='is there already'): learn.fit(1, cbs=cb)
+    with pytest.raises(ValueError, match='is already in the learner'): learn.fit(1, cbs=cb)
     assert len(adapters(learn))==1
 
 # ---- every door
