@@ -347,39 +347,39 @@ if MYPY:
 
                 Returns: The new optimizer, or the dict of them"""
             def summary(self, batch: Any=None) -> Any:
-                """Show the layers, with the shapes that a batch takes, and what trains them; a script prints it
+                """Show the layers with their output shapes, the loss, optimizers and callbacks; print it in a script
 
-                - `batch`: A batch as a loader gives it; None for the first of the training loader
+                - `batch`: A batch in the form of the loader's; None for the training loader's first batch
 
-                Returns: A `ModelSummary`: what notebooks and prompts show"""
+                Returns: A `ModelSummary`, which notebooks and prompts display"""
             def show_results(self, ds_idx: Any=1, dl: Any=None, n: int=9, show: Any=None, act: Any=None, vocab: Any=None, **kwargs: Any) -> Any:
-                """Show inputs, predictions and targets of some items; wrong ones are marked
+                """Show inputs, predictions and targets of the first items; mark wrong predictions
 
-                - `ds_idx`: Which of `dls`, by index or name
-                - `dl`: Any other loader
-                - `n`: Items, from the first on
-                - `show`: Function `show(ax, x, y, pred)` that draws an item, `pred` decoded; None for images or a table
-                - `act`: Applied to predictions; None for the loss function's `activation`, if it has one
-                - `vocab`: Names of classes; None for those of `dls.vocab` or of the dataset's `classes`
-                - `kwargs`: To `Interpretation.show_results`
+                - `ds_idx`: Loader in `dls`, by index or name
+                - `dl`: Another loader to use instead
+                - `n`: Number of items, from the first
+                - `show`: Function `show(ax, x, y, pred)` that draws an item, with `pred` decoded; None for images or a table
+                - `act`: Function applied to predictions; None for the loss function's `activation`, if it has one
+                - `vocab`: Names of classes; None for `dls.vocab` or the dataset's `classes`
+                - `kwargs`: Arguments of `Interpretation.show_results`
 
                 Returns: The axes, or a table"""
             def tta(self, ds_idx: Any=1, dl: Any=None, n: int=4, aug: Any=None, beta: float | None=0.25, use_max: bool=False, act: Any=None) -> tuple:
                 """Predict with test-time augmentation
 
-                - `ds_idx`: Which of `dls`, by index or name
-                - `dl`: Any other loader
-                - `n`: Passes with `aug`, if that is one function
-                - `aug`: Function of a batch's inputs, to new ones; or a list of functions, or of loaders of the same items
-                - `beta`: Share of predictions without augmentation; None to return both, `(augmented, plain)`
-                - `use_max`: The highest of all predictions, in place of the mean?
-                - `act`: Applied to predictions before the mean; None for the loss function's `activation`, if it has one
+                - `ds_idx`: Loader in `dls`, by index or name
+                - `dl`: Another loader to use instead
+                - `n`: Number of passes, if `aug` is a single function
+                - `aug`: Function that augments a batch's inputs; or a list of functions, or of loaders of the same items
+                - `beta`: Weight of predictions without augmentation; None to return both, `(augmented, plain)`
+                - `use_max`: Take the maximum of all predictions instead of the mean?
+                - `act`: Function applied before averaging; None for the loss function's `activation`, if it has one
 
-                Returns: Predictions and targets, as of `get_preds`"""
+                Returns: Predictions and targets, as from `get_preds`"""
             def log(self, name: str, value: Any) -> Any:
-                """Record `value`: in a batch, for its mean over the epoch, weighted by items; between batches, for the epoch
+                """Record `value`: within a batch, for the mean over the epoch; between batches, as the epoch's value
 
-                - `name`: Of the column; what is logged within a batch has `train_` or `valid_` before it
+                - `name`: Name of the column; within a batch, it gets the prefix `train_` or `valid_`
                 - `value`: A number, or a tensor of one element"""
             def to_ddp(self, per_process: bool=False, timeout: float=600.0, prepare: Any=..., **kwargs: Any) -> Learner:
                 """Train in all processes that were started together, by `DistributedDataParallel`; alone, as ever
@@ -420,34 +420,34 @@ if MYPY:
 
                 Returns: A `FuseReport`"""
             def blame(self, n: int=9, step: int | None=None, folder: Any='flight') -> Blame:
-                """Name the rows with the largest losses that a `FlightRecorder` has seen; in all processes, if there are several
+                """Find the rows with the largest losses that a `FlightRecorder` recorded; call it in all processes
 
-                - `n`: Rows, at most
-                - `step`: Only of this step: batches of training from 1 on; None for all steps that are kept
-                - `folder`: Below `path`, as for the `FlightRecorder`
+                - `n`: Maximum number of rows
+                - `step`: Only this step (training batches counted from 1); None: all kept steps
+                - `folder`: Relative to `path`, as in `FlightRecorder`
 
-                Returns: A table when shown; `rows` has their numbers, and `show_results` shows the items"""
+                Returns: Displayed as a table; `rows` has the indices, and `show_results` shows the items"""
             def no_bar(self) -> AbstractContextManager[Any]:
-                """Fit and evaluate without `ProgressCallback`, inside a `with` block"""
+                """Fit and evaluate without `ProgressCallback` inside a `with` block"""
             def record_step(self, step: int, folder: Any=None, cbs: Any=None, n_epoch: int | None=None) -> dict:
-                """Train up to the batch `step`, from the last checkpoint before it, and record what each module does in it
+                """Train from the last checkpoint up to the batch `step`, and record each module's inputs and outputs in it
 
-                - `step`: Its number, as `diff_runs` says it: batches of training from 1 on
-                - `folder`: Checkpoints of the run; None for training from the start, as this learner would
+                - `step`: Its number, as in `diff_runs`: training batches counted from 1
+                - `folder`: Folder of the run's checkpoints; None: train from the start with this learner
                 - `cbs`: Callbacks of the fit
-                - `n_epoch`: Epochs of the fit; None for what the checkpoint says, or as many as it takes
+                - `n_epoch`: Epochs of the fit; None: as in the checkpoint, or as many as needed
 
                 Returns: Plain data and tensors, for `write_state` and `diff_steps`"""
             def report(self, path: Any='report.html', cbs: Any=None, shapes: bool=False, n_preds: int=0, title: str | None=None) -> Path:
-                """Write what is known of the training to an HTML file
+                """Write an HTML report of the training
 
-                - `path`: Where to; below `learn.path`, unless it is absolute
-                - `cbs`: Callbacks that were there for the fit alone, such as its `Tracer` or `CheckpointCallback`
-                - `shapes`: Run a batch through the model, for the shapes in its table?
-                - `n_preds`: Examples of the validation set to predict and to show
-                - `title`: Heading; None for one with the model's class
+                - `path`: Output file, relative to `learn.path` unless it is absolute
+                - `cbs`: Callbacks that were passed to `fit` only, such as its `Tracer` or `CheckpointCallback`
+                - `shapes`: Run a batch through the model, to show output shapes?
+                - `n_preds`: Number of validation items to predict and show
+                - `title`: Heading; None: one with the model's class
 
-                Returns: The file; notebooks show a link to it"""
+                Returns: Path of the file, which notebooks show as a link"""
             def find_batch_size(self, mk_dl: Any, start: int=2, max_bs: int=8192, n_steps: int=3) -> int:
                 """Find the largest batch size that fits in memory, and leave the learner unchanged
 
@@ -643,11 +643,11 @@ if MYPY:
 
                 Returns: Its index in `open`"""
             def show_training_loop(self, verbose: bool=False) -> TrainingLoop:
-                """Show which callback runs where
+                """Show which callbacks run in which events
 
                 - `verbose`: Also show events that no callback has?
 
-                Returns: Shows itself in notebooks; `print` it elsewhere"""
+                Returns: Displayed by notebooks; `print` it elsewhere"""
         else:
             from learnloop.checkpoint.checkpoint import save_checkpoint as save_checkpoint
             from learnloop.checkpoint.resume import load_checkpoint as load_checkpoint
@@ -1018,13 +1018,13 @@ class Learner(_LearnerMethods, Flow):
         """The part of the loss function that has state: a module, or a ModuleList of several; None if there is none"""
     @property
     def smooth_loss(self) -> Any:
-        """Smoothed training loss; None before the first batch, or without a recorder"""
+        """Return the smoothed training loss; None before the first batch or without a recorder"""
     @property
     def mid_batch(self) -> Any:
         """Whether a phase that repeats with each batch is open"""
     @property
     def trace(self) -> Any:
-        """The `Tracer` that is there, or what the last one recorded"""
+        """The learner's `Tracer`, or the record of the last one"""
 def format_value(v: Any) -> str:
     """Format a value for the epoch table
 
