@@ -334,7 +334,9 @@ class _EndlessPass:
     def __iter__(self): return self
     def __next__(self):
         feed,is_new = self.of.feed,self.of.feed.batches is None
-        if is_new: feed.begin()
+        if is_new:
+            feed.begin()
+            feed.has_drawn = True  # the first batch follows at once, so no other code draws in between
         b = feed.take()
         if b is not Feed.end: return b
         feed.batches = None
