@@ -115,6 +115,8 @@ def evaluate(self:Closure)->Tensor: # The loss, a scalar without graph
 def _find_opt(opt, key):
     "Return the optimizer `key` of `opt`; `opt` itself if `key` is None"
     if key is None: return opt
+    if hasattr(key, 'param_groups'):
+        raise TypeError(f'turn: opt is {describe(key)}: pass the name of an optimizer in learn.opt, not the optimizer')
     if isinstance(opt, Mapping) and key in opt: return opt[key]
     names = [*opt] if isinstance(opt, Mapping) else []
     has = ', '.join(names) or f'one {type(opt).__name__}: leave opt out, and name the turn with name=…'
