@@ -291,6 +291,7 @@ def _check_rows(flow, rows):
     known = {*flow.phases, *(o.name for o in rows if isinstance(o, Phase))}
     taken = {*flow.phases, *flow.events}
     for o in rows:
+        if not isinstance(o, (Phase,Event)): raise TypeError(f'declare: {o!r} is not a Phase, Event or event name')
         if twice := [nm for nm in (*o.events, o.name) if nm in taken]:
             raise ValueError(f'declare: {twice[0]!r} is declared already: choose another name for {o.name!r}')
         taken |= {o.name, *o.events}
@@ -613,6 +614,8 @@ def in_phase(
     if not isinstance(phase, str):
         raise TypeError(f"@in_phase({phase!r}): the first argument is the name of a phase, like @in_phase('batch')")
     def _decorate(f):
+        if isinstance(f, (classmethod,staticmethod)) or not callable(f):
+            raise TypeError(f'@in_phase({phase!r}) is for methods of a learner: {f!r} is not a function')
         if inspect.iscoroutinefunction(f) or inspect.isgeneratorfunction(f) or inspect.isasyncgenfunction(f):
             raise TypeError(f'@in_phase({phase!r}): {f.__name__} would run after the phase, '
                 'because it is a generator or a coroutine')
