@@ -82,7 +82,7 @@ def clone(tmp_path_factory):
     return path
 
 @pytest.mark.parametrize('name,file,doc', [('learn.fit', 'loop/learner', 'Train for `n_epoch`'), ('learn.lr_find', 'train/lr_find', 'Find a learning rate'), ('learn.one_batch', 'loop/learner', 'Run the `batch` phase'),
-    ('learn.no_bar', 'see/progress', 'without `ProgressCallback`'), ('learn.show_training_loop', 'see/show', 'which callback runs'), ('Callback', 'loop/callback', 'Listens'), ('EMA', 'train/averaging', 'moving average')])
+    ('learn.no_bar', 'see/progress', 'without `ProgressCallback`'), ('learn.show_training_loop', 'see/show', 'which callbacks run'), ('Callback', 'loop/callback', 'Listens'), ('EMA', 'train/averaging', 'moving average')])
 def test_an_editor_completes_documents_and_finds_definitions(clone, name, file, doc):
     code = f'from learnloop import EMA, Callback, synth_learner\nlearn = synth_learner()\n{name}'
     script,at = jedi.Script(code, path=clone/'script.py', project=jedi.Project(clone, sys_path=[str(clone), *sys.path], load_unsafe_extensions=False)),(3, len(name))
