@@ -209,7 +209,7 @@ def test_a_value_of_one_process_is_refused():
         fit(learn)  # processes are together still
         return first,learn.recorder.values[-1][-1]
     (kind,text),world = same(together(f))
-    assert kind=='ValueError' and 'metric own is 0.0 on rank 0, and 0.5 on rank 1' in text and world==2
+    assert kind=='ValueError' and 'metric own is 0.0 on rank 0, but 0.5 on rank 1' in text and world==2
 
 def test_an_evaluation_that_one_process_cancels():
     def f():
