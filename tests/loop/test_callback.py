@@ -273,6 +273,14 @@ def test_all_events_inside_a_batch_obey_run_train_and_run_valid(attrs, want):
     for e in fire: assert heard.get(e, set())-{None}==(want if e in both else want & {True}) or e=='before_step'
     assert {o for o in heard if o in rest}>={'before_fit', 'before_fetch', 'after_validate', 'cleanup_fit'}
 
+def test_muting_inside_an_event_works_at_once_and_for_the_fit():
+    heard = []
+    def mute(cb, e):
+        if cb.learn.count.batches==2: cb.learn.b.run = False
+    learn = mk_learner([listener('a', ['before_batch'], mute), hearing('b', 'before_batch', 'after_fit', to=heard)], dls=(TRAIN, None))
+    learn.fit(1)
+    assert heard==[('before_batch', 'b')]*2 and learn.b.run
+
 @covering(what=[None, CancelFitException, ValueError, KeyboardInterrupt], e=['before_fit', 'after_pred', 'after_fit'])
 def test_run_is_reset_after_a_fit(e, what):
     def mute(cb, _):
