@@ -120,7 +120,7 @@ class Callback:  # chkstyle: ignore-node
 
     @use_kwargs(event, keep=True)  # for completion of event names
     def __init__(self,
-        name:str|None=None, # Name in the learner and in checkpoints; None: that of the class or of the first function
+        name:str|None=None, # Name in the learner and in checkpoints; None for the class's or first function's name
         **events            # Functions of the callback, by event name
     ):
         if name: self.name = name

@@ -308,7 +308,7 @@ class _Notebook(_Lines):  # chkstyle: ignore-node
         _Lines.row(self, vals)
         if is_title and len(self.rows)==1: self.rows = []
         self.rows.append(_html_row(list(map(format_value, vals)), self.widths, 'th' if is_title else 'td'))
-        if self.outer: self.outer.inner = self  # replaces that of an earlier fit
+        if self.outer: self.outer.inner = self  # replaces the display of an earlier fit
         root = self.outer or self
         if perf_counter()<root._row_due: return False  # shown with the next bars
         self._draw()
@@ -368,7 +368,7 @@ class _InnerLines(_Inside, _Lines):
     def __init__(self, outer): self.outer,self.has_bar = outer,outer.has_bar
     def show(self, s, is_title): print(f'  {s}', flush=True)
 
-class _InnerNotebook(_Inside, _Notebook): "Show a table below that of the outer display"
+class _InnerNotebook(_Inside, _Notebook): "Show a table below the table of the outer fit"
 
 # %% ../../nbs/see/02_progress.ipynb #32fd748e
 def _mk_display(plain=False):

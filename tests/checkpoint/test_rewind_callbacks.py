@@ -4,7 +4,7 @@ from fastcore.basics import noop
 from torch import nn
 from torch.nn import functional as F
 from helpers import LR, batches
-from test_contract import make  # noqa: F401 chkstyle: ignore
+from test_contract import CALLBACKS, make  # noqa: F401 chkstyle: ignore
 from learnloop import Callback, DataLoaders, Learner, Place, SaveModelCallback, Snapshots, TimeLimit
 from learnloop.see.flight import _read
 
@@ -24,7 +24,7 @@ def fit(mk_cb, folder, back):
     assert bool(gone)==back
     return learn,cb
 
-# Those that don't come to the rewind, as they end the fit; logs keep the abandoned stretch, which `test_attempts` tests; the files of this one tell the attempt
+# These end the fit before the rewind, or their files show the abandoned stretch, which `test_attempts` tests
 LEFT_OUT = {'FastDevRun', 'LRFinder', 'StepLimit', 'Snapshots', 'Logger', 'CSVLogger', 'JSONLogger', 'Fingerprint', 'TensorBoardCallback', 'WandbCallback', 'MLflowCallback',
     'CheckpointCallback'}
 TIMED = {'Throughput', 'TimeLimit', 'Skorch', 'Transformers'}  # whose state has seconds
@@ -44,8 +44,8 @@ def left_by(learn, cb, folder):
     return plain(res, False) | plain(dict(state=cb.state_dict(), values=rec and rec.values), type(cb).__name__ in TIMED) | files | flight
 
 @pytest.mark.filterwarnings('ignore:SaveModelCallback. the fit went back')
-def test_a_callback_is_as_without_the_detour(make, request, tmp_path):  # noqa: F811
-    if request.node.callspec.id in LEFT_OUT: pytest.skip('its result depends on the detour by design')
+@pytest.mark.parametrize('make', [o for o in CALLBACKS if o.__name__ not in LEFT_OUT], indirect=True, ids=lambda o: o.__name__)
+def test_a_callback_is_as_without_the_detour(make, tmp_path):  # noqa: F811
     got = []
     for back in (False, True):
         (folder := tmp_path/'run').mkdir()

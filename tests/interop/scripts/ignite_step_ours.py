@@ -1,4 +1,4 @@
-"The step is the learner's here: its loss is what is left of it; handlers, metrics and the evaluator stay as they were"
+"In this script, the learner takes the step, so its loss is all that remains of the old step function. Handlers, metrics and the evaluator are unchanged"
 import torch
 from ignite.engine import Events, create_supervised_evaluator
 from ignite.handlers import EMAHandler
