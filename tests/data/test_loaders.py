@@ -398,6 +398,20 @@ def test_endless_goes_on_where_it_stopped(kind):
     got = [b if isinstance(b, int) else b[0].tolist() if kind=='loader' else b.tolist() for b in got]
     assert got==(batches*3)[:8]
 
+@pytest.mark.parametrize('n_before', [0, 3])
+def test_endless_goes_on_from_the_state_that_older_checkpoints_have(n_before):
+    dl = lambda: DataLoader(ds(), 4, shuffle=True)
+    torch.manual_seed(5)
+    stream = Endless(dl())
+    list(islice(iter(stream), n_before+2))
+    feed,now = stream.feed,torch.get_rng_state()
+    old = dict(n=feed.n, rng=feed.rngs[0], warm=False, passes=feed.n_pass)
+    want = [b[0].tolist() for b in islice(iter(stream), 4)]
+    again = Endless(dl())
+    again.load_state_dict(old)
+    torch.set_rng_state(now)
+    assert [b[0].tolist() for b in islice(iter(again), 4)]==want and again.feed.n_pass==feed.n_pass
+
 def test_endless_has_no_length_and_takes_no_batch_too_many():
     taken = []
     def gen():
