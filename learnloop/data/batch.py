@@ -6,9 +6,9 @@ Docs: https://learnloop.github.io/learnloop/data/batch.html.md"""
 
 # %% auto #0
 __all__ = ['BATCH_ARGS', 'as_device', 'default_device', 'batch_parts', 'batch_like', 'batch_map', 'tensors_in', 'to_device',
-           'AlsoInput', 'as_targs', 'split_batch', 'by_name', 'join_batch', 'find_bs', 'first_len', 'narrow_batch',
-           'unpack', 'batch_args', 'row_keys', 'describe', 'BatchSample', 'facts_of', 'to_detach', 'to_concat',
-           'detuplify', 'batch_digest']
+           'AlsoInput', 'as_targs', 'split_batch', 'by_name', 'join_batch', 'find_bs', 'count_items', 'first_len',
+           'narrow_batch', 'unpack', 'batch_args', 'row_keys', 'describe', 'BatchSample', 'facts_of', 'to_detach',
+           'to_concat', 'detuplify', 'batch_digest']
 
 # %% ../../nbs/data/02_batch.ipynb #130e1564
 import hashlib, torch
@@ -215,10 +215,16 @@ def find_bs(
         n_inps = getattr(b, 'n_inps', ()) or (None,)
         return find_bs(batch_parts(b)[0], n_inp if n_inps[0] is None else n_inps[0], targ, None, None, unsure)
     if isinstance(b, list|tuple) and not b: return 0
-    return _count(b, *split_batch(b, n_inp, targ, row_id), unsure)
+    return count_items(b, *split_batch(b, n_inp, targ, row_id), unsure)
 
-def _count(b, xb, yb, unsure):
-    "Count the items of the batch `b` with inputs `xb` and targets `yb`"
+# %% ../../nbs/data/02_batch.ipynb #dd2a33c1
+def count_items(
+    b,  # Batch from the loader
+    xb, # Its inputs
+    yb, # Its targets
+    unsure=noop # As for `find_bs`
+)->int: # As for `find_bs`
+    "Count the items in a batch that is split already"
     flat = [v for o in (*xb, *yb) for v in (o.values() if isinstance(o, Mapping) else (o,))]
     sizes = {o.shape[0] if isinstance(o, Tensor) and o.dim() else None for o in flat}
     if len(sizes)==1 and None not in sizes: return sizes.pop()
@@ -339,7 +345,7 @@ def unpack(
     whole,b = b,to_device(b, device)
     xb,yb = split_batch(b, n_inp, targ, row_id)
     if bs_of is not None or hasattr(t, 'split_batch'): return xb,yb,find_bs(whole, n_inp, targ, row_id, bs_of, unsure)
-    return xb,yb,_count(b, xb, yb, unsure)
+    return xb,yb,count_items(b, xb, yb, unsure)
 
 # %% ../../nbs/data/02_batch.ipynb #2332703e
 BATCH_ARGS = 'n_inp','targ','row_id','bs_of' # Attributes of `DataLoaders` about batches

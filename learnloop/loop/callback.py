@@ -141,7 +141,7 @@ class Callback:  # chkstyle: ignore-node
 
     def __setattr__(self, k, v):
         learn,is_new = self.learn,k[:1]!='_' and k not in vars(self) and not _defines(type(self), k)
-        if is_new and learn is not None and _shadows(learn, k): _warn_shadow(self, k)
+        if is_new and learn is not None and k!=self.name and _shadows(learn, k): _warn_shadow(self, k)
         changes = k in self._live and isinstance(learn, Flow) and getattr(self, k)!=v
         super().__setattr__(k, v)
         if changes: learn._changed(muted=True)
@@ -374,9 +374,9 @@ def add_cb(self:Flow,
     if twin is not None and (nm in self.keeps or isinstance(vars(self).get(nm), Callback)):
         raise ValueError(f"two callbacks named {nm!r}: {cb.label} and {twin.label}; "
             "give one another name: cb.name = '…', or as_cb(…, name='…') for a callback of another framework")
+    bad = 'not an identifier' if not nm.isidentifier() else 'an attribute of the learner'
     if not nm.isidentifier() or hasattr(self, nm) and nm not in self.keeps:
-        raise ValueError(f"{cb.label} would be {nm!r}, which is an attribute of the learner: "
-            "give it another name: cb.name = '…'")
+        raise ValueError(f"{cb.label} would be {nm!r}, which is {bad}: give it another name: cb.name = '…'")
     for k in vars(cb):
         if k[0]!='_' and k not in (*cb._live, 'name') and _shadows(self, k): _warn_shadow(cb, k)
     cb.learn = self

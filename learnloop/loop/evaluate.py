@@ -42,7 +42,7 @@ def _pushed(learn, dl, **own):
     finally:
         for m,v in modes: m.training = v
         for cb,sd in states:
-            if sd or cb.calls: cb.load_state_dict(sd)
+            if sd or cb.state_dict(): cb.load_state_dict(sd)
         for cb,v in flags: cb.run = v
         learn._changed()
 
@@ -68,6 +68,7 @@ def evaluate_on(self:Learner,
     own = dict(data_pass=None, open_turn=None, loss_parts={}, outcome=dict(self.outcome), last_cancels={},
         outer_phases=outer, _eval_cbs=cbs, _muted=[*muted, *(self._muted if self.resuming else ())],
         _own_engines=engines, _loss_call=None) | own
+    self.restack()
     with (self.engine_stack.running(self, 'evaluate'), self.removed_cbs(self._eval_cbs), _pushed(self, dl, **own),
         self.added_cbs(cbs)):
         try: f() if inner else self.with_events('evaluate', f)

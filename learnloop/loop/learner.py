@@ -15,8 +15,8 @@ from copy import deepcopy
 from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
 from torch import nn
-from ..data.batch import batch_args, batch_like, batch_parts, by_name, default_device, describe, detuplify, row_keys
-from ..data.batch import to_detach, unpack
+from ..data.batch import batch_args, batch_like, batch_parts, by_name, count_items, default_device, describe
+from ..data.batch import detuplify, row_keys, tensors_in, to_detach, unpack
 from .callback import Callback, as_list, mk_cb
 from .denominator import MeanOf
 from ..data.checks import check_place, check_whole, checked_args, did_you_mean, replaced, say
@@ -110,6 +110,7 @@ class Learner(Flow):
         try: self.with_events('batch', self._do_one_batch)
         finally: self.drop_batch()
     def _do_one_batch(self):
+        if self.xb is not self._unpacked[0] or self.yb is not self._unpacked[1]: _recount(self)
         if not self.training: self.valid_batch()
         elif not (self.engine_stack.takes and self._taken('batch')): self.train_batch()
     def _do_turn(self):
@@ -191,7 +192,7 @@ def _fetch(self:Learner, batches):
 def drop_batch(self:Learner):
     "Release the batch and everything computed from it"
     self.batch = self.source = self.xb = self.yb = self.pred = self.loss_grad = None
-    self.loss_parts = {}
+    self._unpacked,self.loss_parts = (None, None, 0),{}
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80863
 @patch(as_prop=True)
@@ -214,7 +215,7 @@ def rows(self:Learner)->list|None:
     else: res = rows_of(p.batches)
     # a process without a part of the batch only takes part in collective calls
     if not self.bs and self.n_items: return [] if isinstance(res, list) else None
-    if self.part is None or res is None: return res
+    if self.part is None or res is None: return None if self._unpacked[2] is None else res
     def _of(o): return [o[i] for i in self.part] if isinstance(self.part, list) else o[self.part]
     return _of(res) if isinstance(res, list) else batch_like(res, [o and _of(o) for o in batch_parts(res)])
 
@@ -232,14 +233,29 @@ def _unpack(self:Learner, i, b):
     self.iter,self.batch = i,b
     self.xb,self.yb,self.bs = unpack(b, self._dev or self.device, *self._batch_args, self._unsure)
     self.n_items = self.team.count_items(i)
+    self._unpacked = self.xb,self.yb,self.bs
+
+def _recount(learn):
+    "Count the items again, because a callback changed the batch"
+    n,was,alone = count_items(learn.batch, learn.xb, learn.yb),learn._unpacked[2],learn.team.world==1
+    # a dimension of the old size may still be that of the items
+    is_sure = alone and not any(was in t.shape for t in tensors_in([learn.xb, learn.yb]))
+    if n!=was==learn.bs:
+        if is_sure: learn.bs = n
+        elif learn._batch_args[3] is None: learn._unsure(was, n)
+    if alone: learn.n_items = learn.bs
+    if learn.bs!=was: learn._unpacked = learn.xb,learn.yb,None  # its rows are unknown
 
 @patch
 def _unsure(self:Learner, n, other):
     "Warn once that the number of items is a guess: `n`, or perhaps `other`"
     self._unsure = noop
-    warnings.warn(f'learn.bs={n} is a guess: the batch {describe(self.batch)} has {n} rows in one element and {other} '
-        'in another, and either may be the number of items: pass DataLoaders(…, bs_of=f), a function of the batch that '
-        'returns it', stacklevel=2)
+    what,fix = f'the batch {describe(self.batch)} has {n} rows in one element and {other} in another',''
+    if self.xb is not self._unpacked[0] or self.yb is not self._unpacked[1]:
+        what = f'a callback changed the batch {describe(self.batch)} to inputs {describe(self.xb)} and targets '
+        what,fix = f'{what}{describe(self.yb)}','. A callback that changes the number sets learn.bs, too'
+    warnings.warn(f'learn.bs={n} is a guess: {what}, and either {n} or {other} may be the number of items: pass '
+        f'DataLoaders(…, bs_of=f), a function of the batch that returns it{fix}', stacklevel=2)
 
 # %% ../../nbs/loop/05_learner.ipynb #e1f3b7f0
 @patch

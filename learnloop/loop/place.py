@@ -70,6 +70,7 @@ PASS_FIELDS = dict(dl=None, n_iter=None, iter=0, data_pass=None, open_turn=None,
     _denominator=(None, None), # A loss, and what it is averaged over
     _loss_call=None,   # Replaces `loss_func` in `get_preds`
     _own_engines=(), engine_stack=None, # Engines of the evaluation, and the stack of all engines
+    _unpacked=(None, None, 0), # Inputs, targets and `bs` of the loader's batch; None for `bs` after a change
     _dev=None, _batch_args=(None, (), None, None)) # Where batches go, and what the loaders say of them: `BATCH_ARGS`
 
 # %% ../../nbs/loop/04_place.ipynb #c0de4002

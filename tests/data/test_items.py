@@ -152,3 +152,33 @@ def test_micro_batches_of_packed_sequences():
         grads = Callback(before_step=lambda cb: res.append(torch.cat([p.grad.flatten() for p in cb.learn.model.parameters()])))
         with learn.no_bar(): learn.fit(1, cbs=[*cbs, grads])
     torch.testing.assert_close(*res)
+
+CHANGES = dict(
+    drops=(lambda x,y: (x[:5], y[:5]), 5), repeats=(lambda x,y: (torch.cat([x, x]), torch.cat([y, y])), 16),
+    same=(lambda x,y: (x+1, y.clone()), 8), one_hot=(lambda x,y: (x, F.one_hot(y, 3).float()), 8), names=(lambda x,y: (dict(input=x), y), 8))
+
+@pytest.mark.parametrize('how', CHANGES)
+@pytest.mark.parametrize('training', [True, False])
+def test_items_are_counted_again_when_a_callback_changes_the_batch(how, training):
+    f,n = CHANGES[how]
+    data,seen = [(torch.randn(8, 3), torch.arange(8)%3)]*2,[]
+    def change(cb): cb.learn.xb,cb.learn.yb = ((o,) for o in f(cb.xb[0], cb.yb[0]))
+    cbs = [Callback(name='change', before_batch=change), Callback(name='look', after_loss=lambda cb: seen.append((cb.bs, cb.n_items, cb.rows)))]
+    learn = Learner((data, data), nn.Linear(3, 3), lambda p,y: F.cross_entropy(p, y), cbs=cbs, denominator='items')
+    with learn.no_bar(), learn.no_logging(): (learn.fit if training else learn.validate)(1)
+    assert {o[:2] for o in seen}=={(n, n)} and learn.count.samples==2*n*training
+    if n!=8: assert all(rows is None for *_,rows in seen)
+
+def test_a_change_that_may_be_a_transposition_warns_unless_the_number_is_declared():
+    data = [(torch.randn(8, 3, 2), torch.arange(24).reshape(8, 3)%2)]
+    def time_first(cb): cb.learn.xb,cb.learn.yb = (cb.xb[0].transpose(0, 1),),(cb.yb[0].T,)
+    def fit(dls, change=time_first):
+        learn = Learner(dls, nn.Linear(2, 2), lambda p,y: F.cross_entropy(p.flatten(0, 1), y.flatten()), denominator='items')
+        with learn.no_bar(), learn.no_logging(): learn.fit(1, cbs=Callback(before_batch=change))
+        return learn.count.samples
+    with pytest.warns(UserWarning, match=r'bs=8 is a guess: a callback changed .*either 8 or 3 .*bs_of=f'): assert fit(data)==8
+    assert fit(DataLoaders(data, bs_of=lambda b: len(b[0])))==8
+    def tells(cb):
+        time_first(cb)
+        cb.learn.bs = 3
+    assert fit(data, tells)==3

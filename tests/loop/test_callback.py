@@ -574,3 +574,10 @@ def test_a_method_patched_in_later_is_heard():
     flow._changed()
     flow('before_fit')
     assert heard==['patched']
+
+def test_a_callback_may_have_an_attribute_of_its_own_name_and_a_bad_name_is_said_to_be_one():
+    class Note(Callback):
+        def before_fit(self): self.note = 1
+    learn = mk_learner(Note(), defaults=True)
+    learn.fit(1)  # a warning is an error
+    with pytest.raises(ValueError, match="'look11.5', which is not an identifier"): learn.add_cb(Callback(name='look11.5'))

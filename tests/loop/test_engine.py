@@ -169,3 +169,11 @@ def test_an_engine_that_fails_to_open_leaves_the_learner_as_it_was():
     learn.engines.pop()
     quiet(learn, 1)
     assert learn.count.epochs==1 and learn.fit_args is None
+
+def test_an_engine_that_was_just_added_encloses_an_evaluation_too():
+    said = []
+    learn = mk_learner(defaults=True)
+    with learn.no_bar():
+        learn.engines.append(mk_engine('e', said, HOOKS))
+        learn.validate()
+    assert said[0]==('e', 'begin', 'evaluate') and said[-1]==('e', 'end', 'evaluate')

@@ -468,3 +468,14 @@ def test_validation_with_gradients_keeps_no_graph():
     assert not preds.requires_grad and not losses.requires_grad and not learn.predict(x[0])[1].requires_grad
     torch.testing.assert_close(preds, learn.model(x).detach())
     assert all(p.grad is None for p in learn.model.parameters()) and torch.is_grad_enabled()
+
+def test_the_state_of_a_callback_that_had_none_is_restored():
+    class Counts(Callback):
+        n = 0
+        def after_batch(self): self.n += 1
+        def state_dict(self): return dict(n=self.n) if self.n else {}
+        def load_state_dict(self, sd): self.n = sd.get('n', 0)
+    counts = Counts()
+    learn = Learner((TRAIN, VALID), nn.Linear(2, 1), F.mse_loss, cbs=counts)
+    with learn.no_bar(): learn.validate()
+    assert counts.n==0
