@@ -33,7 +33,7 @@ try:  # What each learner needs
         Metric, Perplexity, TorchMetric, ValueMetric, accuracy, accuracy_multi, as_metric, error_rate, exp_rmspe,
         foreground_acc, mae, mse, msle, optim_metric, rmse, skm_metric, top_k_accuracy)
     from learnloop.measure.recorder import Recorder, Scores
-    from learnloop.checkpoint.saving import load_export, load_learner, load_model, save_model
+    from learnloop.checkpoint.saving import load_model, save_model
     from learnloop.checkpoint.storage import Checkpoint, DamagedCheckpoint, list_checkpoints, newest_checkpoint
     from learnloop.checkpoint.interrupt import Interrupted, Terminated
     from learnloop.checkpoint.checkpoint import CheckpointCallback

@@ -83,8 +83,6 @@ from learnloop.measure.metrics import skm_metric as skm_metric
 from learnloop.measure.metrics import top_k_accuracy as top_k_accuracy
 from learnloop.measure.recorder import Recorder as Recorder
 from learnloop.measure.recorder import Scores as Scores
-from learnloop.checkpoint.saving import load_export as load_export
-from learnloop.checkpoint.saving import load_learner as load_learner
 from learnloop.checkpoint.saving import load_model as load_model
 from learnloop.checkpoint.saving import save_model as save_model
 from learnloop.checkpoint.storage import Checkpoint as Checkpoint
@@ -176,6 +174,8 @@ from learnloop.train.training import MicroBatch as MicroBatch
 from learnloop.train.training import MoveModulesToDeviceCallback as MoveModulesToDeviceCallback
 from learnloop.train.training import SAM as SAM
 from learnloop.train.training import set_bn_eval as set_bn_eval
+from learnloop.checkpoint.export import load_export as load_export
+from learnloop.checkpoint.export import load_learner as load_learner
 from learnloop.checkpoint.recover import SpikeRecovery as SpikeRecovery
 from learnloop.train.heal import HealMemory as HealMemory
 from learnloop.train.precision import MixedPrecision as MixedPrecision

@@ -16,7 +16,7 @@ from math import inf
 from pathlib import Path
 from fastcore.basics import patch
 from torch import Tensor, nn
-from .saving import find_unsafe
+from .files import find_unsafe
 from .storage import Checkpoint, Written, list_checkpoints, locked_folder, new_checkpoint, prune, to_plain
 from ..data.begin import inexact_reason
 from ..loop.callback import Callback

@@ -13,7 +13,8 @@ from copy import deepcopy
 from itertools import combinations
 from math import prod
 from pathlib import Path
-from .saving import can_copy, read_state
+from .files import read_state
+from .saving import can_copy
 from .storage import DamagedCheckpoint, misfit, to_plain
 
 # %% ../../nbs/checkpoint/02_shards.ipynb #sh000007

@@ -17,7 +17,7 @@ from os import getpid
 from pathlib import Path
 from fastcore.basics import noop, patch
 from .rewind import Rewinder, change_hypers
-from .saving import atomic_write
+from .files import atomic_write
 from .storage import Checkpoint, misfit
 from ..data.checks import check_place, did_you_mean, say
 from ..loop.callback import Callback

@@ -23,7 +23,7 @@ from fastcore.basics import patch
 from torch import Tensor
 from ..measure.metrics import LOSSES, check_better, need_better
 from ..measure.series import Frozen, Part, Series
-from .saving import lock_file, read_state, sync_folder, write_state
+from .files import lock_file, read_state, sync_folder, write_state
 from ..data.checks import check_place, is_checkpoint
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #1ac42ffe

@@ -94,6 +94,13 @@ if MYPY:
                 - `info`: Plain data for the manifest
 
                 Returns: None if a callback cancelled it"""
+            def export(self, file: Any='export', meta: dict | None=None) -> Path:
+                """Write weights and buffers for inference
+
+                - `file`: Name below `path`, or an absolute path; the suffix `.safetensors` is added
+                - `meta`: Any JSON data
+
+                Returns: Path of the file"""
             def load_checkpoint(self, folder: Any, accept: Any=True) -> Learner:
                 """Restore the whole state of a checkpoint, checked before anything changes
 
@@ -160,13 +167,6 @@ if MYPY:
 
                 - `file`: As for `save`
                 - `who`: The writer, for the message"""
-            def export(self, file: Any='export', meta: dict | None=None) -> Path:
-                """Write weights and buffers for inference
-
-                - `file`: Name below `path`, or an absolute path; the suffix `.safetensors` is added
-                - `meta`: Any JSON data
-
-                Returns: Path of the file"""
             def tell(self, command: str='', end: bool=False, **hypers: Any) -> None:
                 """Give the running fit a command, from another cell or thread: it acts between two batches, in all processes
 
@@ -650,6 +650,7 @@ if MYPY:
                 Returns: Displayed by notebooks; `print` it elsewhere"""
         else:
             from learnloop.checkpoint.checkpoint import save_checkpoint as save_checkpoint
+            from learnloop.checkpoint.export import export as export
             from learnloop.checkpoint.resume import load_checkpoint as load_checkpoint
             from learnloop.checkpoint.resume import resume as resume
             from learnloop.checkpoint.resume import replay_batch as replay_batch
@@ -660,7 +661,6 @@ if MYPY:
             from learnloop.checkpoint.saving import check_opt as check_opt
             from learnloop.checkpoint.saving import load as load
             from learnloop.checkpoint.saving import hold_file as hold_file
-            from learnloop.checkpoint.saving import export as export
             from learnloop.checkpoint.steer import tell as tell
             from learnloop.checkpoint.undo import undone as undone
             from learnloop.loop.evaluate import evaluate_on as evaluate_on
@@ -742,6 +742,7 @@ if MYPY:
 else:
     class _LearnerMethods:
         from learnloop.checkpoint.checkpoint import save_checkpoint as save_checkpoint
+        from learnloop.checkpoint.export import export as export
         from learnloop.checkpoint.resume import load_checkpoint as load_checkpoint
         from learnloop.checkpoint.resume import resume as resume
         from learnloop.checkpoint.resume import replay_batch as replay_batch
@@ -752,7 +753,6 @@ else:
         from learnloop.checkpoint.saving import check_opt as check_opt
         from learnloop.checkpoint.saving import load as load
         from learnloop.checkpoint.saving import hold_file as hold_file
-        from learnloop.checkpoint.saving import export as export
         from learnloop.checkpoint.steer import tell as tell
         from learnloop.checkpoint.undo import undone as undone
         from learnloop.loop.evaluate import evaluate_on as evaluate_on

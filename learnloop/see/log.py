@@ -15,7 +15,7 @@ from io import StringIO
 from numbers import Integral, Real
 from pathlib import Path
 from fastcore.basics import noop, patch
-from ..checkpoint.saving import atomic_write
+from ..checkpoint.files import atomic_write
 from ..loop.callback import Callback
 from ..data.checks import check_place, check_whole, say
 from ..loop.optimizer import get_hypers

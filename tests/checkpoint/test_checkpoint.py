@@ -21,7 +21,7 @@ from learnloop.data.rng import preserve_rng
 from learnloop.loop.flow import PHASES, Phase
 from learnloop.measure.metrics import Metric
 from learnloop.measure.series import Series
-from learnloop.checkpoint.saving import write_state
+from learnloop.checkpoint.files import write_state
 from learnloop.checkpoint.storage import HashingFile, _sealed
 from torch import nn
 from torch.nn import functional as F
