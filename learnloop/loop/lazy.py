@@ -35,7 +35,8 @@ LAZY = {  # chkstyle: ignore-node
     'train.training': '''BnFreeze ChannelsLast GradientAccumulation GradientCheckpointing GradientClip
         MCDropoutCallback MicroBatch MoveModulesToDeviceCallback SAM set_bn_eval Learner.to_channelslast
         Learner.to_contiguous''',
-    'checkpoint.export': 'load_export load_learner Learner.export', 'checkpoint.recover': 'SpikeRecovery', 'train.heal': 'HealMemory',
+    'checkpoint.export': 'load_export load_learner Learner.export', 'checkpoint.failed_batch': 'Learner.replay_batch',
+    'checkpoint.recover': 'SpikeRecovery', 'train.heal': 'HealMemory',
     'train.precision': 'MixedPrecision TruePrecision Learner.to_bf16 Learner.to_fp16 Learner.to_fp32',
     'train.mixup': 'CutMix MixHandler MixUp',
     'train.rnn': 'ModelResetter RNNCallback RNNRegularizer rnn_cbs',

@@ -101,6 +101,8 @@ if MYPY:
                 - `meta`: Any JSON data
 
                 Returns: Path of the file"""
+            def replay_batch(self) -> SimpleNamespace:
+                """Run the failed batch again, with its random numbers and callbacks, and change nothing"""
             def load_checkpoint(self, folder: Any, accept: Any=True) -> Learner:
                 """Restore the whole state of a checkpoint, checked before anything changes
 
@@ -112,8 +114,6 @@ if MYPY:
                 """Continue the interrupted fit, from the exact batch
 
                 - `accept`: `'batches'`: accept other batches than before"""
-            def replay_batch(self) -> SimpleNamespace:
-                """Run the failed batch again, with its random numbers and callbacks, and change nothing"""
             def rewind(self, to: Any=None, batches: int | None=None, **changes: Any) -> Learner:
                 """Go back to an earlier place of the fit, with `changes`
 
@@ -651,9 +651,9 @@ if MYPY:
         else:
             from learnloop.checkpoint.checkpoint import save_checkpoint as save_checkpoint
             from learnloop.checkpoint.export import export as export
+            from learnloop.checkpoint.failed_batch import replay_batch as replay_batch
             from learnloop.checkpoint.resume import load_checkpoint as load_checkpoint
             from learnloop.checkpoint.resume import resume as resume
-            from learnloop.checkpoint.resume import replay_batch as replay_batch
             from learnloop.checkpoint.rewind import rewind as rewind
             from learnloop.checkpoint.saving import save as save
             from learnloop.checkpoint.saving import match_opt as match_opt
@@ -743,9 +743,9 @@ else:
     class _LearnerMethods:
         from learnloop.checkpoint.checkpoint import save_checkpoint as save_checkpoint
         from learnloop.checkpoint.export import export as export
+        from learnloop.checkpoint.failed_batch import replay_batch as replay_batch
         from learnloop.checkpoint.resume import load_checkpoint as load_checkpoint
         from learnloop.checkpoint.resume import resume as resume
-        from learnloop.checkpoint.resume import replay_batch as replay_batch
         from learnloop.checkpoint.rewind import rewind as rewind
         from learnloop.checkpoint.saving import save as save
         from learnloop.checkpoint.saving import match_opt as match_opt
