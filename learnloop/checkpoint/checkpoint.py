@@ -24,7 +24,7 @@ from ..data.checks import check_place, check_whole, checked_args, did_you_mean, 
 from ..loop.learner import Learner
 from ..loop.place import Place
 from ..measure.display import error_line
-from ..measure.metrics import check_better, need_better, undeclared
+from ..measure.metric import check_better, need_better, undeclared
 
 # %% ../../nbs/checkpoint/05_checkpoint.ipynb #78a8aeb1
 class CheckpointCallback(Callback):

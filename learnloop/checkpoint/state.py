@@ -32,7 +32,7 @@ from ..loop.optimizer import get_hypers, hyper_groups, opts, set_hypers
 from ..loop.place import Pass, Place
 from ..data.rng import all_rngs, preserve_rng
 from ..measure.about import about_run, flat_facts
-from ..measure.metrics import mk_metrics
+from ..measure.metric import mk_metrics
 from ..measure.series import shared_parts
 
 # %% ../../nbs/checkpoint/03_state.ipynb #67fc429a

@@ -21,7 +21,7 @@ from queue import Queue
 from threading import Lock, Thread
 from fastcore.basics import patch
 from torch import Tensor
-from ..measure.metrics import LOSSES, check_better, need_better
+from ..measure.metric import LOSSES, check_better, need_better
 from ..measure.series import Frozen, Part, Series
 from .files import lock_file, read_state, sync_folder, write_state
 from ..data.checks import check_place, is_checkpoint

@@ -22,8 +22,9 @@ from ..loop.lazy import with_lazy_methods
 from ..loop.learner import Learner, default_cb, format_value
 from ..loop.optimizer import opts
 from .display import draw_legend, draws, format_time, pyplot, settle_axes, told_error
-from .metrics import LOSSES, AvgLoss, LossPart, Smoother, TorchMetric, accumulate_all, check_better
-from .metrics import mk_metrics
+from .metric import LOSSES, TorchMetric, accumulate_all, check_better
+from .metrics import AvgLoss, LossPart, Smoother
+from .metric import mk_metrics
 from .series import Scalars, Series
 from .table import Table
 from .trial import find_loss_parts, note_metric, try_metrics

@@ -18,7 +18,7 @@ from ..checkpoint.storage import list_checkpoints
 from ..data.checks import check_place, did_you_mean, is_checkpoint
 from ..loop.optimizer import HYPERS
 from ..measure.display import human_time
-from ..measure.metrics import LOSSES, check_better, need_better
+from ..measure.metric import LOSSES, check_better, need_better
 from ..measure.recorder import Recorder
 from ..measure.table import Table
 from ..measure.about import flat_facts

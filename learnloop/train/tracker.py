@@ -24,7 +24,7 @@ from ..loop.flow import CancelBatchException, CancelFitException, CancelStepExce
 from ..loop.flow import CancelTrainException, CancelValidException
 from ..loop.learner import format_value
 from ..loop.optimizer import get_hyper, get_hypers, zero_grad
-from ..measure.metrics import LOSSES, check_better, need_better, undeclared
+from ..measure.metric import LOSSES, check_better, need_better, undeclared
 from .schedule import check_owners
 from .training import grad_norm
 

@@ -20,7 +20,7 @@ from learnloop.loop.place import Pass
 from learnloop.train.limits import FirstBatches
 from learnloop.data.rng import preserve_rng
 from learnloop.loop.flow import PHASES, Phase
-from learnloop.measure.metrics import Metric
+from learnloop.measure.metric import Metric
 from learnloop.measure.series import Series
 from learnloop.checkpoint.files import write_state
 from learnloop.checkpoint.storage import HashingFile, _sealed
