@@ -33,7 +33,8 @@ try:  # What each learner needs
         AccumMetric, AvgLoss, AvgSmoothLoss, Dice, DictMetric, JaccardCoeff, LossMetric, LossMetrics, Perplexity,
         accuracy, accuracy_multi, error_rate, exp_rmspe, foreground_acc, mae, mse, msle, optim_metric, rmse,
         skm_metric, top_k_accuracy)
-    from learnloop.measure.recorder import Recorder, Scores
+    from learnloop.measure.recorder import Recorder
+    from learnloop.measure.scores import Scores
     from learnloop.checkpoint.saving import load_model, save_model
     from learnloop.checkpoint.storage import Checkpoint, DamagedCheckpoint, list_checkpoints, newest_checkpoint
     from learnloop.checkpoint.interrupt import Interrupted, Terminated

@@ -82,7 +82,7 @@ from learnloop.measure.metrics import rmse as rmse
 from learnloop.measure.metrics import skm_metric as skm_metric
 from learnloop.measure.metrics import top_k_accuracy as top_k_accuracy
 from learnloop.measure.recorder import Recorder as Recorder
-from learnloop.measure.recorder import Scores as Scores
+from learnloop.measure.scores import Scores as Scores
 from learnloop.checkpoint.saving import load_model as load_model
 from learnloop.checkpoint.saving import save_model as save_model
 from learnloop.checkpoint.storage import Checkpoint as Checkpoint

@@ -19,7 +19,8 @@ LAZY = {  # chkstyle: ignore-node
         FocalLossFlat L1LossFlat LabelSmoothingCrossEntropy LabelSmoothingCrossEntropyFlat MSELossFlat''',
     'measure.hook': '''ActivationStats Hook HookCallback Hooks ModelSummary dummy_eval hook_output hook_outputs
         model_sizes num_features_model total_params''',
-    'measure.display': 'plot_style', 'measure.image': 'show_image', 'measure.about': 'run_facts',
+    'measure.display': 'plot_style', 'measure.image': 'show_image',
+    'measure.plots': 'Recorder.plot_loss Recorder.plot_metrics', 'measure.about': 'run_facts',
     'measure.interpret': '''ClassificationInterpretation Interpretation SegmentationInterpretation
         Learner.show_results Learner.tta''',
     'measure.throughput': 'Throughput',

@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/measure/metric.html.md"""
 
 # %% auto #0
 __all__ = ['LOSSES', 'Metric', 'check_better', 'AvgMetric', 'ValueMetric', 'as_metric', 'mk_metrics', 'TorchMetric',
-           'accumulate_all', 'need_better', 'undeclared']
+           'accumulate_all', 'need_better', 'undeclared', 'metric_state', 'set_metric_state']
 
 # %% ../../nbs/measure/00_metric.ipynb #588ffc6e
 import inspect, torch
@@ -19,7 +19,7 @@ from ..data.batch import describe, to_detach
 from ..data.checks import note_on
 from ..loop.denominator import as_size, known_denominator, mean_of_all
 from ..loop.loss import innermost, watch_broadcast
-from .series import Scalars, Series
+from .series import Scalars, Series, snapshot
 
 # %% ../../nbs/measure/00_metric.ipynb #1fd1c401
 class Metric:
@@ -361,3 +361,26 @@ def joint(self:Metric,
 
 @patch
 def _copy(self:Metric): return copy(self)
+
+# %% ../../nbs/measure/00_metric.ipynb #c0b30002
+def metric_state(
+    m # Metric
+)->dict:
+    "Return what the metric has accumulated, as plain data and tensors"
+    return dict(n=m.n, metric=_accumulated(m.metric)) if isinstance(m, TorchMetric) else _accumulated(m)
+
+def _accumulated(o):
+    if hasattr(o, 'metric_state'): kept = dict(o.metric_state, _update_count=o._update_count)
+    else: kept = {k:v for k,v in vars(o).items() if isinstance(v, Scalars|list|dict|torch.Tensor|int|float)}
+    return {k:snapshot(v) for k,v in kept.items()}
+
+# %% ../../nbs/measure/00_metric.ipynb #c0b30003
+def set_metric_state(
+    m, # Metric
+    sd:dict # Return value of `metric_state`
+)->None:
+    "Restore what the metric has accumulated"
+    if isinstance(m, TorchMetric): m.n,m,sd = sd['n'],m.metric,sd['metric']
+    for k,v in sd.items():
+        old = getattr(m, k, None)
+        setattr(m, k, type(old)(v) if isinstance(old, Series|Scalars) else copy(v))
