@@ -154,8 +154,8 @@ from learnloop.train.tracker import SpikeDetection as SpikeDetection
 from learnloop.train.tracker import TerminateOnNaNCallback as TerminateOnNaNCallback
 from learnloop.train.tracker import TimeLimit as TimeLimit
 from learnloop.train.tracker import TrackerCallback as TrackerCallback
-from learnloop.train.tracker import ValidateCallback as ValidateCallback
-from learnloop.train.tracker import ValidateEvery as ValidateEvery
+from learnloop.train.validate import ValidateCallback as ValidateCallback
+from learnloop.train.validate import ValidateEvery as ValidateEvery
 from learnloop.train.limits import DetectAnomaly as DetectAnomaly
 from learnloop.train.limits import Deterministic as Deterministic
 from learnloop.train.limits import FastDevRun as FastDevRun

@@ -15,7 +15,8 @@ from .passes import random_states, set_random_states
 from .resume_point import forget_batches
 from .shards import put_own, put_shards, read_shards
 from .state import check_plain
-from .storage import DamagedCheckpoint, misfit
+from .schema import misfit
+from .storage import DamagedCheckpoint
 from ..data.rng import branch_rngs, own_stream, preserve_rng
 
 # %% ../../nbs/checkpoint/06_own_state.ipynb #a4bd78f5

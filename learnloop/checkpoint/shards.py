@@ -15,7 +15,8 @@ from math import prod
 from pathlib import Path
 from .files import read_state
 from .saving import can_copy
-from .storage import DamagedCheckpoint, misfit, to_plain
+from .schema import misfit
+from .storage import DamagedCheckpoint, to_plain
 
 # %% ../../nbs/checkpoint/02_shards.ipynb #sh000007
 def take_shards(

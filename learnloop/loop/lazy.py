@@ -30,7 +30,8 @@ LAZY = {  # chkstyle: ignore-node
     'train.torchsched': 'TorchScheduler', 'train.averaging': 'EMA SWA WeightAveraging',
     'train.lr_find': 'LRFinder SuggestionMethod Learner.lr_find Recorder.lr_finder Recorder.plot_lr_find',
     'train.tracker': '''CheckFinite EarlyStoppingCallback ReduceLROnPlateau SaveModelCallback SpikeDetection
-        TerminateOnNaNCallback TimeLimit TrackerCallback ValidateCallback ValidateEvery''',
+        TerminateOnNaNCallback TimeLimit TrackerCallback''',
+    'train.validate': 'ValidateCallback ValidateEvery',
     'train.limits': '''DetectAnomaly Deterministic FastDevRun LimitBatches OverfitBatches ReloadLoaders SanityCheck
         ShortEpochCallback Learner.find_batch_size''',
     'train.training': '''BnFreeze ChannelsLast GradientAccumulation GradientCheckpointing GradientClip

@@ -66,7 +66,6 @@ from learnloop.train.tracker import SpikeDetection
 from learnloop.train.tracker import TerminateOnNaNCallback
 from learnloop.train.tracker import TimeLimit
 from learnloop.train.tracker import TrackerCallback
-from learnloop.train.tracker import ValidateEvery
 from learnloop.train.training import BnFreeze
 from learnloop.train.training import ChannelsLast
 from learnloop.train.training import GradientAccumulation
@@ -76,6 +75,7 @@ from learnloop.train.training import MCDropoutCallback
 from learnloop.train.training import MicroBatch
 from learnloop.train.training import MoveModulesToDeviceCallback
 from learnloop.train.training import SAM
+from learnloop.train.validate import ValidateEvery
 from pathlib import Path
 from torch import nn
 from types import SimpleNamespace
@@ -963,7 +963,6 @@ class Learner(_LearnerMethods, Flow):
     time_limit: TimeLimit
     save_model: SaveModelCallback
     reduce_lr_on_plateau: ReduceLROnPlateau
-    validate_every: ValidateEvery
     gradient_accumulation: GradientAccumulation
     gradient_clip: GradientClip
     bn_freeze: BnFreeze
@@ -973,6 +972,7 @@ class Learner(_LearnerMethods, Flow):
     move_modules_to_device: MoveModulesToDeviceCallback
     micro_batch: MicroBatch
     sam: SAM
+    validate_every: ValidateEvery
     def __init__(self, dls: Any, model: nn.Module, loss_func: Any=None, opt_func: Any=..., lr: float | None=None, splitter: Any=..., cbs: Any=None, metrics: Any=None, path: Any='.', model_dir: Any='models', wd: float | None=None, wd_bn_bias: bool=False, train_bn: bool=True, moms: Any=(0.95, 0.85, 0.95), default_cbs: bool=True, denominator: Any=None) -> None:
         """- `dls`: `DataLoaders`, a tuple of loaders (train, valid, …), or any iterable of batches to train on
         - `model`: Called as `model(*xb)`, or `model(**batch)` for a batch that is a dict

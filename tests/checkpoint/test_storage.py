@@ -17,7 +17,8 @@ from learnloop.checkpoint import storage
 from learnloop.app.cli import show_checkpoints
 from learnloop.measure.series import Frozen, Series
 from learnloop.see.report import report_from
-from learnloop.checkpoint.storage import HashingFile, _sealed, from_plain, misfit, new_checkpoint, to_plain
+from learnloop.checkpoint.schema import misfit
+from learnloop.checkpoint.storage import HashingFile, _sealed, from_plain, new_checkpoint, to_plain
 from torch import nn
 
 @pytest.fixture(autouse=True)
