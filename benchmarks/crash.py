@@ -26,7 +26,8 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 from learnloop import (EMA, Callback, CheckpointCallback, CSVLogger, GradientAccumulation, GradientClip, Learner, MixedPrecision, PeerError,
     ReduceLROnPlateau, SaveModelCallback, SeededItems, Snapshots, accuracy, launch, list_checkpoints, newest_checkpoint, set_seed)
-from learnloop.checkpoint.saving import read_state, whole, write_state
+from learnloop.checkpoint.files import read_state, write_state
+from learnloop.checkpoint.saving import whole
 from learnloop.checkpoint.steer import Steering, read_commands, send_command
 from learnloop.checkpoint.storage import HashingFile
 

@@ -15,7 +15,7 @@ from benchmarks.crash import difference, result
 from benchmarks.disk import Disk, Watch, lay_out, tree_hash
 from learnloop import CheckpointCallback, Learner, SaveModelCallback, list_checkpoints, newest_checkpoint, set_seed
 from learnloop.measure.series import Series
-from learnloop.checkpoint.saving import read_state
+from learnloop.checkpoint.files import read_state
 
 N_EPOCH,ERRORS = 2,(errno.EIO,errno.ENOSPC)
 

@@ -28,12 +28,14 @@ try:  # What each learner needs
     import learnloop.loop.learner_opt, learnloop.loop.evaluate
     from learnloop.loop.fit_checks import Checks
     from learnloop.loop.predict import FetchPredsCallback, GatherPredsCallback
+    from learnloop.measure.metric import AvgMetric, Metric, TorchMetric, ValueMetric, as_metric
     from learnloop.measure.metrics import (
-        AccumMetric, AvgLoss, AvgMetric, AvgSmoothLoss, Dice, DictMetric, JaccardCoeff, LossMetric, LossMetrics,
-        Metric, Perplexity, TorchMetric, ValueMetric, accuracy, accuracy_multi, as_metric, error_rate, exp_rmspe,
-        foreground_acc, mae, mse, msle, optim_metric, rmse, skm_metric, top_k_accuracy)
-    from learnloop.measure.recorder import Recorder, Scores
-    from learnloop.checkpoint.saving import load_export, load_learner, load_model, save_model
+        AccumMetric, AvgLoss, AvgSmoothLoss, Dice, DictMetric, JaccardCoeff, LossMetric, LossMetrics, Perplexity,
+        accuracy, accuracy_multi, error_rate, exp_rmspe, foreground_acc, mae, mse, msle, optim_metric, rmse,
+        skm_metric, top_k_accuracy)
+    from learnloop.measure.recorder import Recorder
+    from learnloop.measure.scores import Scores
+    from learnloop.checkpoint.saving import load_model, save_model
     from learnloop.checkpoint.storage import Checkpoint, DamagedCheckpoint, list_checkpoints, newest_checkpoint
     from learnloop.checkpoint.interrupt import Interrupted, Terminated
     from learnloop.checkpoint.checkpoint import CheckpointCallback

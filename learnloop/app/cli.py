@@ -21,7 +21,7 @@ from .. import __version__
 from .demo import demo
 from .doctor import doctor
 from .settings import run_settings
-from ..checkpoint.saving import read_state, write_state
+from ..checkpoint.files import read_state, write_state
 from ..checkpoint.steer import parse_command, read_commands, send_command
 from ..checkpoint.storage import list_checkpoints
 from ..data.checks import check_place

@@ -16,7 +16,7 @@ from math import inf
 from pathlib import Path
 from fastcore.basics import patch
 from torch import Tensor, nn
-from .saving import find_unsafe
+from .files import find_unsafe
 from .storage import Checkpoint, Written, list_checkpoints, locked_folder, new_checkpoint, prune, to_plain
 from ..data.begin import inexact_reason
 from ..loop.callback import Callback
@@ -24,7 +24,7 @@ from ..data.checks import check_place, check_whole, checked_args, did_you_mean, 
 from ..loop.learner import Learner
 from ..loop.place import Place
 from ..measure.display import error_line
-from ..measure.metrics import check_better, need_better, undeclared
+from ..measure.metric import check_better, need_better, undeclared
 
 # %% ../../nbs/checkpoint/05_checkpoint.ipynb #78a8aeb1
 class CheckpointCallback(Callback):

@@ -14,7 +14,8 @@ from math import inf
 from types import SimpleNamespace
 from fastcore.basics import noop, patch
 from torch import Tensor
-from .resume import ResumePoint, read_resume_point
+from .own_state import take_own
+from .resume_point import ResumePoint, read_resume_point, same_for_all
 from .shards import copy_state
 from .storage import list_checkpoints, named_checkpoint
 from ..data.batch import describe, narrow_batch, tensors_in
@@ -254,7 +255,7 @@ def _nearest(self:Rewinder, to):
     found = [s for s in keeper.snapshots if _order(_place_of(s['loop']))<=n]
     best = max(found, key=lambda s: _order(_place_of(s['loop'])), default=None)
     for o in keeper.savers: o.join()
-    cs = [keeper.same_for_all(partial(_newest_before, to, keeper.rewinds), o.folder) for o in keeper.savers]
+    cs = [same_for_all(self.learn.team, partial(_newest_before, to, keeper.rewinds), o.folder) for o in keeper.savers]
     c = max([o for o in cs if o], key=lambda o: _order(_place_of(o.manifest)), default=None)
     if c and (best is None or _order(_place_of(c.manifest))>_order(_place_of(best['loop']))): return self._read(c)
     if best: return copy_state(best),f'the snapshot of step {best["loop"]["count"]["opt_steps"]}'
@@ -284,7 +285,7 @@ def _named(self:Rewinder, path):
         if c is None: raise ValueError(f'to is {p!r}: it must be a Place, or a checkpoint of this fit')
         c.verify()
         return c
-    c = keeper.same_for_all(_get, path)
+    c = same_for_all(self.learn.team, _get, path)
     state,where = self._read(c)
     keeper.compare(state['config'], keeper.mk_config(), (), c.path)
     return (state, where),_place_of(state['loop'])
@@ -292,7 +293,7 @@ def _named(self:Rewinder, path):
 @patch
 def _read(self:Rewinder, c):
     origin = read_resume_point(c)
-    self.learn.keeper.take_own(origin)
+    take_own(origin, self.learn)
     self.learn.keeper.check(origin)
     return origin.state,c.path
 

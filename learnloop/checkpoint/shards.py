@@ -13,8 +13,10 @@ from copy import deepcopy
 from itertools import combinations
 from math import prod
 from pathlib import Path
-from .saving import can_copy, read_state
-from .storage import DamagedCheckpoint, misfit, to_plain
+from .files import read_state
+from .saving import can_copy
+from .schema import misfit
+from .storage import DamagedCheckpoint, to_plain
 
 # %% ../../nbs/checkpoint/02_shards.ipynb #sh000007
 def take_shards(

@@ -21,7 +21,8 @@ from .changes import as_sentences, changed_facts, is_accepted, names_of
 from .passes import random_states, set_random_states
 from .saving import can_copy, cut_like, cut_named, is_torch_opt, model_state, param_names, state_for, unwrapper, whole
 from .shards import digests, find_own, take_shards
-from .storage import DamagedCheckpoint, from_plain, misfit, to_plain
+from .schema import misfit
+from .storage import DamagedCheckpoint, from_plain, to_plain
 from ..data.batch import describe, facts_of
 from ..data.begin import goes_by_state, loader_state, persistent, start_workers
 from ..data.checks import did_you_mean, replaced
@@ -32,7 +33,7 @@ from ..loop.optimizer import get_hypers, hyper_groups, opts, set_hypers
 from ..loop.place import Pass, Place
 from ..data.rng import all_rngs, preserve_rng
 from ..measure.about import about_run, flat_facts
-from ..measure.metrics import mk_metrics
+from ..measure.metric import mk_metrics
 from ..measure.series import shared_parts
 
 # %% ../../nbs/checkpoint/03_state.ipynb #67fc429a

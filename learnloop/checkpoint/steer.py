@@ -17,8 +17,9 @@ from os import getpid
 from pathlib import Path
 from fastcore.basics import noop, patch
 from .rewind import Rewinder, change_hypers
-from .saving import atomic_write
-from .storage import Checkpoint, misfit
+from .files import atomic_write
+from .schema import misfit
+from .storage import Checkpoint
 from ..data.checks import check_place, did_you_mean, say
 from ..loop.callback import Callback
 from ..loop.engines import Engine

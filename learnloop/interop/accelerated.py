@@ -9,12 +9,13 @@ __all__ = ['InMemoryRunHistory', 'TrainerCallback', 'StopTrainingError', 'RunHis
            'Trainer', 'Accelerated', 'LogMetricsCallback']
 
 # %% ../../nbs/interop/04_accelerated.ipynb #c52deb09
-import difflib, math, os, torch, warnings
+import difflib, math, torch, warnings
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import MethodType
 from fastcore.basics import noop, patch
 from torch import distributed as dist, nn
+from ..checkpoint.files import atomic_write
 from ..loop.callback import Callback
 from ..data.batch import batch_map
 from ..data.loaders import batch_len
@@ -37,10 +38,8 @@ class RunHistory:
     "Values of metrics by name, and the number of the epoch"
     def __init__(self): self.reset()
 
-    @property
-    def current_epoch(self)->int: return self._epoch
-    @property
-    def metric_name_prefix(self)->str: return self._prefix
+    current_epoch = property(lambda self: self._epoch, doc='Number of the epoch, from 1')
+    metric_name_prefix = property(lambda self: self._prefix, doc='Prefix for the names of metrics in updates')
 
     def get_metric_names(self): # A set, in the order of the first updates
         "Return the names of the metrics that have values"
@@ -68,6 +67,15 @@ class RunHistory:
         "Add a value to a metric"
         self._metrics.setdefault(f'{self._prefix}{metric_name}', []).append(metric_value)
 
+    def delete_metric(self,
+        metric_name:str # Full name, with its prefix
+    ):
+        "Delete a metric"
+        del self._metrics[metric_name]
+    def reset(self):
+        "Clear all values and the prefix, and start at epoch 1"
+        self._metrics,self._prefix,self._epoch = {},'',1
+
     def _increment_epoch(self): self._epoch += 1
     def _set_epoch(self, epoch): self._epoch = epoch
 
@@ -80,20 +88,6 @@ def set_metric_name_prefix(self:RunHistory,
 ):
     "Set a prefix, for example to mark the metrics of another model"
     self._prefix = prefix
-
-# %% ../../nbs/interop/04_accelerated.ipynb #a07f0568
-@patch
-def delete_metric(self:RunHistory,
-    metric_name:str # Full name, with its prefix
-):
-    "Delete a metric"
-    del self._metrics[metric_name]
-
-# %% ../../nbs/interop/04_accelerated.ipynb #d604998e
-@patch
-def reset(self:RunHistory):
-    "Clear all values and the prefix, and start at epoch 1"
-    self._metrics,self._prefix,self._epoch = {},'',1
 
 # %% ../../nbs/interop/04_accelerated.ipynb #1cfb078c
 @dataclass(frozen=True)
@@ -398,14 +392,7 @@ def save_checkpoint(self:Trainer,
     state |= plain(checkpoint_kwargs or {})
     self._accelerator.wait_for_everyone()
     if (local_rank() if save_per_node else process_rank())!=0: return
-    path = os.path.abspath(save_path)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    tmp = f'{path}.{os.getpid()}.tmp'
-    try:
-        torch.save(state, tmp)
-        os.replace(tmp, path)
-    finally:
-        if os.path.exists(tmp): os.remove(tmp)
+    with atomic_write(save_path) as f: torch.save(state, f)
 
 # %% ../../nbs/interop/04_accelerated.ipynb #5bdd7c83
 @patch
@@ -474,10 +461,8 @@ def _translated(trainer, e, label):
         return AttributeError(
             f'{label} reads an attribute of itself that it lacks: see the last line of its own code in '
             'the traceback above')
-    learn = trainer.learn
-    cancel = None
-    if learn.inside('evaluate'): cancel = CancelEvaluateException
-    if learn.inside('fit'):      cancel = CancelFitException
+    inside = trainer.learn.inside
+    cancel = CancelFitException if inside('fit') else CancelEvaluateException if inside('evaluate') else None
     if cancel is None or not has_base(e, 'StopTrainingError', 'SystemExit'): return e
     if isinstance(e, SystemExit):
         warnings.warn(f'{label} asked to exit ({e.code}): the run stops, but the process continues', stacklevel=2)

@@ -10,10 +10,8 @@ __all__ = ['CancelFitException', 'CancelEpochException', 'CancelTrainException',
 
 # %% ../../nbs/interop/05_fastai.ipynb #1b38ca41
 import math, re, sys, threading, torch, warnings
-from collections.abc import Iterable, MutableMapping
 from contextlib import contextmanager
 from functools import lru_cache, partial, wraps
-from numbers import Real
 from operator import attrgetter
 from types import FunctionType, MethodType, SimpleNamespace
 from fastcore.basics import camel2snake, listify
@@ -25,9 +23,9 @@ from ..data.checks import did_you_mean
 from ..data.loaders import DataLoaders, batch_len
 from ..loop.flow import PHASES, CancelEvaluateException, CancelException, Events, UncaughtCancelError, near_miss
 from ..loop.flow import event as _events
-from .core import Adapter, Facade, Hook, attr, names_others, system_of
+from .core import Adapter, Hook, attr, names_others, system_of
 from .facts import batch_size, init_args, plain, storable, storable_items
-from ..loop.optimizer import hyper_groups, get_hypers, opts, set_hypers, step, zero_grad
+from .fastai_opt import OptView, View, forward_attrs
 
 # %% ../../nbs/interop/05_fastai.ipynb #20fe6806
 _what = dict(CancelFitException='fit', CancelEpochException='epoch',
@@ -95,80 +93,10 @@ def _nothing(k):
     return f
 for _k in event: setattr(Callback, _k, _nothing(_k))
 
-# %% ../../nbs/interop/05_fastai.ipynb #57493888
-class _View(Facade):
-    system = 'fastai'
-    def _has(self): return [o for o in super()._has() if o not in vars(Facade) and o!='learn']
-
-_of = partial(attr, settable=True)
-def _have(cls, who, names):
-    "Forward the attributes `names` of `cls` to its attribute `who`"
-    for k in names.split(): setattr(cls, k, _of(f'{who}.{k}'))
-
-# %% ../../nbs/interop/05_fastai.ipynb #70d5bee2
-class _Hypers(MutableMapping):
-    "Hyper-parameters of one group; setting one changes the optimizer"
-    def __init__(self, view, i): self.view,self.i = view,i
-    def _now(self): return get_hypers(self.view.opt)[self.i]
-    def __getitem__(self, k): return self._now()[k]
-    def __setitem__(self, k, v):
-        self.view.set_hyper(k, [v if i==self.i else h.get(k, v) for i,h in enumerate(get_hypers(self.view.opt))])
-    def __delitem__(self, k): raise TypeError(f'{k!r}: an optimizer keeps its hyper-parameters')
-    def __iter__(self): return iter(self._now())
-    def __len__(self): return len(self._now())
-    def __repr__(self): return repr(self._now())
-
-def _values(v):
-    "Convert a hyper-parameter that fastai accepts (NumPy arrays, too) to one that `set_hypers` accepts"
-    if isinstance(v, slice): return slice(v.start or None, v.stop)
-    if hasattr(v, 'tolist'): v = v.tolist()
-    if isinstance(v, Real) or not isinstance(v, Iterable): return v
-    v = list(v)
-    return v[0] if len(v)==1 else v
-
-# %% ../../nbs/interop/05_fastai.ipynb #b363cbfe
-class _Opt(_View):
-    _called = 'Optimizer'
-    def __init__(self, learn, opt): super().__init__(learn, opt=opt)
-    _several     = property(lambda self: isinstance(self.opt, dict))
-    hypers       = property(lambda self: [_Hypers(self, i) for i in range(len(get_hypers(self.opt)))])
-    param_groups = property(lambda self: [g for o in opts(self.opt) for g in o.param_groups])
-    @property
-    def state(self):
-        return {p:s for o in opts(self.opt) for p,s in o.state.items()} if self._several else self.opt.state
-    @property
-    def frozen_idx(self):
-        trained = [all(p.requires_grad for p in ps) for ps in self.param_lists]
-        return trained.index(True) if True in trained else len(trained)
-    @property
-    def param_lists(self):
-        res = [[] for _ in get_hypers(self.opt)]
-        for i,g in hyper_groups(self.opt): res[i] += g['params']
-        return res
-    def all_params(self, n=slice(None), with_grad=False):
-        groups = list(zip(self.param_lists, self.hypers, strict=True))
-        some = groups[n] if isinstance(n, slice) else [groups[n]]
-        rows = [(p, ps, self.state.get(p, {}), h) for ps,h in some for p in ps]
-        return L(o for o in rows if o[0].grad is not None or not with_grad)
-    def set_hypers(self, **hypers): set_hypers(self.opt, self.learn.model, **{k:_values(v) for k,v in hypers.items()})
-    def set_hyper(self, k, v): self.set_hypers(**{k:v})
-    def freeze_to(self, n): self.learn.freeze_to(n)
-    def freeze(self): self.learn.freeze()
-    def unfreeze(self): self.learn.unfreeze()
-    def clear_state(self):
-        for o in opts(self.opt): o.state.clear()
-    def step(self): step(self.opt)
-    def zero_grad(self): zero_grad(self.opt)
-    def state_dict(self):
-        return {k:o.state_dict() for k,o in self.opt.items()} if self._several else self.opt.state_dict()
-    def load_state_dict(self, sd):
-        if not self._several: return self.opt.load_state_dict(sd)
-        for k,o in self.opt.items(): o.load_state_dict(sd[k])
-
 # %% ../../nbs/interop/05_fastai.ipynb #2ed9e9a5
 def _events_of(cls): return dict.fromkeys(event, f"learnloop's own {cls} handles its own events")
 
-class _Part(_View):
+class _Part(View):
     "Stand-in for one of the callbacks that every learner has"
     def __init__(self, whole, name, **own): super().__init__(whole.learn, _whole=whole, _name=name, **own)
     def __getattr__(self, k):
@@ -218,10 +146,10 @@ class _Recorder(_Part):
         return SimpleNamespace(value=last, count=len(self.losses), beta=self.learn.recorder.beta)
     def plot_loss(self, *args, **kwargs): return self.learn.recorder.plot_loss(*args, **kwargs)
     def plot_sched(self, *args, **kwargs): return self.learn.recorder.plot_sched(*args, **kwargs)
-_have(_Recorder, 'learn.recorder', 'iters lrs hps add_time train_metrics valid_metrics')
+forward_attrs(_Recorder, 'learn.recorder', 'iters lrs hps add_time train_metrics valid_metrics')
 
 # %% ../../nbs/interop/05_fastai.ipynb #d735ce50
-class _Loader(_View):
+class _Loader(View):
     "A loader that isn't fastai's own"
     _called = 'DataLoader'
     def __init__(self, learn, own): super().__init__(learn, own=own)
@@ -256,7 +184,7 @@ def _is_theirs(o): return system_of(type(o))=='fastai'
 def _bare(o): return o.own if type(o) is _Loader else o
 
 # %% ../../nbs/interop/05_fastai.ipynb #733b91f4
-class _Dls(_View):
+class _Dls(View):
     _called = 'DataLoaders'
     def __init__(self, whole): super().__init__(whole.learn, _seen=[])
     def _view(self, dl):
@@ -293,14 +221,14 @@ class _Dls(_View):
 # %% ../../nbs/interop/05_fastai.ipynb #733b91f5
 def _loader_at(path):
     "Make a property that returns the stand-in for the loader at `path`"
-    where = _of(path)
+    where = attr(path, settable=True)
     def _get(self): return (self if isinstance(self, _Dls) else self.dls)._view(where.fget(self))
     return property(_get, lambda self, v: where.fset(self, _bare(v)))
 _Dls.train,_Dls.valid = _loader_at('learn.dls.train'),_loader_at('learn.dls.valid')
-_have(_Dls, 'learn.dls', 'train_ds valid_ds device one_batch')
+forward_attrs(_Dls, 'learn.dls', 'train_ds valid_ds device one_batch')
 
 # %% ../../nbs/interop/05_fastai.ipynb #78112f7c
-class _Bar(_View):
+class _Bar(View):
     _called = 'progress.mbar'
     def __init__(self, learn): super().__init__(learn, graph=None, _handle=None)
     def update_graph(self, graphs, x_bounds=None, y_bounds=None, figsize=(6,4)):
@@ -363,7 +291,7 @@ def _context(k):
     return _f
 
 # %% ../../nbs/interop/05_fastai.ipynb #b5057ed9
-class _Methods(_View):
+class _Methods(View):
     parameters,named_parameters = attr('learn.model.parameters'),attr('learn.model.named_parameters')
     def ordered_cbs(self, event): return list(map(_theirs_of, self.learn.ordered_cbs(event)))
     def to_detach(self, b, cpu=True, gather=True): return self.learn.to_detach(b, cpu)
@@ -455,7 +383,7 @@ class _Learner(_Methods):
         if k in vars(self.learn): setattr(self.learn, k, v)
         else: self._extra[k] = v
     def __repr__(self): return f"learnloop's stand-in for fastai's Learner: {self.learn!r}"
-_have(_Learner, 'learn', '''model loss_func opt_func lr wd wd_bn_bias train_bn moms splitter path model_dir logger
+forward_attrs(_Learner, 'learn', '''model loss_func opt_func lr wd wd_bn_bias train_bn moms splitter path model_dir logger
     n_epoch epoch n_iter iter training xb yb x y pred loss_grad train_iter pct_train''')
 
 # %% ../../nbs/interop/05_fastai.ipynb #9e4217ac
@@ -468,7 +396,7 @@ def _view_of(cls, name):
 def _get_opt(self):
     opt = self.learn._opt
     if opt is None: return None
-    if self._opt is None or self._opt.opt is not opt: self.__dict__['_opt'] = _Opt(self.learn, opt)
+    if self._opt is None or self._opt.opt is not opt: self.__dict__['_opt'] = OptView(self.learn, opt)
     return self._opt
 
 def _smooth_loss(self):
@@ -493,7 +421,7 @@ def _get_loss(self): return torch.tensor(0.) if self.learn.loss is None else sel
 def _set(k): return lambda self, v: setattr(self.learn, k, v)
 _Learner.recorder,_Learner.progress = _view_of(_Recorder, 'recorder'),_view_of(_Progress, 'progress')
 _Learner.smooth_loss = property(_smooth_loss)
-_Learner.opt     = property(_get_opt, lambda self, v: setattr(self.learn, 'opt', v.opt if isinstance(v, _Opt) else v))
+_Learner.opt     = property(_get_opt, lambda self, v: setattr(self.learn, 'opt', v.opt if isinstance(v, OptView) else v))
 _Learner.dl      = _loader_at('learn.dl')
 _Learner.final_record = property(_get_final_record, _set('final_record'))
 _Learner.dls     = property(lambda self: self._views[_Dls], _set('dls'))
@@ -644,7 +572,7 @@ _notes = dict(  # chkstyle: ignore-node
 class FastAI(_Kept):
     "Adapter that runs a fastai callback"
     hooks = [Hook(o, o, evaluate=o in _evaluated, note=_notes.get(o, '')) for o in event]
-    run,run_train,run_valid = map(_of, ('foreign.run', 'foreign.run_train', 'foreign.run_valid'))
+    run,run_train,run_valid = (attr(f'foreign.{k}', True) for k in ('run', 'run_train', 'run_valid'))
     order = property(lambda self: self.__dict__.get('_order', self.foreign.order),
         lambda self, v: self.__dict__.update(_order=v))
     remove_on_fetch = property(lambda self: bool(getattr(self.foreign, 'remove_on_fetch', False)))

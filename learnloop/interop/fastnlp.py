@@ -201,14 +201,9 @@ def _results(learn, vals=None):
 
 class Evaluator(Facade):
     "Stand-in for `trainer.evaluator`, which is None without a validation loader"
-    system,mirrors,_busy = 'fastNLP','learn: model device',False
+    system,mirrors,_busy = 'fastNLP','learn: model device  driver: move_data_to_device',False
     driver = property(lambda self: Driver(self.learn))
     model_use_eval_mode = property(lambda self: True)
-    def move_data_to_device(self,
-        batch # Tensors, nested in any way
-    ): # The same on the device
-        "Move `batch` to the learner's device"
-        return self.driver.move_data_to_device(batch)
     def run(self,
         num_eval_batch_per_dl:int=-1 # Must be -1: all batches
     )->dict: # Name -> loss or metric
@@ -290,18 +285,13 @@ class Trainer(_Files):
     "Stand-in for the `trainer` of callbacks"
     system,shares,on = 'fastNLP',True,staticmethod(on)
     mirrors = '''learn: model device model_device=device data_device=device
-        driver: optimizers fp16  learn.dls: train_dataloader=train dataloader=train evaluate_dataloaders=valid'''
+        driver: optimizers fp16 move_data_to_device  learn.dls: train_dataloader=train dataloader=train evaluate_dataloaders=valid'''
     def __init__(self,
         learn # The learner behind the stand-in
     ):
         super().__init__(learn, driver=Driver(learn), monitor=None, larger_better=True,
             _evaluator=Evaluator(learn), _at=_new_state(learn))
     evaluator = property(lambda self: None if self.learn.dls.valid is None else self._evaluator)
-    def move_data_to_device(self,
-        batch # Tensors, nested in any way
-    ): # The same on the device
-        "Move `batch` to the learner's device"
-        return self.driver.move_data_to_device(batch)
     def extract_loss_from_outputs(self,
         outputs # Argument of `on_before_backward`
     ): # A scalar tensor

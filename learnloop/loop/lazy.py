@@ -19,7 +19,8 @@ LAZY = {  # chkstyle: ignore-node
         FocalLossFlat L1LossFlat LabelSmoothingCrossEntropy LabelSmoothingCrossEntropyFlat MSELossFlat''',
     'measure.hook': '''ActivationStats Hook HookCallback Hooks ModelSummary dummy_eval hook_output hook_outputs
         model_sizes num_features_model total_params''',
-    'measure.display': 'plot_style', 'measure.image': 'show_image', 'measure.about': 'run_facts',
+    'measure.display': 'plot_style', 'measure.image': 'show_image',
+    'measure.plots': 'Recorder.plot_loss Recorder.plot_metrics', 'measure.about': 'run_facts',
     'measure.interpret': '''ClassificationInterpretation Interpretation SegmentationInterpretation
         Learner.show_results Learner.tta''',
     'measure.throughput': 'Throughput',
@@ -29,12 +30,14 @@ LAZY = {  # chkstyle: ignore-node
     'train.torchsched': 'TorchScheduler', 'train.averaging': 'EMA SWA WeightAveraging',
     'train.lr_find': 'LRFinder SuggestionMethod Learner.lr_find Recorder.lr_finder Recorder.plot_lr_find',
     'train.tracker': '''CheckFinite EarlyStoppingCallback ReduceLROnPlateau SaveModelCallback SpikeDetection
-        TerminateOnNaNCallback TimeLimit TrackerCallback ValidateCallback ValidateEvery''',
+        TerminateOnNaNCallback TimeLimit TrackerCallback''',
+    'train.validate': 'ValidateCallback ValidateEvery',
     'train.limits': '''DetectAnomaly Deterministic FastDevRun LimitBatches OverfitBatches ReloadLoaders SanityCheck
         ShortEpochCallback Learner.find_batch_size''',
     'train.training': '''BnFreeze ChannelsLast GradientAccumulation GradientCheckpointing GradientClip
         MCDropoutCallback MicroBatch MoveModulesToDeviceCallback SAM set_bn_eval Learner.to_channelslast
         Learner.to_contiguous''',
+    'checkpoint.export': 'load_export load_learner Learner.export', 'checkpoint.failed_batch': 'Learner.replay_batch',
     'checkpoint.recover': 'SpikeRecovery', 'train.heal': 'HealMemory',
     'train.precision': 'MixedPrecision TruePrecision Learner.to_bf16 Learner.to_fp16 Learner.to_fp32',
     'train.mixup': 'CutMix MixHandler MixUp',

@@ -66,7 +66,6 @@ from learnloop.train.tracker import SpikeDetection
 from learnloop.train.tracker import TerminateOnNaNCallback
 from learnloop.train.tracker import TimeLimit
 from learnloop.train.tracker import TrackerCallback
-from learnloop.train.tracker import ValidateEvery
 from learnloop.train.training import BnFreeze
 from learnloop.train.training import ChannelsLast
 from learnloop.train.training import GradientAccumulation
@@ -76,6 +75,7 @@ from learnloop.train.training import MCDropoutCallback
 from learnloop.train.training import MicroBatch
 from learnloop.train.training import MoveModulesToDeviceCallback
 from learnloop.train.training import SAM
+from learnloop.train.validate import ValidateEvery
 from pathlib import Path
 from torch import nn
 from types import SimpleNamespace
@@ -94,6 +94,15 @@ if MYPY:
                 - `info`: Plain data for the manifest
 
                 Returns: None if a callback cancelled it"""
+            def export(self, file: Any='export', meta: dict | None=None) -> Path:
+                """Write weights and buffers for inference
+
+                - `file`: Name below `path`, or an absolute path; the suffix `.safetensors` is added
+                - `meta`: Any JSON data
+
+                Returns: Path of the file"""
+            def replay_batch(self) -> SimpleNamespace:
+                """Run the failed batch again, with its random numbers and callbacks, and change nothing"""
             def load_checkpoint(self, folder: Any, accept: Any=True) -> Learner:
                 """Restore the whole state of a checkpoint, checked before anything changes
 
@@ -105,8 +114,6 @@ if MYPY:
                 """Continue the interrupted fit, from the exact batch
 
                 - `accept`: `'batches'`: accept other batches than before"""
-            def replay_batch(self) -> SimpleNamespace:
-                """Run the failed batch again, with its random numbers and callbacks, and change nothing"""
             def rewind(self, to: Any=None, batches: int | None=None, **changes: Any) -> Learner:
                 """Go back to an earlier place of the fit, with `changes`
 
@@ -160,13 +167,6 @@ if MYPY:
 
                 - `file`: As for `save`
                 - `who`: The writer, for the message"""
-            def export(self, file: Any='export', meta: dict | None=None) -> Path:
-                """Write weights and buffers for inference
-
-                - `file`: Name below `path`, or an absolute path; the suffix `.safetensors` is added
-                - `meta`: Any JSON data
-
-                Returns: Path of the file"""
             def tell(self, command: str='', end: bool=False, **hypers: Any) -> None:
                 """Give the running fit a command, from another cell or thread: it acts between two batches, in all processes
 
@@ -650,9 +650,10 @@ if MYPY:
                 Returns: Displayed by notebooks; `print` it elsewhere"""
         else:
             from learnloop.checkpoint.checkpoint import save_checkpoint as save_checkpoint
+            from learnloop.checkpoint.export import export as export
+            from learnloop.checkpoint.failed_batch import replay_batch as replay_batch
             from learnloop.checkpoint.resume import load_checkpoint as load_checkpoint
             from learnloop.checkpoint.resume import resume as resume
-            from learnloop.checkpoint.resume import replay_batch as replay_batch
             from learnloop.checkpoint.rewind import rewind as rewind
             from learnloop.checkpoint.saving import save as save
             from learnloop.checkpoint.saving import match_opt as match_opt
@@ -660,7 +661,6 @@ if MYPY:
             from learnloop.checkpoint.saving import check_opt as check_opt
             from learnloop.checkpoint.saving import load as load
             from learnloop.checkpoint.saving import hold_file as hold_file
-            from learnloop.checkpoint.saving import export as export
             from learnloop.checkpoint.steer import tell as tell
             from learnloop.checkpoint.undo import undone as undone
             from learnloop.loop.evaluate import evaluate_on as evaluate_on
@@ -742,9 +742,10 @@ if MYPY:
 else:
     class _LearnerMethods:
         from learnloop.checkpoint.checkpoint import save_checkpoint as save_checkpoint
+        from learnloop.checkpoint.export import export as export
+        from learnloop.checkpoint.failed_batch import replay_batch as replay_batch
         from learnloop.checkpoint.resume import load_checkpoint as load_checkpoint
         from learnloop.checkpoint.resume import resume as resume
-        from learnloop.checkpoint.resume import replay_batch as replay_batch
         from learnloop.checkpoint.rewind import rewind as rewind
         from learnloop.checkpoint.saving import save as save
         from learnloop.checkpoint.saving import match_opt as match_opt
@@ -752,7 +753,6 @@ else:
         from learnloop.checkpoint.saving import check_opt as check_opt
         from learnloop.checkpoint.saving import load as load
         from learnloop.checkpoint.saving import hold_file as hold_file
-        from learnloop.checkpoint.saving import export as export
         from learnloop.checkpoint.steer import tell as tell
         from learnloop.checkpoint.undo import undone as undone
         from learnloop.loop.evaluate import evaluate_on as evaluate_on
@@ -963,7 +963,6 @@ class Learner(_LearnerMethods, Flow):
     time_limit: TimeLimit
     save_model: SaveModelCallback
     reduce_lr_on_plateau: ReduceLROnPlateau
-    validate_every: ValidateEvery
     gradient_accumulation: GradientAccumulation
     gradient_clip: GradientClip
     bn_freeze: BnFreeze
@@ -973,6 +972,7 @@ class Learner(_LearnerMethods, Flow):
     move_modules_to_device: MoveModulesToDeviceCallback
     micro_batch: MicroBatch
     sam: SAM
+    validate_every: ValidateEvery
     def __init__(self, dls: Any, model: nn.Module, loss_func: Any=None, opt_func: Any=..., lr: float | None=None, splitter: Any=..., cbs: Any=None, metrics: Any=None, path: Any='.', model_dir: Any='models', wd: float | None=None, wd_bn_bias: bool=False, train_bn: bool=True, moms: Any=(0.95, 0.85, 0.95), default_cbs: bool=True, denominator: Any=None) -> None:
         """- `dls`: `DataLoaders`, a tuple of loaders (train, valid, …), or any iterable of batches to train on
         - `model`: Called as `model(*xb)`, or `model(**batch)` for a batch that is a dict

@@ -22,7 +22,7 @@ from ..data.rng import no_random, preserve_rng
 from ..loop.steps import StepLimit
 from .describe import code_digest, constructor_args, described
 from .hook import uncompiled
-from .metrics import mk_metrics
+from .metric import mk_metrics
 
 # %% ../../nbs/measure/10_about.ipynb #8f0a000e
 def find_commit(

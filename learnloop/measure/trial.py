@@ -25,7 +25,8 @@ from ..loop.loss import innermost, loss_modules, named_loss, own_loss, split_los
 from ..loop.errors import is_oom
 from ..data.rng import preserve_rng
 from .hook import kept_buffers
-from .metrics import AccumMetric, LearnerView, Metric
+from .metric import Metric
+from .metrics import AccumMetric, LearnerView
 
 # %% ../../nbs/measure/06_trial.ipynb #b1b45be6
 def try_metrics(

@@ -11,7 +11,7 @@ __all__ = ['compare', 'Comparison']
 import math, time
 from html import escape
 from fastcore.basics import patch
-from ..measure.metrics import need_better
+from ..measure.metric import need_better
 from .chart import line_sample
 from .page import Cell, Grid, Numbers, Page, PageFile, el, page_html, shown, small_chart, sort_script, write_page
 from .runs import duration, is_metric, runs

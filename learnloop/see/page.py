@@ -18,7 +18,7 @@ from importlib.resources import files
 from pathlib import Path
 from urllib.parse import quote
 from torch import Tensor
-from ..checkpoint.saving import atomic_write
+from ..checkpoint.files import atomic_write
 from ..data.checks import check_place
 from .chart import Svg, escape_text, line_chart
 

@@ -22,7 +22,7 @@ from ..measure.display import human_time
 from ..measure.hook import ModelSummary, summarize, uncompiled
 from ..measure.image import is_image, to_pil
 from ..measure.interpret import Interpretation, find_vocab
-from ..measure.metrics import LOSSES
+from ..measure.metric import LOSSES
 from ..measure.about import flat_facts
 from .chart import timeline_chart
 from .page import Grid, Numbers, Page, by_metric, el, folded, grids, shown, small_chart, to_number, write_page

@@ -14,7 +14,7 @@ from contextlib import suppress
 from numbers import Integral, Real
 from pathlib import Path, PurePath
 from fastcore.basics import patch
-from ..checkpoint.saving import atomic_write
+from ..checkpoint.files import atomic_write
 from ..checkpoint.steer import Steering
 from ..measure.display import error_line, told_error
 from ..measure.about import flat_facts, run_facts

@@ -18,7 +18,7 @@ from ..checkpoint.storage import list_checkpoints
 from ..data.checks import check_place, did_you_mean, is_checkpoint
 from ..loop.optimizer import HYPERS
 from ..measure.display import human_time
-from ..measure.metrics import LOSSES, check_better, need_better
+from ..measure.metric import LOSSES, check_better, need_better
 from ..measure.recorder import Recorder
 from ..measure.table import Table
 from ..measure.about import flat_facts
@@ -395,23 +395,10 @@ def results(self:Run):
 # %% ../../nbs/see/11_runs.ipynb #8f3a0020
 @patch(as_prop=True)
 def settings(self:Run):
-    "The run's settings, by dotted names, from `run.json` or else from checkpoints"
+    "The run's settings, by dotted names, from `run.json` or else from a checkpoint"
     facts = self.about.get('facts')
-    if isinstance(facts, dict) and facts: return flat_facts(facts)
-    res,config = {},self._state.get('config', {})
-    for k,v in config.items(): res[_NAMES.get(k, f'settings.{k}')] = _of_groups(v) if k not in _LISTS else v
-    made_by = self.sound[-1].manifest if self.sound else {}
-    res |= {f'versions.{k}':made_by.get(k) for k in ('learnloop','torch','python')}
-    return {k:v for k,v in res.items() if v not in (None, [])}
-
-_LISTS = 'callbacks','metrics','frozen'
-_NAMES = dict(optimizer='optimizer.class', loss_func='settings.loss', loader='data.train.class',
-    callbacks='settings.callbacks', train_batches='data.train.batches', valid_batches='data.valid.batches',
-    items='data.train.items', batch_size='data.train.batch_size', workers='data.train.num_workers',
-    dataset='data.train.dataset', sampler='data.train.sampler', lr='optimizer.lr', wd='optimizer.weight_decay',
-    mom='optimizer.mom', sqr_mom='optimizer.sqr_mom', eps='optimizer.eps')
-
-def _of_groups(v): return v[0] if isinstance(v, list) and v and all(o==v[0] for o in v) else v
+    if not isinstance(facts, dict) or not facts: facts = self._state.get('about', {})
+    return flat_facts({k:v for k,v in facts.items() if k not in ('order', 'fresh')})
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0021
 @patch(as_prop=True)

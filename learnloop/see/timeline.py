@@ -13,7 +13,7 @@ from collections import Counter, namedtuple
 from operator import attrgetter
 from pathlib import Path
 from fastcore.basics import patch
-from ..checkpoint.saving import atomic_write
+from ..checkpoint.files import atomic_write
 from ..data.checks import check_place
 from .chart import timeline_chart
 from .trace import Trace, TraceCancel

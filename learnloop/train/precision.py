@@ -18,7 +18,7 @@ from ..data.checks import checked_args, did_you_mean
 from ..loop.flow import CancelStepException
 from ..loop.learner import Learner
 from ..loop.optimizer import opts
-from .training import grads_now, refuse_closure, refuse_graph, refuse_supplied
+from .by_turns import grads_now, refuse_closure, refuse_graph, refuse_supplied
 
 # %% ../../nbs/train/05_precision.ipynb #2c66fd11
 @patch

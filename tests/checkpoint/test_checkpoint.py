@@ -14,14 +14,15 @@ from learnloop import (
 from learnloop.checkpoint.storage import locked_folder
 from learnloop.checkpoint import checkpoint as checkpoint_module
 from learnloop.checkpoint.passes import iter_from
-from learnloop.checkpoint.resume import read_resume_point
+from learnloop.checkpoint.own_state import take_own
+from learnloop.checkpoint.resume_point import read_resume_point
 from learnloop.loop.place import Pass
 from learnloop.train.limits import FirstBatches
 from learnloop.data.rng import preserve_rng
 from learnloop.loop.flow import PHASES, Phase
-from learnloop.measure.metrics import Metric
+from learnloop.measure.metric import Metric
 from learnloop.measure.series import Series
-from learnloop.checkpoint.saving import write_state
+from learnloop.checkpoint.files import write_state
 from learnloop.checkpoint.storage import HashingFile, _sealed
 from torch import nn
 from torch.nn import functional as F
@@ -1263,7 +1264,7 @@ def test_what_a_process_had_for_itself_is_read_in_the_layout_of_an_older_learnlo
     origin = of_processes(tmp_path)
     rng = {k:dict(v) for k,v in origin.state['rng'].items()}
     origin.state['ranks'] = [dict(rng=rng, loader=dict(n=3), callbacks=dict(noise=dict(seen=.5)))]
-    mk_learner().keeper.take_own(origin)
+    take_own(origin, mk_learner())
     s = origin.state
     assert s['rng'] is rng and s['loader']==dict(n=3) and s['callbacks']['noise']==dict(seen=.5) and 'recorder' in s['callbacks']
 
@@ -1271,7 +1272,7 @@ def test_what_a_process_had_for_itself_is_read_in_the_layout_of_an_older_learnlo
     ([[['grads'], {}]], 'no place in a state'), ([[['callbacks'], {}]], 'no place in a state'), ([[]], 'no place in a state'),
     ([[[3], 3]], 'no place in a state'), ([[['a', 'b'], 3]], 'no such place'), ([[['rng']]], "no 'rng'")])
 def test_what_a_process_cannot_have_had_is_refused(own, why, tmp_path):
-    with pytest.raises(DamagedCheckpoint, match=why): mk_learner().keeper.take_own(of_processes(tmp_path, own))
+    with pytest.raises(DamagedCheckpoint, match=why): take_own(of_processes(tmp_path, own), mk_learner())
 
 def test_point_14_a_stopped_run_stays_stopped_in_the_middle_of_an_epoch_too(tmp_path):
     "What stopped it in training is known before validation, which is gone on with"

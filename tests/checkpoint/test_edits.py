@@ -4,7 +4,7 @@ from collections import OrderedDict
 import pytest, torch
 from helpers import check
 from learnloop import CheckpointCallback, GradientAccumulation, list_checkpoints
-from learnloop.checkpoint.saving import read_state, write_state
+from learnloop.checkpoint.files import read_state, write_state
 from test_checkpoint import everything, mk_learner, mk_loader, quiet, reseal
 from torch import nn
 

@@ -9,7 +9,9 @@ import pytest, torch
 from helpers import LR, as_script, batches, covering, same
 from hypothesis import given, strategies as st
 from learnloop import Callback, CancelSaveException, DataLoaders, Learner, set_seed
-from learnloop.checkpoint.saving import atomic_write, load_export, load_learner, load_model, read_state, save_model, write_state
+from learnloop.checkpoint.files import atomic_write, read_state, write_state
+from learnloop.checkpoint.export import load_export, load_learner
+from learnloop.checkpoint.saving import load_model, save_model
 from torch import nn
 from torch.nn import functional as F
 from torch.ao import quantization as tq
@@ -85,7 +87,7 @@ def test_a_link_is_followed(tmp_path):
 
 DYING = """
 import os, resource, signal, sys, torch
-from learnloop.checkpoint.saving import write_state
+from learnloop.checkpoint.files import write_state
 file,how = sys.argv[1:]
 write_state(file, dict(x=torch.zeros(3)))
 def die(*args): os.kill(os.getpid(), signal.SIGKILL)

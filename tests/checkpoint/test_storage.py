@@ -11,13 +11,14 @@ import pytest, torch
 from helpers import cover, covering, mk_learner, same, weights
 from hypothesis import given, strategies as st
 from learnloop import (Callback, Checkpoint, CheckpointCallback, DamagedCheckpoint, list_checkpoints, load_export, load_learner, load_model, newest_checkpoint)
-from learnloop.checkpoint.saving import read_state
+from learnloop.checkpoint.files import read_state
 from learnloop.checkpoint.storage import locked_folder, prune
 from learnloop.checkpoint import storage
 from learnloop.app.cli import show_checkpoints
 from learnloop.measure.series import Frozen, Series
 from learnloop.see.report import report_from
-from learnloop.checkpoint.storage import HashingFile, _sealed, from_plain, misfit, new_checkpoint, to_plain
+from learnloop.checkpoint.schema import misfit
+from learnloop.checkpoint.storage import HashingFile, _sealed, from_plain, new_checkpoint, to_plain
 from torch import nn
 
 @pytest.fixture(autouse=True)

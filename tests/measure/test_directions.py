@@ -5,7 +5,7 @@ from functools import partial
 from helpers import mk_learner
 from learnloop import (AccumMetric, AvgMetric, CheckpointCallback, CSVLogger, DictMetric, EarlyStoppingCallback, Metric, ReduceLROnPlateau, Run,
     SaveModelCallback, TrackerCallback, ValueMetric, accuracy, compare, error_rate, mae, mse, rmse, runs)
-from learnloop.measure.metrics import mk_metrics
+from learnloop.measure.metric import mk_metrics
 from torch import nn
 from torch.nn import functional as F
 

@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 from learnloop.measure import metrics as M
 from learnloop.data.loaders import DataLoaders
 from learnloop.loop.learner import Learner
+from learnloop.measure.metric import *
 from learnloop.measure.metrics import *
 from learnloop.measure.series import *
 from pathlib import Path

@@ -5,7 +5,7 @@ import pytest, torch, torchmetrics
 from learnloop import (
     AccumMetric, AvgLoss, AvgSmoothLoss, Callback, DataLoaders, DictMetric, Learner,
     Metric, Perplexity, Recorder, ValidateCallback, ValueMetric, accuracy, as_metric, error_rate, mae)
-from learnloop.measure.metrics import mk_metrics
+from learnloop.measure.metric import mk_metrics
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset

@@ -7,7 +7,8 @@ from torch.utils.data import DataLoader, TensorDataset
 import learnloop
 from learnloop import *
 from learnloop.measure.interpret import Interpretation
-from learnloop.measure.metrics import AvgSmoothLoss, Dice, DictMetric, JaccardCoeff, Metric, Perplexity, ValueMetric
+from learnloop.measure.metric import Metric, ValueMetric
+from learnloop.measure.metrics import AvgSmoothLoss, Dice, DictMetric, JaccardCoeff, Perplexity
 from learnloop.measure.metrics import accuracy, skm_metric
 from learnloop.measure.throughput import Throughput
 from learnloop.see.log import CSVLogger, JSONLogger

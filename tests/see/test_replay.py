@@ -5,7 +5,7 @@ from torch import nn
 from torch.nn import functional as F
 from learnloop import Callback, CheckpointCallback, Fingerprint, Learner, TrainEvalCallback, diff_runs, set_seed
 from learnloop.app.cli import main
-from learnloop.checkpoint.saving import read_state, write_state
+from learnloop.checkpoint.files import read_state, write_state
 from learnloop.see.fingerprint import read_fingerprint
 from learnloop.see.replay import diff_steps, replay_runs, run_checkpoints, ulps
 
