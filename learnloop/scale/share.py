@@ -1,4 +1,4 @@
-"""Of each batch the part of this process: the same batches, in the same order, for any number of processes
+"""Give each process its part of each batch: the same batches, in the same order, for any number of processes
 
 Docs: https://learnloop.github.io/learnloop/scale/share.html.md"""
 
