@@ -79,7 +79,7 @@ def read_resume_point(
     check_plain(file, state, c.step)
     for k in Place._fields:
         if k in c.manifest and c.manifest[k]!=state['loop'][k]:
-            raise DamagedCheckpoint(f"{file} has loop.{k} {state['loop'][k]!r}, and the manifest {c.manifest[k]!r}")
+            raise DamagedCheckpoint(f"{file} has loop.{k} {state['loop'][k]!r}, but the manifest has {c.manifest[k]!r}")
     weights = dict(model=c.read('model.pt'), opt=c.read('opt.pt'))
     state |= put_shards(weights, shards) if shards else weights
     check_weights(c.path, state)
@@ -199,17 +199,17 @@ def _read_resume(resume):
     c = named_checkpoint('resume', resume, _RESUME)
     if c is None: return check_place('resume', resume, _RESUME, new=True),None
     if not c.consistent:
-        raise ValueError(f'resume is {str(c.path)!r}, which was saved in the middle of a batch: resume from '
-            f'{str(c.path.parent)!r}, its folder, or from a checkpoint that is named step-…')
+        raise ValueError(f'resume is {str(c.path)!r}, which was saved in the middle of a batch: resume from its '
+            f'folder, {str(c.path.parent)!r}, or from a checkpoint named step-…')
     return check_place('resume', c.path.parent, _RESUME),c
 
-_RESUME = 'the folder of a run, as its CheckpointCallback has it, a checkpoint in it, or a Checkpoint'
+_RESUME = 'the folder of a run, a checkpoint in it, or a Checkpoint'
 
 def _saver_for(folder, c):
     "Make the callback that saves the resumed fit in `folder`; it resumes from the checkpoint `c` or the newest one"
     if c is None or c.has_own_name: return CheckpointCallback(folder)
-    raise ValueError(f'resume is {str(c.path)!r}, and its name does not tell the folder of its run: say where this fit '
-        "saves, with cbs=CheckpointCallback('folder of the run')")
+    raise ValueError(f'resume is {str(c.path)!r}, which does not show the folder of its run: set the folder for this '
+        "fit with cbs=CheckpointCallback('folder of the run')")
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #3d27efb3
 def _check_newer(c, savers):
@@ -217,15 +217,15 @@ def _check_newer(c, savers):
     for folder in (o.folder for o in savers):
         is_own = folder.resolve()==c.path.parent.resolve()
         others = [o for o in list_checkpoints(folder, verify=False) if o.consistent and (o.step>c.step or not is_own)]
-        if others: raise ValueError(f'resume is {str(c.path)!r}, and this fit would save in {str(folder)!r}, where '
-            f'{"newer" if is_own else "other"} checkpoints are, up to {others[-1].path.name}. Save in a new folder, '
+        if others: raise ValueError(f'resume is {str(c.path)!r}, but this fit would save in {str(folder)!r}, which has '
+            f'{"newer" if is_own else "other"} checkpoints, up to {others[-1].path.name}. Save in a new folder, '
             f"with cbs=CheckpointCallback('new folder'); or delete them; or continue from them: resume={str(folder)!r}")
 
 def _verify(what, c):
     "Verify the checkpoint `c`, given by the argument `what`; if it doesn't exist, list those that do"
     if not c.path.exists():
         there = ', '.join(checkpoint_names(c.path.parent)) if c.path.parent.is_dir() else ''
-        raise FileNotFoundError(f'{what} is {str(c.path)!r}, and there is no such checkpoint; '
+        raise FileNotFoundError(f'{what} is {str(c.path)!r}, but there is no such checkpoint; '
             f'{c.path.parent} has {there or "none"}')
     c.verify()
 
@@ -233,10 +233,10 @@ def _verify(what, c):
 def _check_same_folder(saver, resume):
     "Raise an error if the fit saves elsewhere, so that the next run would start from the same checkpoint again"
     if saver.folder.resolve()==Path(resume).expanduser().resolve(): return
-    raise ValueError(f'resume={str(resume)!r}, and {saver.label} saves in {str(saver.folder)!r}: the next run would '
-        'not find there what this one saves. '
+    raise ValueError(f'resume={str(resume)!r}, but {saver.label} saves in {str(saver.folder)!r}: the next run would '
+        'not find the checkpoints of this one. '
         f'Give both the same folder: CheckpointCallback({str(resume)!r}, …), or resume={str(saver.folder)!r}; '
-        'to go on elsewhere, copy the checkpoints there first')
+        'to continue in another folder, copy the checkpoints there first')
 
 @patch
 def enter(self:FitKeeper,
@@ -250,12 +250,12 @@ def enter(self:FitKeeper,
     self.goal,self.rewinds,self.attempt,self.origin = None,[],0,None
     savers = [o for o in (*learn.cbs, *cbs) if isinstance(o, CheckpointCallback)]
     self._check_overrides(resume is not None or self.keeps or bool(savers))
-    if self.keeps and (why := why_shapeless(learn.model)): raise ValueError(f'keep_failed copies weights, and {why}')
+    if self.keeps and (why := why_shapeless(learn.model)): raise ValueError(f'keep_failed copies weights, but {why}')
     given.cbs.append(_KeepsBatches() if self.keeps else _Pauses())
     if isinstance(resume, ResumePoint):
         if resume.of and any(a is not b for a,b in zip(resume.of, (learn.model, learn._opt), strict=True)):
-            raise RuntimeError('model or optimizer was replaced since the fit was interrupted: there is no going on '
-                'with others')
+            raise RuntimeError('the model or the optimizer was replaced after the fit was interrupted, so it cannot '
+                'continue')
         if learn.opt_at_start: learn.opt_at_start.restore()  # `restore` will set the rest from the saved state
         return
     if resume is None: return
@@ -282,7 +282,7 @@ def start(self:FitKeeper, learn, inner):
     if origin:
         at = origin.place.next
         if at in self.no_place:
-            raise ValueError(f'{origin.where} is in the middle of an epoch, next is {at!r}: {self.no_place[at]}')
+            raise ValueError(f'{origin.where} is in the middle of an epoch, before {at!r}: {self.no_place[at]}')
         if learn.team.is_first: _warn_of_changes(origin.changes, origin.where)
         self.go_from(origin)
         set_random_states(learn, self.marks.get('fit', {}))
@@ -349,8 +349,8 @@ def _find(self:FitKeeper, resume, accept):
     folder,c,there = self._pick(resume)
     if c is None:
         if learn.count.batches and any(o.step==learn.count.opt_steps for o in list_checkpoints(folder, verify=False)):
-            warnings.warn(f'{folder} has only what was taken in the middle of a batch, which no fit goes on from: '
-                'this one begins anew, with the weights as they are', stacklevel=2)
+            warnings.warn(f'{folder} has only checkpoints from the middle of a batch, from which no fit can resume: '
+                'this fit starts from the beginning, with the current weights', stacklevel=2)
         return None
     origin = read_resume_point(c)
     self.take_own(origin)
@@ -370,8 +370,8 @@ def _find(self:FitKeeper, resume, accept):
     done = s['loop']['count']['opt_steps']-s['callbacks'].get('step_limit', {}).get('first', inf)
     most = config['max_steps']
     if most and most<=done and most!=old.get('max_steps'):
-        raise ValueError(f'max_steps is {most}, and {c.path} has {done} steps of this fit: give more, or take its '
-            'result by load_checkpoint')
+        raise ValueError(f'max_steps is {most}, but {c.path} already has {done} steps of this fit: give more, or load '
+            'its result by load_checkpoint')
     hypers = get_hypers(learn.opt)
     # these differences were accepted
     origin.hypers = {k:[g[k] for g in hypers] for k in hypers[0] if old.get(k)!=config[k]}
@@ -393,8 +393,8 @@ def _warn_of_batches(old, new, place):
     of_batches = 'batch_size','items','train_batches','workers','sampler','dataset','loader','parts'
     bad = [f'{k} was {old.get(k)} and is {new.get(k)}' for k in of_batches if old.get(k)!=new.get(k)]
     if bad and place.next=='train' and place.batch:
-        warnings.warn(f'not exact: {"; ".join(bad)}, so the rest of epoch {place.epoch} may repeat items, or leave '
-            'some out', stacklevel=2)
+        warnings.warn(f'not exact: {"; ".join(bad)}, so the rest of epoch {place.epoch} may repeat or skip '
+            'items', stacklevel=2)
     return bool(bad)
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #624b3cfa
@@ -431,8 +431,8 @@ def same_for_all(self:FitKeeper,
     seals = team.gather(c.manifest.get('blake2b', c.damage))
     if len(set(seals))>1:
         at = ', '.join(f'rank {r}: {o[:60]}' for r,o in enumerate(seals))
-        e = ValueError(f'{c.path} is not the same for all processes ({at}): they must share the disk that the '
-            'folder of a run is on')
+        e = ValueError(f'{c.path} is not the same for all processes ({at}): they must share the disk with '
+            'the folder of the run')
         e.in_all = True  # all raise it
         raise e
     return c
@@ -463,8 +463,8 @@ def _as_pairs(o, folder):
         return own + [[['callbacks', k], v] for k,v in cbs.items()]
     for at,*value in (pair or [None] for pair in o):
         if len(value)<2 and not misfit(at, [str]) and at and at not in (['grads'], ['callbacks']): continue
-        raise DamagedCheckpoint(f'{folder/"state.json"} is not what learnloop writes: ranks has {at!r}, and that is '
-            'no place in a state')
+        raise DamagedCheckpoint(f'{folder/"state.json"} is not what learnloop writes: ranks has {at!r}, which is '
+            'not a place in a state')
     return o
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #a4bd78f6
@@ -478,8 +478,8 @@ def _take_of_others(self:FitKeeper, origin, ranks):
     _forget_batches(s)
     if team.rank: s['rng'] = self._other_numbers(s['rng'])
     if team.is_first and (why := [*self._why_inexact(ranks, rngs)]):
-        warnings.warn(f'not exact: was {_n_of(len(ranks))}, is {_n_of(team.world)}: {"; ".join(why)}; batches and '
-            'their order are the same', stacklevel=3)
+        warnings.warn(f'not exact: was {_n_of(len(ranks))}, is {_n_of(team.world)}: {"; ".join(why)}; the batches '
+            'and their order are the same', stacklevel=3)
 
 @patch
 def _why_inexact(self:FitKeeper, ranks, rngs):
@@ -491,7 +491,7 @@ def _why_inexact(self:FitKeeper, ranks, rngs):
     first = [o.label for o in learn.cbs if o.name in named and not (o.read_only or o.rank_invariant)]
     for k,keys in (('the loss function', ['loss']), ('the model', ['model', 'buffers'])):
         if any(o[0] in keys for o in at): first.insert(0, f'buffers of {k}')
-    if first: yield f'the state of {", ".join(first)} is that of the first process'
+    if first: yield f'the first process decides the state of {", ".join(first)}'
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #a4bd78f8
 def _part_of(s, key, own, folder):
@@ -599,9 +599,9 @@ def begin_pass(self:FitKeeper)->ResumePoint|None: # Where the fit resumes in thi
     origin,learn = self.origin,self.learn
     if origin is None or origin.place[:2]==(learn.epoch, 'train'): return origin
     e,at,_ = origin.place
-    raise RuntimeError(f'{origin.where} is of epoch {e}, where {at!r} is next, and {type(learn).__name__} trains '
+    raise RuntimeError(f'{origin.where} is from epoch {e}, before {at!r}, but {type(learn).__name__} trains '
         f'epoch {learn.epoch}: '
-        'a method of the loop that it overrides skipped this place')
+        'an overridden method of the loop skipped this place')
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d6000009
 @patch
@@ -650,10 +650,10 @@ def resume_blocker(self:FitKeeper)->str: # '' if there is one
     if not learn.inside('train') or learn.data_pass is None: return ''
     if self.n_passes>1:
         return (f'this is pass {self.n_passes} through the data of epoch {learn.epoch}, '
-            'and only a place in the first pass can be restored')
+            'but only a place in the first pass can be restored')
     took,done = learn.data_pass.n_taken,learn.data_pass.n_done
     if took in (done, done + (learn.inside('batch') or learn.batch is not None)): return ''
-    return (f'{type(learn).__name__} took {took} batches of the loader and counts {done} in learn.data_pass.n_done, '
+    return (f'{type(learn).__name__} took {took} batches of the loader, but learn.data_pass.n_done is {done}, '
         'so its place is unknown')
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d6000006
@@ -683,10 +683,10 @@ def _check_overrides(self:FitKeeper, wants):
     for name in _replaced_pieces(self.learn):
         by,at = f'{type(self.learn).__name__}.{name}',_LOOP_METHODS[name]
         what = 'in the middle of an epoch' if at else 'at all'
-        why = (f'{by} overrides a piece of the loop that says where a fit is, so the fit cannot be resumed {what}. If '
-            f'it calls super().{name}(), or does what Learner.{name} does: set keeps_place = True in the class')
+        why = (f'{by} overrides a part of the loop that tracks the place of the fit, so it cannot be resumed {what}. '
+            f'If it calls super().{name}() or works like Learner.{name}, set keeps_place = True in the class')
         if not wants: pass
-        elif at: warnings.warn(f'{why}. Until then, this fit can be resumed from the ends of epochs', stacklevel=4)
+        elif at: warnings.warn(f'{why}. Until then, this fit can only be resumed from the ends of epochs', stacklevel=4)
         else: raise ValueError(f'{why}. Or fit without resume, keep_failed and CheckpointCallback')
         self.no_place |= {at:why} if at else dict(train=why, validate=why, epoch=why)
 
@@ -757,8 +757,8 @@ def _why_lost(self:FitKeeper):
     learn = self.learn
     o = being_made(learn.data_pass)
     if not o: return ''
-    what = f'the last fit ended while batch {learn.n_done} of epoch {learn.epoch} was made'
-    if o.once: return f'{what}, by {describe(learn.dls.train)}, which returns each batch only once'
+    what = f'the last fit ended while it fetched batch {learn.n_done} of epoch {learn.epoch}'
+    if o.once: return f'{what} from {describe(learn.dls.train)}, which returns each batch only once'
     if o.rngs or self.kept: return ''
     return f'{what} in this process, by code that may have drawn random numbers, which were not recorded'
 
@@ -770,8 +770,8 @@ def load_checkpoint(self:Learner,
 )->Learner: # The learner itself
     "Restore the whole state of a checkpoint, checked before anything changes"
     if inside := [what for p,what in (('fit', 'a fit'), ('evaluate', 'an evaluation')) if self.inside(p)]:
-        raise RuntimeError(f'load_checkpoint was called inside {inside[0]}, and the place in the data cannot be '
-            'restored there: call it before the fit, or use fit(…, resume=checkpoint); learn.load takes weights alone')
+        raise RuntimeError(f'load_checkpoint was called inside {inside[0]}, where the place in the data cannot be '
+            'restored: call it before the fit, or use fit(…, resume=checkpoint); learn.load loads only weights')
     c = self.keeper.same_for_all(_pick_checkpoint, folder)
     if self._opt is None: self.create_opt()
     keeper,origin = self.keeper,read_resume_point(c)
@@ -805,7 +805,7 @@ def resume(self:Learner,
     if self.paused is None:
         why = self.keeper.why_not or 'the last fit ended, or was stopped by an error in the middle of a batch'
         raise RuntimeError(f"there is nothing to resume: {why}. To resume exactly next time, "
-            'let the fit keep its state: fit(…, keep_failed=True), or fit(…, resume=folder)')
+            'keep the state of the fit: fit(…, keep_failed=True), or fit(…, resume=folder)')
     dl = self.dls.train
     if self.paused.state['loop']['next']=='train' and not isinstance(dl, Iterator) and (why := inexact_reason(dl)):
         warnings.warn(f'{type(dl).__name__} to train on: {why}', stacklevel=2)

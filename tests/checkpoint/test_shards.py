@@ -21,7 +21,7 @@ def test_what_is_taken_out_is_put_back_in_its_place():
     again = put_shards(rest, {k:v.full_tensor() for k,v in shards.items()})
     assert torch.equal(again['a']['b.c'], torch.tensor([1., 2.])) and torch.equal(again['a']['b']['c'], torch.tensor([3.]))
     assert torch.equal(again['l'][0], torch.tensor([4.])) and again['l'][2][0] is plain
-    with pytest.raises(DamagedCheckpoint, match="a place for 'l.0', and no file"): put_shards(rest, {k:v for k,v in shards.items() if k!='l.0'})
+    with pytest.raises(DamagedCheckpoint, match="refers to 'l.0', but no file"): put_shards(rest, {k:v for k,v in shards.items() if k!='l.0'})
 
 def write(folder, rows=((0, 2), (2, 1)), **changes):
     "Files of a tensor of three rows, in parts by first row and number, and their table with `changes` of the tensor's facts"

@@ -46,7 +46,7 @@ def test_it_is_the_step_of_the_whole_batch(where, room, loss, cbs):
     whole = run(99, CBS[cbs](), LOSSES[loss])
     with warnings.catch_warnings(record=True, action='always') as ws:
         learn = run(room, [HealMemory(), *CBS[cbs]()], LOSSES[loss], where)
-    assert [str(o.message).split(': CUDA')[0] for o in ws]==[f'HealMemory: out of memory with {n} items, so parts of {m} make a step from here on'
+    assert [str(o.message).split(': CUDA')[0] for o in ws]==[f'HealMemory: out of memory with {n} items, so each step now takes parts of {m} items'
         for n,m in ((7, 4), (4, 2), (2, 1)) if n>room]
     for k,v in weights(learn).items(): torch.testing.assert_close(v, weights(whole)[k], rtol=1e-4, atol=1e-6)
     torch.testing.assert_close(torch.tensor(learn.recorder.raw_losses), torch.tensor(whole.recorder.raw_losses), rtol=1e-4, atol=1e-6)
