@@ -125,7 +125,7 @@ def _sole_writer(learn, folder):
 def before_fit(self:CheckpointCallback):
     if self.best: self._check_monitor()
     if self.on_error and threading.current_thread() is not threading.main_thread():
-        warnings.warn('signals do not reach a fit outside the main thread: Ctrl-C and SIGTERM will not save a '
+        warnings.warn('no signal reaches a fit outside the main thread: Ctrl-C and SIGTERM will not save a '
             'checkpoint', stacklevel=2)
     self.folder = self.folder.absolute()  # the current folder may change
     self.learn.team.first(self._open, self.learn.keeper.capture(Place(self.learn.epoch), shared=True))

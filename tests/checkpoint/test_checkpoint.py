@@ -1047,7 +1047,7 @@ def test_by_hand_in_after_epoch_it_waits_for_the_recorder(tmp_path):
     with mk_learner().no_logging() as learn, pytest.raises(RuntimeError, match='before the recorder adds its row'):
         learn.fit(1, cbs=Callback(after_epoch=lambda cb: cb.learn.save_checkpoint(tmp_path)))
 
-@pytest.mark.filterwarnings('ignore:signals do not reach')
+@pytest.mark.filterwarnings('ignore:no signal reaches')
 def test_two_fits_at_the_same_time_in_one_folder(tmp_path):
     start,res = threading.Barrier(2),[]
     def _fit():

@@ -385,7 +385,7 @@ def test_case_19_in_another_thread_that_no_signal_saves_is_said(tmp_path):
     t = threading.Thread(target=run)
     t.start()
     t.join(WAIT)
-    assert said==['signals do not reach a fit outside the main thread: Ctrl-C and SIGTERM will not save a checkpoint'] and list_checkpoints(tmp_path)
+    assert said==['no signal reaches a fit outside the main thread: Ctrl-C and SIGTERM will not save a checkpoint'] and list_checkpoints(tmp_path)
 
 async def _direct(f): f()
 async def _child(f): await asyncio.create_task(_direct(f))
