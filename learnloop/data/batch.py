@@ -1,4 +1,4 @@
-"""Anything may be a batch: moving it, taking it apart, describing it, joining what came out
+"""Move, split, count, describe and join batches of any structure
 
 Docs: https://learnloop.github.io/learnloop/data/batch.html.md"""
 
@@ -43,9 +43,9 @@ def default_device() -> torch.device: # The accelerator in use, such as `cuda:0`
 
 # %% ../../nbs/data/02_batch.ipynb #b8695028
 def batch_parts(
-    b # Anything
-)->list|None: # None if it is no container
-    "List the values that `b` holds, in order"
+    b # Any object
+)->list|None: # None if `b` is not a container
+    "List the values in the container `b`, in order"
     if isinstance(b, list|tuple): return list(b)
     if isinstance(b, Mapping): return list(b.values())
     if is_dataclass(b) and not isinstance(b, type): return [getattr(b, f.name) for f in fields(b)]
@@ -53,12 +53,12 @@ def batch_parts(
 # %% ../../nbs/data/02_batch.ipynb #a9f89c4b
 def batch_like(
     b,   # A container
-    vals # As many values as it holds, in order
-): # Of the type of `b`, with its names or keys
-    "Make a container like `b` that holds `vals`"
+    vals # New values, one for each value in `b`, in order
+): # A container of the same type, with the same names or keys
+    "Return a container like `b` with the values `vals`"
     if isinstance(b, list|tuple): return b._make(vals) if hasattr(b, '_make') else type(b)(vals)
     if isinstance(b, Mapping) and not isinstance(b, MutableMapping): return type(b)(dict(zip(b, vals, strict=True)))
-    res = copy(b)  # not a call of its type: a defaultdict takes its factory first, a dataclass may have hidden fields
+    res = copy(b)  # calling the type could fail, such as a defaultdict, whose first argument is its factory
     if isinstance(b, Mapping):
         for k,v in zip(b, vals, strict=True): res[k] = v
     else:
@@ -69,10 +69,10 @@ def batch_like(
 def batch_map(
     b, # A container, nested in any way, or a value
     meth:str, # Name of a method
-    f # Function of what has such a method
+    f # Function to apply to each object that has this method
 ): # The same structure; `b` itself if `f` changed nothing
-    "Apply `f` to whatever in `b` has a method `meth`"
-    # first: a `PackedSequence` is a tuple, but knows how to move
+    "Apply `f` to each object in `b` that has a method `meth`"
+    # first: a `PackedSequence` is a tuple, but has a `to` method
     if isinstance(b, Tensor) or callable(getattr(b, meth, None)): return f(b)
     vals = batch_parts(b)
     if vals is None: return b
@@ -89,10 +89,10 @@ def tensors_in(
 
 # %% ../../nbs/data/02_batch.ipynb #e65d3b92
 def to_device(
-    b, # Batch: a tensor, or tensors in any nesting of tuples, lists, mappings, named tuples and dataclasses
-    device:torch.device|str, # Where its tensors go
+    b, # Batch: a tensor, or tensors nested in tuples, lists, mappings, named tuples and dataclasses
+    device:torch.device|str, # Target device
 ): # The same structure on `device`; `b` itself if nothing had to move
-    "Move whatever has a `to` method to `device`, and leave the rest of `b` as it is"
+    "Move each object with a `to` method to `device`; leave the rest of `b` unchanged"
     t = type(b)
     if t is Tensor and b.device==device: return b
     if t is list or t is tuple or t is dict:
@@ -100,29 +100,29 @@ def to_device(
             if type(o) is not Tensor or o.device!=device: break
         else: return b
     device = torch.device(device)
-    non_blocking = device.type!='cpu'  # the other way round, Python would read memory that the copy hasn't filled yet
+    non_blocking = device.type!='cpu'  # to the CPU, Python could read memory before the copy is complete
     def move(o): return o.to(device, non_blocking=non_blocking) if isinstance(o, Tensor) else o.to(device)
     return batch_map(b, 'to', move)
 
 # %% ../../nbs/data/02_batch.ipynb #941d082e
 class AlsoInput(tuple):
-    "Names of targets that are inputs as well"
+    "Names of targets that are also inputs"
     __slots__ = ()
 
 # %% ../../nbs/data/02_batch.ipynb #767e1191
 def as_targs(
-    targ # A name or a number, several of them, or None
+    targ # A name or an index, several of them, or None
 )->tuple: # Empty for None
-    "Make a tuple of what tells the targets"
+    "Return the names or indices of targets as a tuple"
     if isinstance(targ, tuple): return targ
     return () if targ is None else (targ,) if isinstance(targ, str|int) else tuple(targ)
 
 # %% ../../nbs/data/02_batch.ipynb #52671e6b
 def split_batch(
-    b, # Batch, as the loader gave it
-    n_inp:int|None=None, # How many of a tuple's first elements are inputs; None: all but the last, or the only one
-    targ:str|int|tuple|None=None, # Names of targets in a mapping; numbers of those in a tuple, inputs or not
-    row_id=None # Name or number of the element with a key for each item, which is neither; or a function of the batch
+    b, # Batch from the loader
+    n_inp:int|None=None, # Number of inputs in a tuple; None for all but the last element
+    targ:str|int|tuple|None=None, # Targets: names in a mapping, indices in a tuple, even of inputs
+    row_id=None # Name or index of the element with a key for each item, neither input nor target; or a function
 ) -> tuple[tuple,tuple]: # Inputs and targets: `(xb, yb)`
     "Split `b` into inputs and targets"
     if isinstance(row_id, str|int): b = _without(b, row_id)
@@ -143,7 +143,7 @@ def split_batch(
 
 # %% ../../nbs/data/02_batch.ipynb #65560842
 def _without(b, k):
-    "The batch `b` without its element `k`, if it has that"
+    "Return the batch `b` without its element `k`, if it has one"
     if isinstance(b, Mapping): return _split_named(b, (k,))[0][0]
     if isinstance(k, str) and k in getattr(b, '_fields', ()): k = b._fields.index(k)
     if isinstance(k, str) or not isinstance(b, list|tuple) or not -len(b)<=k<len(b): return b
@@ -151,36 +151,36 @@ def _without(b, k):
 
 # %% ../../nbs/data/02_batch.ipynb #65560843
 def _targets_of(b, names):
-    "The attributes `names` of a batch that is an object, such as a batch of graphs; none for inference"
+    "Return the attributes `names` of a batch object, such as a batch of graphs; none for inference"
     vals = [getattr(b, k, None) if isinstance(k, str) else None for k in names]
     return () if any(v is None for v in vals) else tuple(vals)
 
 def _split_fields(b, names):
-    "The fields of a named tuple that are inputs, and those that are targets, by `names`"
+    "Split a named tuple into inputs and targets; `names` are the targets"
     fields = getattr(b, '_fields', ())
     if lost := [k for k in names if k not in fields]:
-        raise ValueError(f"targ={lost[0]!r} names an element, and the batch is {describe(b)}: give the number of the "
-            f"target in it, such as targ={len(b)-1}{did_you_mean(lost[0], fields)}")
+        raise ValueError(f"targ={lost[0]!r} is not a field of the batch {describe(b)}: give the index "
+            f"of the target, such as targ={len(b)-1}{did_you_mean(lost[0], fields)}")
     return tuple(v for k,v in zip(fields, b, strict=True) if k not in names),tuple(getattr(b, k) for k in names)
 
 def _split_named(b, names):
     lost = [k for k in names if k not in b]
     if len(lost)==len(names): return (b,),()  # for inference
     if lost:
-        raise ValueError(f"the batch {describe(b)} has no {lost[0]!r}, and targ={names!r} names its targets"
+        raise ValueError(f"the batch {describe(b)} has no {lost[0]!r}, one of its targets by targ={names!r}"
             + did_you_mean(lost[0], map(str, b)))
     if isinstance(names, AlsoInput): return (b,),tuple(b[k] for k in names)
     if not isinstance(b, MutableMapping):
         return (type(b)({k:b[k] for k in b if k not in names}),),tuple(b[k] for k in names)
-    rest = copy(b)  # of its own type
+    rest = copy(b)  # keeps its type
     return (rest,),tuple(rest.pop(k) for k in names)
 
 # %% ../../nbs/data/02_batch.ipynb #b41a7c06
 def by_name(
     xb, # Inputs
-    b   # The batch that they are of, as the loader gave it
+    b   # Batch from the loader
 )->bool:
-    "Whether a model takes `xb` by name, as `model(**xb[0])`"
+    "Whether to call the model by keyword, as `model(**xb[0])`"
     if isinstance(xb, Tensor|Mapping):
         raise TypeError(f'xb is {describe(xb)}: it must be a tuple of inputs, such as (x,)')
     if len(xb)!=1 or not isinstance(xb[0], Mapping): return False
@@ -190,10 +190,10 @@ def by_name(
 def join_batch(
     xb, # Inputs
     yb, # Targets
-    b,  # The batch that they are of, as the loader gave it
+    b,  # Batch from the loader that they came from
     targ:str|int|tuple|None=None # As for `split_batch`
 ): # A mapping if the inputs are one, else a tuple
-    "Put inputs and targets together"
+    "Join inputs and targets to a batch"
     targs,several = as_targs(targ),hasattr(type(b), 'split_batch')
     is_idx = yb and not several and isinstance(b, list|tuple) and targs and isinstance(targs[0], int)
     if is_idx: return tuple((dict(enumerate(xb)) | dict(zip((k%len(b) for k in targs), yb, strict=True))).values())
@@ -202,16 +202,16 @@ def join_batch(
 
 # %% ../../nbs/data/02_batch.ipynb #dd2a331e
 def find_bs(
-    b, # Batch, nested or not, as the loader gave it
+    b, # Batch from the loader, nested or not
     n_inp:int|None=None, # As for `split_batch`
     targ:str|int|tuple|None=None, # As for `split_batch`
     row_id=None, # As for `split_batch`
-    bs_of=None, # Function of the batch that returns the number; None: count
-    unsure=noop # Called with two numbers if `b` may have either
-)->int: # Rows of the targets; without targets those of the inputs; without tensors `len(b)`, else 1
+    bs_of=None, # Function of the batch that returns the number; None to count
+    unsure=noop # Called with two numbers if either may be right
+)->int: # Rows of the targets; without targets, of the inputs; without tensors `len(b)`, or 1
     "Count the items in `b`"
-    if bs_of is not None: return check_whole('what bs_of(batch) returned', bs_of(b))
-    if hasattr(type(b), 'split_batch'):  # of several loaders: the items of the first one
+    if bs_of is not None: return check_whole('the return value of bs_of(batch)', bs_of(b))
+    if hasattr(type(b), 'split_batch'):  # of several loaders: count the items of the first
         n_inps = getattr(b, 'n_inps', ()) or (None,)
         return find_bs(batch_parts(b)[0], n_inp if n_inps[0] is None else n_inps[0], targ, None, None, unsure)
     if isinstance(b, list|tuple) and not b: return 0
@@ -224,7 +224,7 @@ def _count(b, xb, yb, unsure):
     if len(sizes)==1 and None not in sizes: return sizes.pop()
     (ys,each_y),(xs,each_x) = _votes(yb),_votes(xb)
     def _rank(n): return -sum(n in c for c in each_y),-sum(n in c for c in each_x)
-    nums = sorted(ys, key=_rank) or xs  # of numbers that as many targets have, the one that most inputs have
+    nums = sorted(ys, key=_rank) or xs  # if equally many targets have two numbers, take the one of most inputs
     if not nums:
         try: return len(b)
         except TypeError: return 1
@@ -240,14 +240,14 @@ def _lengths(b):
 
 # %% ../../nbs/data/02_batch.ipynb #dd2a331c
 def _votes(parts):
-    "List the numbers of items that `parts` may have, those that most may have first; and those of each part"
+    "List the possible numbers of items of `parts`, the most frequent first; and those of each part"
     each = [c for o in parts if (c := _counts(o))]
     nums = list(dict.fromkeys(n for c in each for n in c))
     return sorted(nums, key=lambda n: -sum(n in c for c in each)),each
 
 def _counts(b):
-    "List the numbers of items that `b` may have, the likeliest first; empty if it doesn't say"
-    if isinstance(b, PackedSequence): return [int(b.batch_sizes[0])]  # its data has a row per token
+    "List the possible numbers of items in `b`, the likeliest first; empty if unknown"
+    if isinstance(b, PackedSequence): return [int(b.batch_sizes[0])]  # its data has a row for each token
     if isinstance(b, Tensor): return [b.size(0)] if b.dim() else []
     if isinstance(b, str|bytes|type(None)): return []
     if isinstance(getattr(b, 'shape', None), tuple): return [b.shape[0]] if b.shape else []
@@ -258,18 +258,18 @@ def _counts(b):
     nums,each = _votes(vals)
     agree = bool(nums) and all(nums[0] in c for c in each)
     if not isinstance(b, list|tuple) or hasattr(b, '_fields'): return nums if agree else [*_named(b), *nums]
-    # elements of a batch, if they have as many rows; else it is a list of items
+    # its elements are fields of a batch if all have as many rows; else they are items
     return [*nums, len(b)] if agree and not isinstance(vals[0], Mapping) else [len(b), *nums]
 
 # %% ../../nbs/data/02_batch.ipynb #dd2a331b
 def _declared(b):
-    "The number of items that the object `b` has as an attribute, such as a batch of graphs"
+    "Return the number of items that an object, such as a batch of graphs, has as an attribute"
     n = next((n for k in ('num_graphs','batch_size') if (n := getattr(b, k, None)) is not None), None)
     if isinstance(n, tuple) and n: n = n[0]  # of a `TensorDict`
     return [n] if type(n) is int else []
 
 def _named(b):
-    "The number of items in the first of those elements of `b` whose names promise a row for each item"
+    "Return the number of rows of the first element of `b` with a name in `_WITH_ROWS`"
     vals = [b.get(k) if isinstance(b, Mapping) else getattr(b, k, None) for k in _WITH_ROWS]
     return next((c[:1] for o in vals if (c := _counts(o))), [])
 
@@ -287,18 +287,18 @@ def first_len(
 def narrow_batch(
     b,        # A batch, or its inputs, or its targets, nested in any way
     at:slice, # Which items
-    n:int     # How many items it has
+    n:int     # Number of items in `b`
 ): # Of the same structure
-    "Take the items `at` of the batch `b`"
+    "Return the items `at` of the batch `b`"
     res = _narrow(b, at, n, is_batch=True)
     if res is not None: return res
-    raise TypeError(f"the batch {describe(b)} can't be cut in parts: it has no tensor, array or list with a row for "
-        f'each of its {n} items; give a DataLoader over items, or say dl.is_sharded = True of a loader that gives each '
-        'process batches of its own')
+    raise TypeError(f"the batch {describe(b)} can't be split: it has no tensor, array or list with a row for "
+        f'each of its {n} items. Use a DataLoader over items, or set dl.is_sharded = True if the loader returns '
+        'different batches in each process')
 
 # %% ../../nbs/data/02_batch.ipynb #5a000011
 def _narrow(b, at, n, is_batch=False):
-    "Take the items `at` of `b`; None if it has no rows of items"
+    "Return the items `at` of `b`; None if it has no rows of items"
     if isinstance(b, PackedSequence): return pack_sequence(unpack_sequence(b)[at], enforce_sorted=False)
     if isinstance(getattr(b, 'shape', None), tuple): return _rows_at(b, at, n) if b.shape else None
     vals = batch_parts(b)
@@ -311,23 +311,23 @@ def _narrow(b, at, n, is_batch=False):
 
 def _rows_at(t, at, n):
     if t.shape[0]==n: return t[at]
-    if len(t.shape)>1 or t.shape[0]==1: return None  # such as a mask, which all items have in common
-    raise TypeError(f"a batch of {n} items can't be cut in parts: {describe(t)} in it has no row for each item, so it "
-        'may have items of different lengths in a row; use smaller batches, and GradientAccumulation')
+    if len(t.shape)>1 or t.shape[0]==1: return None  # such as a mask, which all items share
+    raise TypeError(f"a batch of {n} items can't be split: {describe(t)} in it has no row for each item; perhaps it "
+        'concatenates items of different lengths. Use smaller batches, and GradientAccumulation')
 
 # %% ../../nbs/data/02_batch.ipynb #2332703d
 def unpack(
-    b, # Batch, as the loader gave it
-    device:torch.device, # Where its tensors go
-    n_inp:int|None=None, # How many of a tuple's first elements are inputs; None: all but the last, or the only one
+    b, # Batch from the loader
+    device:torch.device, # Target device
+    n_inp:int|None=None, # As for `split_batch`
     targ:str|int|tuple|None=None, # As for `split_batch`
     row_id=None, # As for `split_batch`
     bs_of=None, # As for `find_bs`
     unsure=noop # As for `find_bs`
 ) -> tuple[tuple,tuple,int]: # Inputs, targets, and the number of items: `(xb, yb, bs)`
-    "Move `b`, split it and count its items"
+    "Move the batch `b`, split it, and count its items"
     t = type(b)
-    if (t is tuple or t is list) and bs_of is None:  # what a training step pays on each batch: one pass, no calls
+    if (t is tuple or t is list) and bs_of is None:  # the usual batch, in one pass without calls
         for o in b:
             if type(o) is not Tensor or o.device!=device: break
         else:
@@ -342,18 +342,18 @@ def unpack(
     return xb,yb,_count(b, xb, yb, unsure)
 
 # %% ../../nbs/data/02_batch.ipynb #2332703e
-BATCH_ARGS = 'n_inp','targ','row_id','bs_of' # What `DataLoaders` know of batches
+BATCH_ARGS = 'n_inp','targ','row_id','bs_of' # Attributes of `DataLoaders` about batches
 
 def batch_args(
-    dls, # `DataLoaders`, or whatever has a `train` loader
+    dls, # `DataLoaders`, or any object with a `train` loader
     n:int=3 # How many of `BATCH_ARGS`: `split_batch` takes three, `unpack` and `find_bs` take four
-)->list: # Arguments, in this order
-    "List what `dls` know of batches"
+)->list: # Values, in this order
+    "Return the first `n` of `BATCH_ARGS` of `dls`; None for missing ones"
     return [getattr(dls, k, None) for k in BATCH_ARGS[:n]]
 
 # %% ../../nbs/data/02_batch.ipynb #2332703f
 def row_keys(
-    b, # Batch, as the loader gave it
+    b, # Batch from the loader
     row_id # As for `split_batch`
 )->list:
     "List the keys of the items in `b`"
@@ -364,9 +364,9 @@ def row_keys(
 # %% ../../nbs/data/02_batch.ipynb #4a2e53ce
 def describe(
     b, # Batch, or anything else
-    n_max:int=8, # Elements shown of each container, so that a long list stays one line
-) -> str: # Structure, dtypes and shapes; the device where it isn't the CPU
-    "Summarise the structure of `b` in a line"
+    n_max:int=8, # Elements shown of each container
+) -> str: # Structure, dtypes, shapes, and each device other than the CPU
+    "Describe the structure of `b` in a line"
     if isinstance(b, Tensor):
         dev = '' if b.device.type=='cpu' else f' {b.device}'
         layout = '' if b.layout is torch.strided else f' {str(b.layout).removeprefix("torch.")}'
@@ -388,11 +388,11 @@ def describe(
 # %% ../../nbs/data/02_batch.ipynb #4a2e5302
 @lru_cache(256)
 def _spots(n, k, device):
-    "`k` places among `n` values, spread irregularly"
+    "Return `k` indices of `n` values, spread irregularly"
     return torch.tensor([int(i*.6180339887498949%1*n) for i in range(1, k+1)], device=device)
 
 def _leaves(b, depth=0):
-    "The values in the batch `b`; those of an object that can be moved are its attributes"
+    "Yield the values in the batch `b`; for an object with a `to` method, its attributes"
     vals = batch_parts(b)
     if vals is None and hasattr(type(b), 'to') and not isinstance(b, Tensor): vals = getattr(b, '__dict__', {}).values()
     if vals is None or depth>8: yield b
@@ -400,12 +400,12 @@ def _leaves(b, depth=0):
         for o in vals: yield from _leaves(o, depth+1)
 
 def _part(o, k):
-    "What `o` is, and a copy of `k` of its values; None for what has none that can be read"
+    "Return a description of `o`, and a copy of `k` of its values, or None if they can't be read"
     if hasattr(o, 'to_local'): o = o.to_local()
     if isinstance(o, Tensor) and o.layout is torch.sparse_coo: o = o.coalesce().values()
     is_tensor = isinstance(o, Tensor)
     if not is_tensor and type(o).__module__!='numpy':
-        if hasattr(o, 'tobytes'): return type(o).__name__,hashlib.blake2b(o.tobytes()).hexdigest()  # a picture
+        if hasattr(o, 'tobytes'): return type(o).__name__,hashlib.blake2b(o.tobytes()).hexdigest()  # an image
         return type(o).__name__,repr(o)[:64] if isinstance(o, str|bytes|int|float|complex) else None
     if is_tensor: can = o.layout==torch.strided and not (o.is_nested or o.is_quantized or o.is_meta)
     else: can = o.dtype.kind in 'biufc'
@@ -414,21 +414,21 @@ def _part(o, k):
     if not n: return head,''
     at = _spots(n, min(k, n), o.device if is_tensor else torch.device('cpu'))
     try: return head,o.detach().take(at) if is_tensor else o.flat[at.numpy()]
-    except (RuntimeError,TypeError): return head,None  # a dtype or a kind of tensor that knows no `take`
+    except (RuntimeError,TypeError): return head,None  # a kind of tensor without `take`
 
 # %% ../../nbs/data/02_batch.ipynb #4a2e5303
 class BatchSample:
-    "A few values of the batch `b`, copied"
+    "Copies of a few values of the batch `b`"
     def __init__(self,
-        b, # As the loader gave it
-        n:int=64 # How many values are kept at most
+        b, # Batch from the loader
+        n:int=64 # Maximum number of values
     ):
         leaves = [*islice(_leaves(b), n)]
         self.parts = [_part(o, n//max(len(leaves), 1)) for o in leaves]
     def facts(self,
-        i:int=0 # The number of the batch
+        i:int=0 # Index of the batch
     )->dict|None: # Plain data: `batch`, `hash`, and `looks` for messages; None if no value could be read
-        "Return a hash of the values, and what they look like"
+        "Return a hash of the values, and a description"
         if all(v is None for _,v in self.parts): return None
         h,looks = hashlib.blake2b(digest_size=16),[]
         for head,v in self.parts:
@@ -442,19 +442,19 @@ class BatchSample:
 
 # %% ../../nbs/data/02_batch.ipynb #4a2e5306
 def facts_of(
-    last # The number of a batch and its `BatchSample`, or what this function returned; None if there is none
+    last # Index and `BatchSample` of a batch; or a return value of this function, or None, to return it unchanged
 )->dict|None: # See `BatchSample.facts`
-    "Return what is noted of a batch as plain data"
+    "Return the facts of a batch as plain data"
     return last[1].facts(last[0]) if isinstance(last, tuple) else last
 
 # %% ../../nbs/data/02_batch.ipynb #aeafb721
 def to_detach(
-    b, # Tensors in any nesting
-    cpu:bool=True, # Also move them to the CPU, where there is more room?
-): # The same structure; `b` itself if nothing had to be done
-    "Detach every tensor in `b` from its graph"
+    b, # Tensors, nested in any way
+    cpu:bool=True, # Also move them to the CPU, which has more memory?
+): # The same structure; `b` itself if nothing changed
+    "Detach all tensors in `b` from their graphs"
     t = type(b)
-    if t is Tensor or t is tuple:  # what is kept of each batch: one look, as most of it is detached and there
+    if t is Tensor or t is tuple:  # usually detached and on the CPU already
         for o in (b,) if t is Tensor else b:
             if type(o) is not Tensor or o.requires_grad or cpu and not o.is_cpu: break
         else: return b
@@ -465,7 +465,7 @@ _cpu = torch.device('cpu')
 
 # %% ../../nbs/data/02_batch.ipynb #623f7c08
 def _join(ts, dim):
-    "The tensors `ts` as one, along `dim`"
+    "Concatenate the tensors `ts` along `dim`; stack scalars"
     if not any(o.dim() for o in ts): return torch.stack(ts)
     n = ts[0].dim()
     if dim==0 and n and len({(o.dim(), o.shape[1:]) for o in ts})==1: return torch.cat(ts)
@@ -476,10 +476,10 @@ def _join(ts, dim):
         'or set concat_dim')
 
 def to_concat(
-    bs, # Results of a batch each, all of one structure
-    dim:int=0, # Dimension to join along: that of the items
-): # One such structure; for what can't be joined, a list of the values
-    "Concatenate results batch by batch: tensors along `dim`, containers element by element"
+    bs, # The result of each batch, all of the same structure
+    dim:int=0, # Dimension of the items
+): # The same structure; a list of values for objects that can't be joined
+    "Concatenate the results of batches: tensors along `dim`, containers element by element"
     bs = list(bs)
     if not bs: raise ValueError("nothing to concatenate: got no batches; check that the loader isn't empty")
     b = bs[0]
@@ -492,14 +492,14 @@ def to_concat(
     if is_odd or isinstance(b, Mapping) and any(o.keys()!=b.keys() for o in bs):
         odd = ', '.join(dict.fromkeys(map(describe, bs)))
         raise ValueError(f"can't join different structures: {odd}; return the same structure for each batch")
-    if isinstance(b, Mapping): rows = [[o[k] for k in b] for o in bs]  # keys may come in another order
+    if isinstance(b, Mapping): rows = [[o[k] for k in b] for o in bs]  # keys may have another order
     return batch_like(b, [to_concat(col, dim) for col in zip(*rows, strict=True)])
 
 # %% ../../nbs/data/02_batch.ipynb #666abd28
 def detuplify(
-    t, # Tuple of inputs or targets, or anything else
-): # None for an empty tuple, the element of a tuple of one, else `t`
-    "Take the element out of a tuple of one"
+    t, # Tuple of inputs or targets, or any other object
+): # None for an empty tuple, the element of a tuple with one element, else `t`
+    "Return the element of a tuple with one element"
     if not isinstance(t, tuple): return t
     return None if not t else t[0] if len(t)==1 else t
 
@@ -511,7 +511,7 @@ def _structure(b):
 
 def batch_digest(
     b, # A batch, an item or a tensor
-    n:int=64 # Values that are hashed, all in all
+    n:int=64 # Maximum number of values
 )->str: # 16 hexadecimal digits
     "Hash the structure of `b` and at most `n` values of it"
     facts = BatchSample(b, n).facts() or dict(hash=type(b).__name__)

@@ -654,10 +654,10 @@ def fit(self:Learner,
     _check_fit(self, n_epoch, start_epoch, max_steps, steps_per_epoch)
     cbs = [mk_cb(o) for o in as_list(cbs)]
     limit = [StepLimit(max_steps, steps_per_epoch)]*bool(max_steps or steps_per_epoch)
-    self.fit_args = SimpleNamespace(n_epoch=n_epoch, lr=lr, wd=wd, max_steps=max_steps, steps_per_epoch=steps_per_epoch,
+    args = SimpleNamespace(n_epoch=n_epoch, lr=lr, wd=wd, max_steps=max_steps, steps_per_epoch=steps_per_epoch,
         resume=resume, accept=accept, keep_failed=keep_failed, replay=replay, given=cbs, cbs=limit+cbs)
     self.restack()
-    with self.engine_stack.running(self, 'fit'), self.added_cbs(self.fit_args.cbs):
+    with replaced(self, 'fit_args', args), self.engine_stack.running(self, 'fit'), self.added_cbs(args.cbs):
         self._prepare_opt(lr, wd, reset_opt, fuse)
         self.n_epoch,self.epoch = math.inf if n_epoch is None else n_epoch,start_epoch
         self.data_pass,self.train_pass,self.epochs_before = None,None,self.count.epochs-start_epoch
@@ -672,7 +672,6 @@ def fit(self:Learner,
         finally:
             self._end()
             self._record_hypers(is_over=True)
-            self.fit_args = None  # it holds callbacks, and these may hold loaders
 
 # %% ../../nbs/loop/05_learner.ipynb #82fe4d7f
 @patch

@@ -155,3 +155,17 @@ def test_a_copy_of_a_learner_has_engines_of_its_own():
     assert all(any(o is e for e in other.engines) for o in other.engine_stack.engines)
     quiet(other, 1)
     assert learn.count.epochs==0
+
+def test_an_engine_that_fails_to_open_leaves_the_learner_as_it_was():
+    class Closed(Engine):
+        @contextmanager
+        def running(self, learn, what):
+            raise OSError('locked')
+            yield
+    learn = mk_learner(defaults=True)
+    learn.engines.append(Closed())
+    with pytest.raises(OSError, match='locked'): quiet(learn, 1)
+    assert learn.fit_args is None and not learn.open
+    learn.engines.pop()
+    quiet(learn, 1)
+    assert learn.count.epochs==1 and learn.fit_args is None

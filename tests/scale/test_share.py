@@ -182,7 +182,7 @@ def test_a_packed_sequence_is_cut():
     assert [o.tolist() for o in torch.nn.utils.rnn.unpack_sequence(narrow_batch(b, slice(1, 3), 3))]==[[0,1,2,3],[0]]
 
 def test_what_cannot_be_cut_is_refused():
-    with pytest.raises(TypeError, match="can't be cut in parts.*is_sharded"): narrow_batch(dict(n=4, o=object()), slice(2), 4)
+    with pytest.raises(TypeError, match="can't be split.*is_sharded"): narrow_batch(dict(n=4, o=object()), slice(2), 4)
 
 class Stream(IterableDataset):
     def __init__(self, n, draw=None): self.n,self.draw = n,draw
