@@ -414,7 +414,7 @@ def test_a_wrong_name_is_refused(kw, match): refused(lambda self: self.turn(lamb
 def test_the_name_of_an_optimizer_where_there_is_one_is_refused():
     class L(Learner):
         def train_batch(self): self.turn(opt='gen')
-    with pytest.raises(ValueError, match='learn.opt has one SGD: leave opt out'): fit(mk_learner(cls=L))
+    with pytest.raises(ValueError, match='learn.opt has one SGD: omit opt'): fit(mk_learner(cls=L))
 
 @pytest.mark.parametrize('loss,match', [(lambda: None, r"Turn\('gen'\): its loss function returned None"), (lambda: 1., 'the loss is 1.0, a float'), (lambda: torch.ones(()), 'does not require gradients'),
     (lambda: torch.ones(2, requires_grad=True), 'has shape')])
