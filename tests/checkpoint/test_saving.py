@@ -441,7 +441,7 @@ def test_a_file_without_names_goes_by_number(tmp_path):
     learn.fit(1)
     torch.save(dict(model=learn.model.state_dict(), opt=learn.opt.state_dict()), tmp_path/'a.pth')
     assert equal(state(mk(tmp_path, seed=1).load(tmp_path/'a')), state(learn))
-    with pytest.raises(ValueError, match=r'groups of \[6\] parameters, SGD here of \[4, 2\]'): mk(tmp_path, splitter=halves).load(tmp_path/'a')
+    with pytest.raises(ValueError, match=r'groups of \[6\] parameters, but SGD has groups of \[4, 2\]'): mk(tmp_path, splitter=halves).load(tmp_path/'a')
 
 def test_load_model_and_save_model(tmp_path):
     m,n = net(),net()

@@ -46,7 +46,7 @@ def test_a_table_that_makes_no_sense_is_refused(changes, why, tmp_path):
 def test_a_file_that_is_missing_outside_or_another_is_refused(tmp_path):
     write(tmp_path)
     (tmp_path/'__1_0.distcp').unlink()
-    with pytest.raises(DamagedCheckpoint, match="names '__1_0.distcp', which is not there"): read_shards(tmp_path)
+    with pytest.raises(DamagedCheckpoint, match="names '__1_0.distcp', which does not exist"): read_shards(tmp_path)
     (tmp_path/'__1_0.distcp').write_bytes((tmp_path/'__0_0.distcp').read_bytes())
     with pytest.raises(DamagedCheckpoint, match='has no part of w'): read_shards(tmp_path)
     table = json.loads((tmp_path/'shards.json').read_text())

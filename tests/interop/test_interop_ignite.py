@@ -286,7 +286,7 @@ def test_what_is_refused():
     assert learn.count.batches==0
 
 @pytest.mark.parametrize(('kwargs', 'match'), [(dict(gradient_accumulation_steps=2), r'GradientAccumulation\(n_batches=2\)'),
-    (dict(prepare_batch=lambda batch, device, non_blocking: batch), 'prepare_batch, of which'), (dict(model_fn=lambda model, x: model(2*x)), 'model_fn, of which')])
+    (dict(prepare_batch=lambda batch, device, non_blocking: batch), 'prepare_batch, which the learner'), (dict(model_fn=lambda model, x: model(2*x)), 'model_fn, which the learner')])
 def test_a_step_that_does_more_than_the_learner_is_refused(kwargs, match):
     learn = Learner(DataLoaders(TRAIN, VALID), mk_model(), F.mse_loss)
     trainer = create_supervised_trainer(learn.model, learn.create_opt(), F.mse_loss, **kwargs)

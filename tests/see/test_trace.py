@@ -268,7 +268,7 @@ def test_why_of_a_step():
     assert t.why('step', epoch=1, iter=3)=='step ran'
     assert t.why('zero_grad', epoch=1, iter=0)=='GradientAccumulation raised CancelZeroGradException in before_zero_grad'
     assert t.why('step', epoch=0)=='GradientAccumulation raised CancelStepException in before_step: 3 times; step ran: 3 times'
-    assert t.why('step')=='step was begun 12 times: done 6, cancelled 6, failed 0; GradientAccumulation raised CancelStepException in before_step: 6 times'
+    assert t.why('step')=='step began 12 times: done 6, cancelled 6, failed 0; GradientAccumulation raised CancelStepException in before_step: 6 times'
     assert t.why('step', epoch=0, iter=0, training=False)=='step did not begin: batch ran without it, since it was in validation'
     assert t.why('validate', epoch=1)=='validate ran' and t.why('fit')=='fit ran'
     assert t.why('step', epoch=1, iter=6)=='step of epoch 1, iter 6 did not begin; recorded are epochs 0–1'
@@ -510,9 +510,9 @@ SKIPPED,CUT = 'Callback(skip) raised CancelStepException in before_step of turn 
     (('step',0,0), 'step of turn critic ran; step of turn generator ran'), (('step',0,1), f'step of turn critic ran; {SKIPPED}'),
     (('step',1,0), f'{CUT}, which skipped the rest of the turn phase; step of turn generator ran'),
     (('step',0), f'step of turn critic ran: 2 times; step of turn generator ran: 1 time; {SKIPPED}: 1 time'),
-    (('step',), f'step was begun 6 times: done 4, cancelled 2, failed 0; {SKIPPED}: 2 times; {CUT}, which skipped the rest of the turn phase: 2 times'),
+    (('step',), f'step began 6 times: done 4, cancelled 2, failed 0; {SKIPPED}: 2 times; {CUT}, which skipped the rest of the turn phase: 2 times'),
     (('turn',0,0), 'turn critic ran; turn generator ran'), (('turn',1,0), f'{CUT}; turn generator ran'), (('turn critic',1,0), CUT),
-    (('turn critic',), f'turn critic was begun 4 times: done 2, cancelled 2, failed 0; {CUT}: 2 times'),
+    (('turn critic',), f'turn critic began 4 times: done 2, cancelled 2, failed 0; {CUT}: 2 times'),
     (('turn',0), 'turn critic ran: 2 times; turn generator ran: 2 times'), (('batch',1,0), 'batch ran'),
     (('after_step',0,0), 'after_step of turn critic fired, but called no callback; after_step of turn generator fired, but called no callback'),
     (('after_opt_step',0,0), 'after_opt_step of turn critic did not fire: step of turn critic ran; after_opt_step of turn generator fired, but called no callback'),
@@ -735,7 +735,7 @@ def test_any_program_runs_the_same_and_is_recorded(program):
     (a,heard,end),(b,heard2,end2) = run(),run(t := Tracer(clock=ticks(), max_rows=None))
     assert heard==heard2 and end==end2 and same(a.model, b.model)
     assert [(e, nm) for e,nm in t.turns() if nm in 'abc']==[o[:2] for o in heard]
-    assert t._at.span.parent is None  # all that was begun has ended
+    assert t._at.span.parent is None  # all that began has ended
     for o in ('batch', 'step', 'train', 'epoch', 'fit'): assert t.phases().get(o, (0,))[0]==t.events().count(f'before_{o}')==t.events().count(f'cleanup_{o}')
     check_nesting([*t._chrome_events()])
     new = _unpacked(json.loads(json.dumps(t._packed())))
