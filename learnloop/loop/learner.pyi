@@ -403,20 +403,20 @@ if MYPY:
             def fuse(self, max_shapes: int=4, backend: str | None=None, cache: Any=None, background: bool=False, check_every: int | None=64, **options: Any) -> Learner:
                 """Compile the training steps of this learner's fits
 
-                - `max_shapes`: Shapes of batches that get a graph; others go the ordinary way
-                - `backend`: 'inductor', 'cudagraph', or 'aten', slow, without compiler; None for the device's
+                - `max_shapes`: Number of batch shapes that get a graph; other batches run uncompiled
+                - `backend`: 'inductor', 'cudagraph', or 'aten' (slow, needs no compiler); None for the device's
                 - `cache`: Folder for compiled libraries; None for `LEARNLOOP_FUSE_CACHE`, or one in the user's cache
-                - `background`: Build in a thread, and train in the ordinary way meanwhile?
-                - `check_every`: Make the first step, and number 64, 128, 256, … both ways, and compare; None for none
+                - `background`: Compile in a thread, and train uncompiled meanwhile?
+                - `check_every`: Compare the first step, and steps 64, 128, 256, …, with uncompiled ones; None for never
                 - `options`: For `torch._inductor.config`
 
                 Returns: The learner itself"""
             def unfuse(self) -> Learner:
-                """Train in the ordinary way from here on
+                """Train uncompiled from now on
 
                 Returns: The learner itself"""
             def fuse_report(self) -> Any:
-                """Tell which steps were fused, which weren't, and why
+                """Report which steps were fused, which weren't, and why
 
                 Returns: A `FuseReport`"""
             def blame(self, n: int=9, step: int | None=None, folder: Any='flight') -> Blame:

@@ -596,7 +596,7 @@ def test_export_works_on_torch_datasets(tmp_path):
 def test_point_23_export_refuses_names_of_other_kinds_of_files(name, tmp_path):
     learn = mk(tmp_path)
     for o in (name, tmp_path/name):
-        with pytest.raises(ValueError, match=rf"{name}, but export always writes a safetensors file.* Give '.*{Path(name).stem}'"): learn.export(o)
+        with pytest.raises(ValueError, match=rf"{name}', but export always writes a safetensors file.* Give '.*{Path(name).stem}'"): learn.export(o)
     assert not any(tmp_path.iterdir())
     for o in ('a', 'b.safetensors', 'v1.2', tmp_path/'C.SafeTensors'): assert learn.export(o).suffix.lower()=='.safetensors'
 

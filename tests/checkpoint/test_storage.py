@@ -560,7 +560,7 @@ def test_point_19_a_folder_that_is_another_runs_by_now_is_left_alone(done, folde
         end = other_run(folder, done)
         try:
             for f in (lambda: put(folder, 7), lambda: put(folder, 5), lambda: prune(folder, 1)):
-                with pytest.raises(RuntimeError, match='or its file .lock was deleted while this run was using it, and ' + ('step-000000005 is there' if done else 'another run writes there')): f()
+                with pytest.raises(RuntimeError, match='or its file .lock was deleted while this run was using it, and ' + ('it has step-000000005' if done else 'another run writes there')): f()
                 assert names(folder)==step_names(5)
         finally: end()
     assert value(newest_checkpoint(folder))==5 and not is_locked(folder)
@@ -601,7 +601,7 @@ def test_point_19_a_link_that_leads_elsewhere_by_now(tmp_path):
         put(link, 1)
         link.unlink()
         link.symlink_to(tmp_path/'b')
-        with pytest.raises(RuntimeError, match='step-000000009 is there'): put(link, 2)
+        with pytest.raises(RuntimeError, match='it has step-000000009'): put(link, 2)
     assert steps(tmp_path/'a')==[1] and steps(tmp_path/'b')==[9]
 
 def test_an_error_in_the_block_opens_the_lock(folder):
