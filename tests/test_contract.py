@@ -143,7 +143,7 @@ def test_it_works_with_other_loaders(make, dls):
     learn = Learner(DataLoaders(bs if dls=='no validation' else iter(bs)), mk_model(), F.mse_loss)
     learn.remove_cb(type(cb := make())).add_cb(cb)
     if dls=='no length' and type(cb).__name__=='Snapshots':
-        with pytest.raises(ValueError, match='gives each batch once'): learn.fit(1)
+        with pytest.raises(ValueError, match='returns each training batch only once'): learn.fit(1)
         return
     if dls=='no length' and type(cb).__name__ in NEEDS_LENGTH:
         with pytest.raises(ValueError, match='has no length'): learn.fit(1)

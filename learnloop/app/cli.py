@@ -57,7 +57,7 @@ def write_report(
         check_one_run(run.folder, run.files)
         return _print_json(run.to_dict() | dict(rows=run.rows))
     path = report_from(logdir, output)
-    print(f'Report: {path}, which any browser opens')
+    print(f'Report: {path}; open it in any browser')
     return path
 
 def _print_json(o): print(json.dumps(plain(o), indent=1, ensure_ascii=False, allow_nan=False))
@@ -83,7 +83,7 @@ def write_comparison(
 )->Path: # The file
     "Write an HTML page that compares runs: curves, differences and results"
     path = compare(folders, by, better=better).save(output)
-    print(f'Comparison: {path}, which any browser opens')
+    print(f'Comparison: {path}; open it in any browser')
     return path
 
 # %% ../../nbs/app/04_cli.ipynb #23cc7eef
@@ -139,7 +139,7 @@ def tell_run(
     folder,text = check_place('folder', folder, 'the folder of a run'),' '.join(command)
     parse_command(text)
     if not any(is_held(folder/o) is not False for o in (LOCK, '.lock')):
-        raise ValueError(f'{folder}: no fit is running there, so nothing would act on {text!r}')
+        raise ValueError(f'{folder}: no fit is running there, so no fit would act on {text!r}')
     name,until = send_command(folder, text),time.monotonic()+wait
     while True:
         gone = not (folder/'tell'/name).exists()  # check first: the fit writes its log before it deletes this
@@ -279,7 +279,7 @@ def _add_diff(cmds):
     cmd.add_argument('--tol', type=float, default=0., metavar='X',
         help='largest relative difference of loss and norms that counts as equal (default: 0)')
     cmd.add_argument('--yardstick', metavar='RUN',
-        help='folder of a run like A, from weights times 1+1e-7: differences as large as by rounding count as equal')
+        help='folder of a run like A, with initial weights times 1+1e-7: differences up to its own count as equal')
     cmd.add_argument('--replay', nargs='+', default=(), metavar='MODULE:FUNCTION',
         help='makes the learner, or one for each run: replay the step, and name the first module that differs')
     cmd.add_argument('--step', type=partial(_number, int, 1), metavar='N',

@@ -96,18 +96,18 @@ def save_checkpoint(self:Learner,
 )->Checkpoint|None: # None if a callback cancelled it
     "Save the whole state in `folder`, as a checkpoint named by the number of optimizer steps"
     if self._opt is None: self.create_opt()
-    if 'consistent' in info: raise ValueError("'consistent' is a name of the manifest itself: choose another")
+    if 'consistent' in info: raise ValueError("'consistent' is reserved for the manifest: choose another name")
     if not self.keeper.can_save():
-        half_done = ('save_checkpoint in the middle of an epoch, where things are half done: CheckpointCallback.save() '
-            'waits until the batch is')
-        stopped = ('save_checkpoint after a fit that was stopped on its way: learn.resume() continues the fit; '
-            'fit(…, resume=folder) keeps it on disk')
+        half_done = ('save_checkpoint in the middle of an epoch, where a batch may be unfinished: '
+            'CheckpointCallback.save() waits until the batch is done')
+        stopped = ('save_checkpoint after an interrupted fit: learn.resume() continues the fit; '
+            'fit(…, resume=folder) saves it to disk')
         raise RuntimeError(half_done if self.open else stopped)
     at_end = 'epoch' in self.outcome and [p.name for p in self.open]==['fit', 'epoch']
     if at_end and getattr(getattr(self, 'recorder', None), 'row', None):
-        raise RuntimeError('save_checkpoint in after_epoch, before the recorder has its row: '
+        raise RuntimeError('save_checkpoint in after_epoch, before the recorder adds its row: '
             'CheckpointCallback.save() waits for it, '
-            'and so does a callback of an order above 50')
+            'and so does a callback with an order above 50')
     folder = check_place('folder', folder, new=True)
     with ExitStack() as stack:
         self.team.first(stack.enter_context, _sole_writer(self, folder))
@@ -125,7 +125,7 @@ def _sole_writer(learn, folder):
 def before_fit(self:CheckpointCallback):
     if self.best: self._check_monitor()
     if self.on_error and threading.current_thread() is not threading.main_thread():
-        warnings.warn('no signal reaches a fit outside of the main thread: Ctrl-C and SIGTERM will not save a '
+        warnings.warn('no signal reaches a fit outside the main thread: Ctrl-C and SIGTERM will not save a '
             'checkpoint', stacklevel=2)
     self.folder = self.folder.absolute()  # the current folder may change
     self.learn.team.first(self._open, self.learn.keeper.capture(Place(self.learn.epoch), shared=True))
@@ -160,7 +160,7 @@ def _check_monitor(self:CheckpointCallback):
         return
     if rec and self.better and rec.when_known(self.monitor, self._check_monitor, logged=True): return
     more = '' if self.better else undeclared(self.monitor)
-    raise ValueError(f'{self.label}: the {self.best} best by {self.monitor!r}, which the recorder has no column for'
+    raise ValueError(f'{self.label}: the {self.best} best by {self.monitor!r}, but the recorder has no such column'
         f'{did_you_mean(self.monitor, names)}; it has {", ".join(names) or "none"}{more}')
 
 # %% ../../nbs/checkpoint/05_checkpoint.ipynb #a968054c
@@ -188,7 +188,7 @@ def _check_folder(self:CheckpointCallback, state):
     weights += sum(t.nbytes for nm,t in state.get('shards', {}).items() if nm.startswith('model.'))
     need,free = 3*weights,shutil.disk_usage(folder).free  # Adam's state is twice the weights
     if free<need:
-        raise OSError(f'{folder} has {free:,} bytes free, and a checkpoint takes about {need:,}: make room, or give '
+        raise OSError(f'{folder} has {free:,} bytes free, but a checkpoint takes about {need:,}: make room, or give '
             'another folder')
 
 # %% ../../nbs/checkpoint/05_checkpoint.ipynb #a968054d
@@ -284,7 +284,7 @@ def save_state(
 )->bool: # False if a callback cancelled it
     "Write the whole state, as the body of the `save` phase"
     if taken := info.keys() & {'epoch','next','batch','step','attempt','rewinds'}:
-        raise ValueError(f'{min(taken)!r} is a name of the manifest itself: choose another')
+        raise ValueError(f'{min(taken)!r} is reserved for the manifest: choose another name')
     if not isinstance(info.get('metrics', {}), dict):
         raise TypeError(f'metrics is {info["metrics"]!r}: it must be a dict of numbers')
     keeper = learn.keeper
@@ -421,7 +421,7 @@ def _warn_of_attributes(self:CheckpointCallback):
     if not bad: return
     self._attrs = {}
     if len(bad)>3: bad[3:] = [f'and {len(bad)-3} more']
-    warnings.warn(f'attributes of the model changed while training, and no state_dict has them: {", ".join(bad)}. A '
-        'run that goes on in another process has them '
-        'as the model was made: if forward goes by them, make them buffers, or give the module get_extra_state and '
+    warnings.warn(f'attributes of the model changed during training, but no state_dict has them: {", ".join(bad)}. A '
+        'run that resumes in another process has their '
+        'initial values: if forward uses them, make them buffers, or give the module get_extra_state and '
         'set_extra_state', stacklevel=2)

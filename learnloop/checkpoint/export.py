@@ -51,9 +51,9 @@ def export(self:Learner,
     "Write weights and buffers for inference"
     name = with_suffix(file, '.safetensors')
     if name.suffix.lower()!='.safetensors':
-        raise ValueError(f'{str(file)!r} to export to: it would be a safetensors file all the same, of weights alone. '
-            f'Give {str(name.with_suffix(""))!r}, or a name that ends so; learn.save writes weights and optimizer '
-            'as torch does, and nothing here pickles a learner')
+        raise ValueError(f'file is {str(file)!r}, but export always writes a safetensors file, with weights only. '
+            f'Give {str(name.with_suffix(""))!r}, or a name that ends in .safetensors; learn.save writes weights and '
+            'optimizer to a file of torch.save, and no function pickles a learner')
     if why := why_shapeless(self.model): raise ValueError(f'there is nothing to export: {why}')
     st,path = _safetensors(),file_place(self.path/name, new=True)
     if self.team.spreads: self.team.gather('export')  # all of them are about to put it together
@@ -81,11 +81,11 @@ def load_export(
         with st.safe_open(path, 'pt') as f: header,sd = f.metadata() or {},{k:f.get_tensor(k) for k in f.keys()}
     except st.SafetensorError as e: raise ValueError(f'{path} is damaged, or not a file of learn.export: {e}') from e
     if 'learnloop' not in header:
-        raise ValueError(f'{path} is no file of learn.export: its header lacks `learnloop`; '
+        raise ValueError(f'{path} is not a file of learn.export: its header lacks `learnloop`; '
             'use safetensors.torch.load_model')
     info = json.loads(header['learnloop'])
     sd |= {k:sd[o] for k,o in info.pop('tied').items()}
-    model.load_state_dict(state_for(model, sd, f"{path}, of a {info['model']},"))
+    model.load_state_dict(state_for(model, sd, f"{path}, from a {info['model']},"))
     return info
 
 # %% ../../nbs/checkpoint/12_export.ipynb #3e609e55

@@ -143,18 +143,18 @@ def with_suffix(
     "Return the path `file` with the suffix `ext`, unless it has a suffix of letters"
     if _is_open(file): return file
     if str(file)[-1:] in ('/', os.sep):
-        raise IsADirectoryError(f'file is {file!r}: it must be a file, and this is a folder')
+        raise IsADirectoryError(f'file is {file!r}: it must be a file, but this is a folder')
     file = check_place('file', file, f'a name, a path or a binary file, such as {"a"+ext!r}', 'path')
     return file if file.suffix[1:].isalpha() else file.with_name(file.name+ext)
 
 # %% ../../nbs/checkpoint/00_files.ipynb #f11e0a01
 def _why_unreadable(file):
-    if hasattr(file, 'read'): return 'this is no whole file of learn.save, or reading it would run code'
+    if hasattr(file, 'read'): return 'this is not a complete file of learn.save, or reading it would run code'
     if not zipfile.is_zipfile(file):
-        return f'{file} is no file of learn.save, or not the whole of it: it has {os.path.getsize(file)} bytes'
+        return f'{file} is not a complete file of learn.save: it has {os.path.getsize(file)} bytes'
     try: names = torch.serialization.get_unsafe_globals_in_checkpoint(file)
     except Exception: names = []  # damaged, or another kind of zip file
-    if not names: return f'{file} is damaged, or no file of learn.save'
+    if not names: return f'{file} is damaged, or not a file of learn.save'
     return (f"{file} holds Python objects ({', '.join(names)}), which could run code: refused. If you trust it, "
         'read it with torch.load(…, weights_only=False) elsewhere, and save tensors and plain data')
 

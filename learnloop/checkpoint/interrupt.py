@@ -158,7 +158,7 @@ def _end(self:Signals, e, signum):
     if again or told or signum not in (signal.SIGINT, signal.SIGTERM): return
     what = f"stopping after this {'evaluation' if self._ends_evaluation() else 'batch'}"
     if signum==signal.SIGINT and self._can_resume() and not is_script(): what += '; learn.resume() continues the fit'
-    what = f'Ctrl-C: {what}; once more stops at once' if signum==signal.SIGINT else f'SIGTERM: {what}'
+    what = f'Ctrl-C: {what}; press it again to stop at once' if signum==signal.SIGINT else f'SIGTERM: {what}'
     # ignore a broken pipe
     with suppress(OSError, ValueError, RuntimeError): print(what, file=sys.stderr, flush=True)
 
@@ -195,7 +195,7 @@ def handled(self:Signals,
         yield self
     except BaseException as e:
         if self.due not in (None, e) and not self.raised:
-            e.add_note(f'learnloop: {self.due!r} was to end the run after this batch')
+            e.add_note(f'learnloop: {self.due!r} was about to end the run after this batch')
         if isinstance(e, KeyboardInterrupt) and self.is_fit and self.learn.paused:
             e.add_note('learnloop: learn.resume() continues the fit')
             end_in_a_line(e, self.learn)

@@ -40,7 +40,7 @@ def last_line(
     there = list_checkpoints(folder, verify=False) if folder is not None else []
     if not there:
         return (f"KeyboardInterrupt in {where}; nothing was saved. fit(…, resume='folder') saves checkpoints there, "
-            'and continues from the newest if the script is run again')
+            'and continues from the newest one when you run the script again')
     return (f'KeyboardInterrupt in {where}; saved in {there[-1].path}. To continue, run the script again with '
         f"fit(…, resume={str(folder)!r})")
 

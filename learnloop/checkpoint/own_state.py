@@ -32,8 +32,8 @@ def _as_pairs(o, folder):
         return own + [[['callbacks', k], v] for k,v in cbs.items()]
     for at,*value in (pair or [None] for pair in o):
         if len(value)<2 and not misfit(at, [str]) and at and at not in (['grads'], ['callbacks']): continue
-        raise DamagedCheckpoint(f'{folder/"state.json"} is not what learnloop writes: ranks has {at!r}, and that is '
-            'no place in a state')
+        raise DamagedCheckpoint(f'{folder/"state.json"} is not what learnloop writes: ranks has {at!r}, which is '
+            'not a place in a state')
     return o
 
 # %% ../../nbs/checkpoint/06_own_state.ipynb #a4bd78f6
@@ -46,8 +46,8 @@ def _take_of_others(origin, learn, ranks):
     forget_batches(s)
     if team.rank: s['rng'] = _other_numbers(learn, s['rng'])
     if team.is_first and (why := [*_why_inexact(learn, ranks, rngs)]):
-        warnings.warn(f'not exact: was {_n_of(len(ranks))}, is {_n_of(team.world)}: {"; ".join(why)}; batches and '
-            'their order are the same', stacklevel=3)
+        warnings.warn(f'not exact: was {_n_of(len(ranks))}, is {_n_of(team.world)}: {"; ".join(why)}; the batches '
+            'and their order are the same', stacklevel=3)
 
 def _why_inexact(learn, ranks, rngs):
     "List what changes with another number of processes"
@@ -57,7 +57,7 @@ def _why_inexact(learn, ranks, rngs):
     first = [o.label for o in learn.cbs if o.name in named and not (o.read_only or o.rank_invariant)]
     for k,keys in (('the loss function', ['loss']), ('the model', ['model', 'buffers'])):
         if any(o[0] in keys for o in at): first.insert(0, f'buffers of {k}')
-    if first: yield f'the state of {", ".join(first)} is that of the first process'
+    if first: yield f'the first process decides the state of {", ".join(first)}'
 
 # %% ../../nbs/checkpoint/06_own_state.ipynb #a4bd78f8
 def _part_of(s, key, own, folder):

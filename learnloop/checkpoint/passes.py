@@ -187,7 +187,7 @@ def try_loader(
     "Test on copies of `dl` whether a resumed fit would see the same batches"
     o,by_state,exact = _tried(dl),goes_by_state(dl),None
     if o is None: return None,''
-    name,fix = type(dl).__name__,'; if that is as it should be: dl.resumes_exactly = True'
+    name,fix = type(dl).__name__,'; if this is intended, set dl.resumes_exactly = True'
     try:
         (a,b,c,d,e),kept = _copies(o, 5)
         with preserve_rng(dl), kept:
@@ -198,10 +198,10 @@ def try_loader(
         return None,(f'{name} could not be tried ({type(err).__name__}: {err}), so a resumed fit may not be exact: '
             f'make sure that its state_dict contains everything that its batches depend on, and set '
             'dl.resumes_exactly = True')
-    what = 'its state does not lead back to the batch that is next, and it' if by_state else 'it'
-    return exact,(f'{name}: {what} begins with another batch when it begins again with the same random numbers, so a '
-        f'resumed fit will not be exact. Shuffle and draw by the epoch, which set_epoch(epoch) tells it, or give it '
-        f'state_dict and load_state_dict that hold its place{fix}')
+    what = 'with its restored state, it' if by_state else 'it'
+    return exact,(f'{name}: {what} begins with another batch when it starts again with the same random states, so a '
+        f'resumed fit will not be exact. Seed its shuffling and drawing by the epoch from set_epoch(epoch), or add '
+        f'state_dict and load_state_dict with its place{fix}')
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0007
 def parts_of(

@@ -32,11 +32,11 @@ class SpikeRecovery(SpikeDetection):
         super().before_fit()
         if not self.learn.resuming: self.recovered = []
         if not any(isinstance(o, Snapshots|CheckpointCallback) for o in self.learn.cbs):
-            raise ValueError(f'{self.label} goes back, and nothing keeps states to go back to: '
+            raise ValueError(f'{self.label} needs saved states to go back to, but no callback saves them: '
                 'cbs=[Snapshots(every_steps=50), SpikeRecovery()]')
         if self.n_rows and not hasattr(self.learn, 'flight_recorder'):
-            raise ValueError(f'{self.label}: rows={self.n_rows} leaves out what learn.blame names, and nothing records '
-                'the rows: add FlightRecorder()')
+            raise ValueError(f'{self.label}: rows={self.n_rows} skips the rows that learn.blame finds, but no callback '
+                'records the rows: add FlightRecorder()')
     def state_dict(self): return super().state_dict() | (dict(recovered=self.recovered) if self.recovered else {})
     def load_state_dict(self, sd):
         super().load_state_dict(sd)

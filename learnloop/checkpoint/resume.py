@@ -157,12 +157,12 @@ def enter(self:FitKeeper,
     self.goal,self.rewinds,self.attempt,self.origin = None,[],0,None
     savers = [o for o in (*learn.cbs, *cbs) if isinstance(o, CheckpointCallback)]
     self._check_overrides(resume is not None or self.keeps or bool(savers))
-    if self.keeps and (why := why_shapeless(learn.model)): raise ValueError(f'keep_failed copies weights, and {why}')
+    if self.keeps and (why := why_shapeless(learn.model)): raise ValueError(f'keep_failed copies weights, but {why}')
     given.cbs.append(_KeepsBatches() if self.keeps else _Pauses())
     if isinstance(resume, ResumePoint):
         if resume.of and any(a is not b for a,b in zip(resume.of, (learn.model, learn._opt), strict=True)):
-            raise RuntimeError('model or optimizer was replaced since the fit was interrupted: there is no going on '
-                'with others')
+            raise RuntimeError('the model or the optimizer was replaced after the fit was interrupted, so it cannot '
+                'continue')
         if learn.opt_at_start: learn.opt_at_start.restore()  # `restore` will set the rest from the saved state
         return
     if resume is None: return
@@ -187,7 +187,7 @@ def start(self:FitKeeper, learn, inner):
     if origin:
         at = origin.place.next
         if at in self.no_place:
-            raise ValueError(f'{origin.where} is in the middle of an epoch, next is {at!r}: {self.no_place[at]}')
+            raise ValueError(f'{origin.where} is in the middle of an epoch, before {at!r}: {self.no_place[at]}')
         if learn.team.is_first: _warn_of_changes(origin.changes, origin.where)
         self.go_from(origin)
         set_random_states(learn, self.marks.get('fit', {}))
@@ -230,8 +230,8 @@ def _find(self:FitKeeper, resume, accept):
     folder,c,there = find_checkpoint(learn, resume, self._checkpoint_cbs())
     if c is None:
         if learn.count.batches and any(o.step==learn.count.opt_steps for o in list_checkpoints(folder, verify=False)):
-            warnings.warn(f'{folder} has only what was taken in the middle of a batch, which no fit goes on from: '
-                'this one begins anew, with the weights as they are', stacklevel=2)
+            warnings.warn(f'{folder} has only checkpoints from the middle of a batch, from which no fit can resume: '
+                'this fit starts from the beginning, with the current weights', stacklevel=2)
         return None
     origin = read_resume_point(c)
     take_own(origin, learn)
@@ -251,8 +251,8 @@ def _find(self:FitKeeper, resume, accept):
     done = s['loop']['count']['opt_steps']-s['callbacks'].get('step_limit', {}).get('first', inf)
     most = config['max_steps']
     if most and most<=done and most!=old.get('max_steps'):
-        raise ValueError(f'max_steps is {most}, and {c.path} has {done} steps of this fit: give more, or take its '
-            'result by load_checkpoint')
+        raise ValueError(f'max_steps is {most}, but {c.path} already has {done} steps of this fit: give more, or load '
+            'its result by load_checkpoint')
     hypers = get_hypers(learn.opt)
     # these differences were accepted
     origin.hypers = {k:[g[k] for g in hypers] for k in hypers[0] if old.get(k)!=config[k]}
@@ -267,8 +267,8 @@ def _warn_of_batches(old, new, place):
     of_batches = 'batch_size','items','train_batches','workers','sampler','dataset','loader','parts'
     bad = [f'{k} was {old.get(k)} and is {new.get(k)}' for k in of_batches if old.get(k)!=new.get(k)]
     if bad and place.next=='train' and place.batch:
-        warnings.warn(f'not exact: {"; ".join(bad)}, so the rest of epoch {place.epoch} may repeat items, or leave '
-            'some out', stacklevel=2)
+        warnings.warn(f'not exact: {"; ".join(bad)}, so the rest of epoch {place.epoch} may repeat or skip '
+            'items', stacklevel=2)
     return bool(bad)
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #624b3cfa
@@ -348,9 +348,9 @@ def begin_pass(self:FitKeeper)->ResumePoint|None: # Where the fit resumes in thi
     origin,learn = self.origin,self.learn
     if origin is None or origin.place[:2]==(learn.epoch, 'train'): return origin
     e,at,_ = origin.place
-    raise RuntimeError(f'{origin.where} is of epoch {e}, where {at!r} is next, and {type(learn).__name__} trains '
+    raise RuntimeError(f'{origin.where} is from epoch {e}, before {at!r}, but {type(learn).__name__} trains '
         f'epoch {learn.epoch}: '
-        'a method of the loop that it overrides skipped this place')
+        'an overridden method of the loop skipped this place')
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d6000009
 @patch
@@ -399,10 +399,10 @@ def resume_blocker(self:FitKeeper)->str: # '' if there is one
     if not learn.inside('train') or learn.data_pass is None: return ''
     if self.n_passes>1:
         return (f'this is pass {self.n_passes} through the data of epoch {learn.epoch}, '
-            'and only a place in the first pass can be restored')
+            'but only a place in the first pass can be restored')
     took,done = learn.data_pass.n_taken,learn.data_pass.n_done
     if took in (done, done + (learn.inside('batch') or learn.batch is not None)): return ''
-    return (f'{type(learn).__name__} took {took} batches of the loader and counts {done} in learn.data_pass.n_done, '
+    return (f'{type(learn).__name__} took {took} batches of the loader, but learn.data_pass.n_done is {done}, '
         'so its place is unknown')
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d6000006
@@ -432,10 +432,10 @@ def _check_overrides(self:FitKeeper, wants):
     for name in _replaced_pieces(self.learn):
         by,at = f'{type(self.learn).__name__}.{name}',_LOOP_METHODS[name]
         what = 'in the middle of an epoch' if at else 'at all'
-        why = (f'{by} overrides a piece of the loop that says where a fit is, so the fit cannot be resumed {what}. If '
-            f'it calls super().{name}(), or does what Learner.{name} does: set keeps_place = True in the class')
+        why = (f'{by} overrides a part of the loop that tracks the place of the fit, so it cannot be resumed {what}. '
+            f'If it calls super().{name}() or works like Learner.{name}, set keeps_place = True in the class')
         if not wants: pass
-        elif at: warnings.warn(f'{why}. Until then, this fit can be resumed from the ends of epochs', stacklevel=4)
+        elif at: warnings.warn(f'{why}. Until then, this fit can only be resumed from the ends of epochs', stacklevel=4)
         else: raise ValueError(f'{why}. Or fit without resume, keep_failed and CheckpointCallback')
         self.no_place |= {at:why} if at else dict(train=why, validate=why, epoch=why)
 
@@ -506,8 +506,8 @@ def _why_lost(self:FitKeeper):
     learn = self.learn
     o = being_made(learn.data_pass)
     if not o: return ''
-    what = f'the last fit ended while batch {learn.n_done} of epoch {learn.epoch} was made'
-    if o.once: return f'{what}, by {describe(learn.dls.train)}, which returns each batch only once'
+    what = f'the last fit ended while it fetched batch {learn.n_done} of epoch {learn.epoch}'
+    if o.once: return f'{what} from {describe(learn.dls.train)}, which returns each batch only once'
     if o.rngs or self.kept: return ''
     return f'{what} in this process, by code that may have drawn random numbers, which were not recorded'
 
@@ -519,8 +519,8 @@ def load_checkpoint(self:Learner,
 )->Learner: # The learner itself
     "Restore the whole state of a checkpoint, checked before anything changes"
     if inside := [what for p,what in (('fit', 'a fit'), ('evaluate', 'an evaluation')) if self.inside(p)]:
-        raise RuntimeError(f'load_checkpoint was called inside {inside[0]}, and the place in the data cannot be '
-            'restored there: call it before the fit, or use fit(…, resume=checkpoint); learn.load takes weights alone')
+        raise RuntimeError(f'load_checkpoint was called inside {inside[0]}, where the place in the data cannot be '
+            'restored: call it before the fit, or use fit(…, resume=checkpoint); learn.load loads only weights')
     c = checkpoint_to_load(self, folder)
     if self._opt is None: self.create_opt()
     keeper,origin = self.keeper,read_resume_point(c)
@@ -546,7 +546,7 @@ def resume(self:Learner,
     if self.paused is None:
         why = self.keeper.why_not or 'the last fit ended, or was stopped by an error in the middle of a batch'
         raise RuntimeError(f"there is nothing to resume: {why}. To resume exactly next time, "
-            'let the fit keep its state: fit(…, keep_failed=True), or fit(…, resume=folder)')
+            'keep the state of the fit: fit(…, keep_failed=True), or fit(…, resume=folder)')
     dl = self.dls.train
     if self.paused.state['loop']['next']=='train' and not isinstance(dl, Iterator) and (why := inexact_reason(dl)):
         warnings.warn(f'{type(dl).__name__} to train on: {why}', stacklevel=2)

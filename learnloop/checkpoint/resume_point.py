@@ -58,22 +58,22 @@ def read_resume_point(
     check_plain(file, state, c.step)
     for k in Place._fields:
         if k in c.manifest and c.manifest[k]!=state['loop'][k]:
-            raise DamagedCheckpoint(f"{file} has loop.{k} {state['loop'][k]!r}, and the manifest {c.manifest[k]!r}")
+            raise DamagedCheckpoint(f"{file} has loop.{k} {state['loop'][k]!r}, but the manifest has {c.manifest[k]!r}")
     weights = dict(model=c.read('model.pt'), opt=c.read('opt.pt'))
     state |= put_shards(weights, shards) if shards else weights
     check_weights(c.path, state)
     return ResumePoint(state, c.path)
 
 # %% ../../nbs/checkpoint/05_resume_point.ipynb #9deb8de5
-_RESUME = 'the folder of a run, as its CheckpointCallback has it, a checkpoint in it, or a Checkpoint'
+_RESUME = 'the folder of a run, a checkpoint in it, or a Checkpoint'
 
 def _read_resume(resume):
     "Return the run's folder that `resume` names, and the `Checkpoint` if it names one"
     c = named_checkpoint('resume', resume, _RESUME)
     if c is None: return check_place('resume', resume, _RESUME, new=True),None
     if not c.consistent:
-        raise ValueError(f'resume is {str(c.path)!r}, which was saved in the middle of a batch: resume from '
-            f'{str(c.path.parent)!r}, its folder, or from a checkpoint that is named step-…')
+        raise ValueError(f'resume is {str(c.path)!r}, which was saved in the middle of a batch: resume from its '
+            f'folder, {str(c.path.parent)!r}, or from a checkpoint named step-…')
     return check_place('resume', c.path.parent, _RESUME),c
 
 def saver_for(
@@ -84,14 +84,14 @@ def saver_for(
     folder,c = _read_resume(resume)
     for o in savers if c is None else ():
         if o.folder.resolve()==Path(resume).expanduser().resolve(): continue
-        raise ValueError(f'resume={str(resume)!r}, and {o.label} saves in {str(o.folder)!r}: the next run would '
-            'not find there what this one saves. '
+        raise ValueError(f'resume={str(resume)!r}, but {o.label} saves in {str(o.folder)!r}: the next run would '
+            'not find the checkpoints of this one. '
             f'Give both the same folder: CheckpointCallback({str(resume)!r}, …), or resume={str(o.folder)!r}; '
-            'to go on elsewhere, copy the checkpoints there first')
+            'to continue in another folder, copy the checkpoints there first')
     if savers: return None
     if c is None or c.has_own_name: return CheckpointCallback(folder)
-    raise ValueError(f'resume is {str(c.path)!r}, and its name does not tell the folder of its run: say where this fit '
-        "saves, with cbs=CheckpointCallback('folder of the run')")
+    raise ValueError(f'resume is {str(c.path)!r}, which does not show the folder of its run: set the folder for this '
+        "fit with cbs=CheckpointCallback('folder of the run')")
 
 # %% ../../nbs/checkpoint/05_resume_point.ipynb #3d27efb3
 def _check_newer(c, savers):
@@ -99,15 +99,15 @@ def _check_newer(c, savers):
     for folder in (o.folder for o in savers):
         is_own = folder.resolve()==c.path.parent.resolve()
         others = [o for o in list_checkpoints(folder, verify=False) if o.consistent and (o.step>c.step or not is_own)]
-        if others: raise ValueError(f'resume is {str(c.path)!r}, and this fit would save in {str(folder)!r}, where '
-            f'{"newer" if is_own else "other"} checkpoints are, up to {others[-1].path.name}. Save in a new folder, '
+        if others: raise ValueError(f'resume is {str(c.path)!r}, but this fit would save in {str(folder)!r}, which has '
+            f'{"newer" if is_own else "other"} checkpoints, up to {others[-1].path.name}. Save in a new folder, '
             f"with cbs=CheckpointCallback('new folder'); or delete them; or continue from them: resume={str(folder)!r}")
 
 def _verify(what, c):
     "Verify the checkpoint `c`, given by the argument `what`; if it doesn't exist, list those that do"
     if not c.path.exists():
         there = ', '.join(checkpoint_names(c.path.parent)) if c.path.parent.is_dir() else ''
-        raise FileNotFoundError(f'{what} is {str(c.path)!r}, and there is no such checkpoint; '
+        raise FileNotFoundError(f'{what} is {str(c.path)!r}, but there is no such checkpoint; '
             f'{c.path.parent} has {there or "none"}')
     c.verify()
 
@@ -129,8 +129,8 @@ def same_for_all(
     seals = team.gather(c.manifest.get('blake2b', c.damage))
     if len(set(seals))>1:
         at = ', '.join(f'rank {r}: {o[:60]}' for r,o in enumerate(seals))
-        e = ValueError(f'{c.path} is not the same for all processes ({at}): they must share the disk that the '
-            'folder of a run is on')
+        e = ValueError(f'{c.path} is not the same for all processes ({at}): they must share the disk with '
+            'the folder of the run')
         e.in_all = True  # all raise it
         raise e
     return c

@@ -41,8 +41,8 @@ class Snapshots(Callback, Engine):
         self.states = []
     def before_fit(self):
         dl = self.learn.dls.train
-        if isinstance(dl, Iterator): raise ValueError(f'{self.label}: {describe(dl)} to train on gives each batch '
-            'once, so this fit could not go back: give a loader that can begin again, such as a list or a DataLoader, '
+        if isinstance(dl, Iterator): raise ValueError(f'{self.label}: {describe(dl)} returns each training '
+            'batch only once, so this fit could not go back: use a loader that can start again, such as a list, '
             'or fit without Snapshots')
         if not isinstance(self.learn.fit_args.resume, ResumePoint) or self.states is not self.learn.keeper.snapshots:
             self.states = self.learn.keeper.snapshots = []
@@ -81,7 +81,7 @@ def change_hypers(
         if cb and not cb.rescale: raise ValueError(f'{k}={hypers[k]!r}: {cb.label} sets {k} in this fit, and its '
             'schedule can neither be scaled nor ended')
         if cb and not ends and names[k] & {'mom','sqr_mom'}: raise ValueError(f'{k}={hypers[k]!r}: the schedule of {k} '
-            f'can not be scaled, as {k} must stay below 1; it can be ended')
+            f'cannot be scaled, since {k} must stay below 1, but it can be ended')
     check_momentum(learn, hypers)
     was = {k:get_hyper(learn.opt, k) for k in hypers}
     set_hypers(learn.opt, learn.model, **hypers)  # which checks all values
@@ -108,8 +108,8 @@ class Skips(Callback):
     def cleanup_batch(self): self.learn.part = None
     def _leave_out(self, rows):
         learn,own = self.learn,self.learn.rows
-        if not isinstance(own, list): raise ValueError('skip_rows: the rows of this batch are unknown: give the loader '
-            'items with an index, or DataLoaders(…, row_id=…)')
+        if not isinstance(own, list): raise ValueError('skip_rows: the rows of this batch are unknown: use a loader '
+            'of indexed items, or DataLoaders(…, row_id=…)')
         keep = [i for i,r in enumerate(own) if r not in rows]
         every = learn.team.gather([len(own), len(keep)])
         if all(n==m for n,m in every): return
@@ -202,7 +202,7 @@ def _find(self:Rewinder, e, now):
     goal = dict(to=[*to], at=at, changes=changes)
     if goal in [{k:o[k] for k in goal} for o in keeper.rewinds]:
         raise RuntimeError(f'the rewind from {_text(now)} to {_text(to)}, with {changes or "nothing changed"}, is the '
-            'same as one before, and would repeat for ever: change something, such as lr=, skip_batches= or '
+            'same as an earlier one, and would repeat forever: change something, such as lr=, skip_batches= or '
             'skip_rows=, or go back further')
     state,where = found or self._nearest(to)
     origin = ResumePoint(state, where, self.args or keeper.args)
@@ -240,12 +240,12 @@ def _target(self:Rewinder, to, batches, now):
         while n<0 and e>0:
             e -= 1
             n += self.lengths.get(e, n_iter)
-        if n<0: raise ValueError(f'batches is {batches}, and the fit has not had as many: it is at {_text(now)}')
+        if n<0: raise ValueError(f'batches is {batches}, but the fit has had fewer: it is at {_text(now)}')
         to = e,'train',n
     to = Place(*to)
     if to.next=='validate': to = Place(to.epoch, 'train', self.lengths.get(to.epoch, n_iter))
     if _order(to)<=_order(now): return to
-    raise ValueError(f'to is {to}, and the fit is at {_text(now)}: a rewind can only go back')
+    raise ValueError(f'to is {to}, but the fit is at {_text(now)}: a rewind can only go back')
 
 # %% ../../nbs/checkpoint/09_rewind.ipynb #9e71000d
 @patch
@@ -260,9 +260,9 @@ def _nearest(self:Rewinder, to):
     if c and (best is None or _order(_place_of(c.manifest))>_order(_place_of(best['loop']))): return self._read(c)
     if best: return copy_state(best),f'the snapshot of step {best["loop"]["count"]["opt_steps"]}'
     there = [_text(_place_of(s['loop'])) for s in keeper.snapshots]
-    have = f'the first that is kept is at {there[0]}' if there else 'there is none'
-    raise ValueError(f'to go back to {_text(to)}, the fit needs a snapshot of that place or of one before it, and '
-        f'{have}: give fit cbs=Snapshots(every_steps=…, keep=…), and keep more of them')
+    have = f'the earliest one is at {there[0]}' if there else 'there is none'
+    raise ValueError(f'to go back to {_text(to)}, the fit needs a snapshot of that place or an earlier one, but '
+        f'{have}: use fit(cbs=Snapshots(every_steps=…, keep=…)), and keep more of them')
 
 def _newest_before(to, rewinds, folder):
     "Return the newest sound checkpoint in `folder` at or before `to`, from no later attempt at that place"
@@ -340,7 +340,7 @@ class _CatchUp(Engine):
         at = Place(learn.epoch, 'train' if is_pass else next, learn.n_done if is_pass else 0)
         if at==goal.place: _arrive(learn, goal)
         elif _order(at)>_order(goal.place):
-            raise ValueError(f'there is no {_text(goal.place)} to go back to: the fit came to {_text(at)}')
+            raise ValueError(f'there is no {_text(goal.place)} to go back to: the fit is already at {_text(at)}')
         elif is_pass:
             if next=='batch' and keeper.steering: keeper.steering.catch_up()
             if keeper.signals and learn.team.world==1: keeper.signals.between()
@@ -377,8 +377,8 @@ def rewind(self:Learner,
     e = RewindException(to, batches, **changes)
     if self.open: raise e
     rewinder = next((o for o in self.engines if isinstance(o, Rewinder)), None)
-    if rewinder is None or rewinder.args is None: raise RuntimeError('there is no fit to take back: in this process '
-        'none has run with Snapshots or CheckpointCallback; fit(…, resume=checkpoint) continues from a checkpoint')
+    if rewinder is None or rewinder.args is None: raise RuntimeError('there is no fit to rewind: none has run in this '
+        'process with Snapshots or CheckpointCallback; fit(…, resume=checkpoint) continues from a checkpoint')
     origin = rewinder._find(e, rewinder.at)
     origin.goal.stops,origin.of = True,(self.model, self._opt)
     try: self.fit(**rewinder.args, resume=origin)

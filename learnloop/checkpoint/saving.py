@@ -125,7 +125,7 @@ def _why_refused(m, sd, prefix, strict):
     # hooks may refer to any object
     hooks = {id(v):OrderedDict() for k,v in attrs if k.endswith('_hooks') and 'state_dict' not in k}
     try: deepcopy(m, hooks).load_state_dict(mine, strict=strict)
-    except RuntimeError as e: return f'{prefix[:-1]!r} does not take its state ({" ".join(str(e).split())})'
+    except RuntimeError as e: return f'{prefix[:-1]!r} does not accept its state ({" ".join(str(e).split())})'
     return ''
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #4935ce0f
@@ -133,14 +133,14 @@ def _few(names):
     more = f' and {len(names)-3} more' if len(names)>3 else ''
     return ', '.join(map(repr, names[:3])) + more
 
-_lax,_no_opt = ' (strict=False loads what has the same name and shape)',', or with_opt=False'
+_lax,_no_opt = ' (strict=False loads tensors with the same name and shape)',', or with_opt=False'
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #453f3a6d
 def _odd_keys(sd):
     "Name a key of the state `sd`, or of its metadata, that torch can't have written; '' if there is none"
     notes = getattr(sd, '_metadata', {})
     if not isinstance(notes, dict): return f'its _metadata is {describe(notes)}'
-    if odd := [k for k in [*sd, *notes] if type(k) is not str]: return f'{odd[0]!r} is no name'
+    if odd := [k for k in [*sd, *notes] if type(k) is not str]: return f'{odd[0]!r} is not a name'
     def _is_note(o): return isinstance(o, dict) and type(o.get('version', 1)) in (int, type(None)) and _ASSIGN not in o
     return next((f'the note on {k!r} is {o!r}' for k,o in notes.items() if not _is_note(o)), '')
 
@@ -166,7 +166,7 @@ def state_for(
     judges = {p:m for p,m in judges.items() if not any(p!=o and p.startswith(o) for o in judges)}
     ours,theirs = ([k for k in o if not k.startswith((*judges,))] if judges else list(o) for o in (own, res))
     odd += [k for k in theirs if k in pairs and k not in odd and not can_copy(res[k], own[k])]
-    bad = [f'{unwrap(k)!r} is {describe(own[k])} in the model, and {describe(res[k])} in the file' for k in odd]
+    bad = [f'{unwrap(k)!r} is {describe(own[k])} in the model, but {describe(res[k])} in the file' for k in odd]
     if len(bad)>3: bad[3:] = [f'{len(bad)-3} more have other shapes or types']
     bad += filter(None, (_why_refused(m, res, p, strict) for p,m in judges.items() if not _own_hooks(m)))
     lost  = [unwrap(k) for k in ours if k not in res] if strict else []
@@ -175,7 +175,7 @@ def state_for(
     if extra: bad.append(f'the model has no {_few(extra)}{did_you_mean(extra[0], map(unwrap, own))}')
     if not bad: return res
     if not (lost or extra): tip = ''
-    raise ValueError(f'{where} is of another model than this {type(model).__name__}: {"; ".join(bad)}{tip}')
+    raise ValueError(f'{where} is from another model than this {type(model).__name__}: {"; ".join(bad)}{tip}')
 
 def _to_own(unwrap, own):
     "Return a function that renames a key of a file to a key of the state `own`, without prefixes of missing wrappers"
@@ -221,22 +221,22 @@ def _opt_pairs(opt, sd, where, tip=''):
     if set(names)!=set(theirs):
         has = f'optimizers {_few(theirs)}' if theirs else 'one optimizer'
         here = f'are {_few(names)}' if names else 'is one'
-        raise ValueError(f'{where} has {has}, and here {here}: load it with the same opt_func{tip}')
+        raise ValueError(f'{where} has {has}, but the learner has {here}: use the same opt_func{tip}')
     return [(opt[k], sd[k]) for k in names] if names else [(opt, sd)]
 
 def _group_sources(o, groups, names):
     "Return for each group of `o` the file's groups with its parameters, and their numbers there; or why there are none"
     ours = [[names.get(p) for p in g['params']] for g in o.param_groups]
-    if any(len(g.get('param_names', g['params']))!=len(g['params']) for g in groups): return 'names are missing in it'
+    if any(len(g.get('param_names', g['params']))!=len(g['params']) for g in groups): return 'it lacks names'
     of = {n:(g, i) for g in groups for n,i in zip(g.get('param_names', ()), g['params'], strict=False)}
     if None in of or len(of)!=sum(len(g['params']) for g in groups):  # a file without names
         theirs,here = ([len(g['params']) for g in gs] for gs in (groups, o.param_groups))
         if theirs==here: return [([g], g['params']) for g in groups]
-        return f'it has groups of {theirs} parameters, {type(o).__name__} here of {here}'
+        return f'it has groups of {theirs} parameters, but {type(o).__name__} has groups of {here}'
     flat = [n for ns in ours for n in ns]
     if lost := [n for n in flat if n not in of]: return f'it has no {_few(lost)}'
     if extra := [n for n in of if n not in flat]:
-        return f'it has {_few(extra)}, which {type(o).__name__} here doesn\'t train'
+        return f'it has {_few(extra)}, which this {type(o).__name__} doesn\'t train'
     return [(list({id(of[n][0]):of[n][0] for n in ns}.values()), [of[n][1] for n in ns]) for ns in ours]
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #50d5e3d6
@@ -292,7 +292,7 @@ def _odd_state(o, pairs, state):
     "Describe a value in the file's `state` that the optimizer `o` can't have made; '' if there is none"
     ids,seen = [i for _,i,_ in pairs],{}
     if len({*ids})<len(ids): return 'two parameters have the same number'
-    if odd := [i for i in state if type(i) is int and i not in ids]: return f'{odd[0]} is no number of a parameter'
+    if odd := [i for i in state if type(i) is int and i not in ids]: return f'{odd[0]} is not the number of a parameter'
     for p,i,g in pairs:
         s,key = state.get(i, {}),(id(g), p.shape, p.dtype)
         if s and is_torch_opt(o) and key not in seen: seen[key] = _first_state(o, g, p)
@@ -320,16 +320,16 @@ def _opt_state_for(o, sd, model, where, tip=''):
     "Check the state `sd`, and arrange it in the groups of the optimizer `o`, which are split first as in the file"
     names,groups = param_names(model),sd['param_groups']
     def _refuse(why):
-        raise ValueError(f'the optimizer in {where} is another: {why}; '
+        raise ValueError(f'the optimizer in {where} is a different one: {why}; '
             f'use the opt_func and splitter that it was saved with{tip}')
     sources = _group_sources(o, groups, names)
     if isinstance(sources, str): _refuse(sources)
     if 'own' in sd:  # in a form that only its class knows, by position of parameters
         if [i for _,ids in sources for i in ids]!=[i for g in groups for i in g['params']]:
-            _refuse(f'its parameters are in another order, and {type(o).__name__} goes by that')
+            _refuse(f'its parameters are in another order, on which {type(o).__name__} depends')
         return sd['own']
     for gs,_ in sources:
-        if len({g.get('group', i) for i,g in enumerate(gs)})>1: _refuse('what is one group here is several in the file')
+        if len({g.get('group', i) for i,g in enumerate(gs)})>1: _refuse('one group here is several groups in the file')
     for k,v in getattr(o, 'defaults', {}).items():
         if odd := [g[k] for g in groups if k in g and not _is_hyper(g[k], v)]: _refuse(f'{k} is {odd[0]!r}')
         if isinstance(v, bool) or not isinstance(v, (Real,Tensor,tuple)): continue
@@ -337,7 +337,7 @@ def _opt_state_for(o, sd, model, where, tip=''):
     split_decay(o, model, groups)
     res = []
     for own,(gs,ids) in zip(o.param_groups, _group_sources(o, groups, names), strict=True):
-        if len(gs)>1: _refuse('what is one group here decays differently in the file')
+        if len(gs)>1: _refuse('one group here has different weight decays in the file')
         theirs = gs[0] if gs else own
         mine = {k:own[k] for k in ('group','decay') if k in own}
         if mine.get('decay') is False and not (gs and theirs.get('decay') is False): mine['weight_decay'] = 0.
@@ -577,7 +577,7 @@ def _unreplaced(learn, file, digest):
     if not digest:
         yield file
         return
-    fix = 'give each fit a file of its own, by another name or by another path of its learner'
+    fix = 'give each fit its own file, by another name or another path of its learner'
     if not file.is_file(): raise FileNotFoundError(f'{file}, which this fit wrote, is gone; {fix}')
     with open(file, 'rb') as f:
         if hash_file(f)!=digest:
@@ -595,8 +595,8 @@ def hold_file(self:Learner,
 ):
     "Lock `file` inside a `with` block; raise an error if another fit has it"
     at = self._saved_at(file)
-    busy = f'{who}: another fit, or another callback, writes {at} now: give one of them a file of its own, by ' \
-        'another name or by another path of its learner'
+    busy = f'{who}: another fit, or another callback, is writing {at}: give one of them its own file, by ' \
+        'another name or another path of its learner'
     with ExitStack() as stack:
         self.team.first(lambda: stack.callback(lock_file(_place_of_lock(at), busy)[0].release))
         yield at

@@ -39,7 +39,7 @@ def misfit(
 )->str|None: # None if it fits
     "Find the first place where `o` doesn't fit `schema`, and say what would fit"
     if schema is ...: return
-    if not _fits_outside(o, schema): return f'{at or "it"} is {reprlib.repr(o)}, and must be {_must_be(schema)}'
+    if not _fits_outside(o, schema): return f'{at or "it"} is {reprlib.repr(o)}, but must be {_must_be(schema)}'
     def _in(k, v, s): return misfit(v, s, f'{at}.{k}' if at else str(k))
     if isinstance(schema, list):
         if schema[0] is float and {*map(type, o)}<={int,float}: return  # histories may be long
@@ -49,5 +49,5 @@ def misfit(
     lost  = [k for k in schema if k!='*' and k[-1]!='?' and k not in o]
     extra = [k for k in o if k not in known] if '*' not in known else []
     if lost: return f'{at or "it"} has no {lost[0]!r}'
-    if extra: return f'{at or "it"} has {extra[0]!r}, which nobody knows'
+    if extra: return f'{at or "it"} has an unknown entry {extra[0]!r}'
     return next((why for k,v in o.items() if (why := _in(k, v, known.get(k, known.get('*', ...))))), None)

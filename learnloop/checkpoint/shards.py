@@ -52,7 +52,7 @@ def put_shards(
 
 def _find(tensors, name):
     if name in tensors: return tensors[name]
-    raise DamagedCheckpoint(f'there is a place for {name!r}, and no file of a process has it')
+    raise DamagedCheckpoint(f'the state refers to {name!r}, but no file of a process contains it')
 
 # %% ../../nbs/checkpoint/02_shards.ipynb #b1c20001
 def copy_state(
@@ -93,7 +93,7 @@ def _read_contents(folder):
             raise DamagedCheckpoint(f'{p} is not what learnloop writes: parts of {nm} overlap')
         for c in o['chunks']:
             if '/' in c['file'] or not (folder/c['file']).is_file():
-                raise DamagedCheckpoint(f'{p} names {c["file"]!r}, which is not there')
+                raise DamagedCheckpoint(f'{p} names {c["file"]!r}, which does not exist')
             if prod(c['sizes'])*getattr(torch, o['dtype']).itemsize>c['length']:
                 raise DamagedCheckpoint(f'{p} is not what learnloop writes: a part of {nm} has {c["length"]} bytes')
     return res
@@ -176,4 +176,4 @@ def put_own(
             if value: part[k], = value
         except (LookupError, TypeError, ValueError, AttributeError) as e:
             raise DamagedCheckpoint(f'{Path(folder)/"state.json"} is not what learnloop writes: ranks has '
-                f'{reprlib.repr(o)}, and there is no such place') from e
+                f'{reprlib.repr(o)}, but there is no such place') from e

@@ -289,9 +289,9 @@ def compare(self:Checkpointer,
     if not bad and not refused: return changes
     text = '; '.join([f'{k} was {old.get(k)!r} and is {new.get(k)!r}' for k in bad])
     text = '; '.join(filter(None, [text, as_sentences(refused)]))
-    if 'optimizer' in bad: text += ' (learn.switch_opt(…) gives the learner the other one)'
-    raise ValueError(f'{where} is of another run: {text}. '
-        f'If this is intended: accept={bad+names_of(refused)!r}; if not, give this run a folder of its own')
+    if 'optimizer' in bad: text += ' (learn.switch_opt(…) switches to the other one)'
+    raise ValueError(f'{where} is from another run: {text}. '
+        f'If this is intended: accept={bad+names_of(refused)!r}; if not, give this run its own folder')
 
 # %% ../../nbs/checkpoint/03_state.ipynb #a26139e7
 _DONE = {'epochs':int, 'batches':int, 'opt_steps':int, 'samples':int, '*':...}
@@ -331,16 +331,16 @@ def check_plain(
     n,base = loop['count']['opt_steps'],loop['base']
     bad = f'{file} is not what learnloop writes'
     if any(v is not None and v<0 for v in (asked, now)) or asked is not None and now is None:
-        raise DamagedCheckpoint(f"{bad}: loop.n_epoch is {loop['n_epoch']!r}, and must be two numbers")
-    if type(base) is not int: raise DamagedCheckpoint(f'{bad}: loop.base is {base!r}, and must be a whole number')
-    if n!=step: raise DamagedCheckpoint(f'{file} is that of step {n}, and the checkpoint is of step {step}')
+        raise DamagedCheckpoint(f"{bad}: loop.n_epoch is {loop['n_epoch']!r}, but must be two numbers")
+    if type(base) is not int: raise DamagedCheckpoint(f'{bad}: loop.base is {base!r}, but must be a whole number')
+    if n!=step: raise DamagedCheckpoint(f'{file} is from step {n}, but the checkpoint is from step {step}')
     e,batch,count,pct = loop['epoch'],loop['batch'],loop['count'],loop['pct_train']
     done = count['epochs']-base
     if e!=done and (loop['next']=='epoch' or count['batches']):
-        raise DamagedCheckpoint(f'{bad}: loop.epoch is {e}, and by loop.count.epochs and loop.base it is {done}')
+        raise DamagedCheckpoint(f'{bad}: loop.epoch is {e}, but loop.count.epochs and loop.base give {done}')
     if batch>count['batches']>0 or batch and loop['next']!='train':
-        raise DamagedCheckpoint(f"{bad}: loop.batch is {batch}, of {count['batches']} in all, {loop['next']} is next")
-    if not 0<=pct<inf: raise DamagedCheckpoint(f'{bad}: loop.pct_train is {pct}, and must be a share of the fit')
+        raise DamagedCheckpoint(f"{bad}: loop.batch is {batch} of {count['batches']} in all, before {loop['next']}")
+    if not 0<=pct<inf: raise DamagedCheckpoint(f'{bad}: loop.pct_train is {pct}, but must be a share of the fit')
 
 # %% ../../nbs/checkpoint/03_state.ipynb #bd1b6a15
 def check_weights(
@@ -362,7 +362,7 @@ def _check_floats(o, sd, weights, names, where):
             for k,v in sd['state'].get(i, {}).items():
                 if isinstance(v, Tensor) and v.dim() and v.shape==p.shape and v.dtype not in own:
                     raise DamagedCheckpoint(f'{Path(where)/"opt.pt"} is not what learnloop writes: {k!r} of parameter '
-                        f'{i} is {describe(v)}, and the parameter is {describe(p)}')
+                        f'{i} is {describe(v)}, but the parameter is {describe(p)}')
 
 @patch
 def _check_after(self:Checkpointer, loop, file):
@@ -390,7 +390,7 @@ def check(self:Checkpointer,
             was = s[what].get(n)
             is_sparse = what=='grads' and was is not None and was.layout is torch.sparse_coo
             if was is not None and not (was.shape==t.shape and was.dtype==t.dtype if is_sparse else can_copy(was, t)):
-                raise DamagedCheckpoint(f'{p} is not what learnloop writes: {what}.{n} is {describe(was)}, and must '
+                raise DamagedCheckpoint(f'{p} is not what learnloop writes: {what}.{n} is {describe(was)}, but must '
                     f'be {describe(t)}')
     for k,states in s['rng'].items(): self._check_rng(states, p, f'rng.{k}')
     was = OptState(learn)
@@ -408,9 +408,9 @@ def _check_rng(self:Checkpointer, states, where, at):
         try:
             put(states[nm])
             # NumPy would read beyond the key
-            if not 0<=_numpy_pos(states[nm])<=624: raise ValueError('pos is outside of the key')
+            if not 0<=_numpy_pos(states[nm])<=624: raise ValueError('pos is outside the key')
         except Exception as e:
-            raise DamagedCheckpoint(f'{where} is not what learnloop writes: {at}.{nm} is no state of that generator '
+            raise DamagedCheckpoint(f'{where} is not what learnloop writes: {at}.{nm} is not a state of that generator '
                 f'({e})') from e
         finally: put(was)
 
@@ -428,7 +428,7 @@ def _compare_dtypes(model, sd, accept, where):
     bad = [f'{n!r} was {describe(v)} and is {describe(p)}' for n,v,p in others]
     if not bad: return
     if len(bad)>3: bad[3:] = ['…']
-    raise ValueError(f"{where} is of a model with other dtypes: {'; '.join(bad)}. If they are to be converted: "
+    raise ValueError(f"{where} is from a model with other dtypes: {'; '.join(bad)}. To convert them: "
         "accept=['dtype']")
 
 # %% ../../nbs/checkpoint/03_state.ipynb #405c3064

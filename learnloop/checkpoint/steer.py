@@ -42,7 +42,7 @@ def parse_command(
     vals = {k:v for k,_,text in pairs if k.isidentifier() and (v := _number(text)) is not None}
     if pairs and len(vals)==len(pairs): return 'set',vals,ends
     raise ValueError(f'{text!r} is not a command{did_you_mean(verb, _VERBS)}: it must be NAME=NUMBER, once or several '
-        'times, and `end` behind them to end their schedules; or pause, go, validate, save, rewind N, or stop')
+        'times, followed by `end` to end their schedules; or pause, go, validate, save, rewind N, or stop')
 
 def _number(text):
     try: res = float(text)
@@ -62,7 +62,7 @@ def tell(self:Learner,
     s = next((o for o in self.engines if isinstance(o, Steering)), None)
     if s is None or not s.is_open: raise RuntimeError(f'tell({text!r}): no fit of this learner is running')
     if not self.team.is_first:
-        raise RuntimeError(f'tell({text!r}) in process {self.team.rank}: tell the first process, all of them act on it')
+        raise RuntimeError(f'tell({text!r}) in process {self.team.rank}: tell the first process, then all act on it')
     for k in vals if verb=='set' else (): get_hyper(self.opt, k)  # an unknown name is an error here
     s.inbox.append((_new_id(), text))
 
@@ -89,7 +89,7 @@ def read_commands(
     path = Path(folder).expanduser()/'commands.json'
     try: res = json.loads(path.read_bytes())
     except ValueError as e: raise ValueError(f'{path} is damaged: {e}') from e
-    if why := misfit(res, _LOG): raise ValueError(f'{path} is no log of commands: {why}')
+    if why := misfit(res, _LOG): raise ValueError(f'{path} is not a log of commands: {why}')
     return res['commands']
 
 # %% ../../nbs/checkpoint/10_steer.ipynb #7e110041
@@ -142,7 +142,7 @@ class Steering(Engine):
         elif next=='batch' and (self.inbox or self.heard or self.n<len(self.log) or time.monotonic()>=self.look_at):
             if learn.training: self._look()
         inner(learn, next)
-    attempt = property(lambda self: getattr(self.learn.keeper, 'attempt', 0), doc='How many rewinds there were')
+    attempt = property(lambda self: getattr(self.learn.keeper, 'attempt', 0), doc='Number of rewinds so far')
     def waits(self)->bool:
         "Tell whether there are commands that the fit has not acted on; look into folders only now and then"
         if self.inbox: return True
@@ -263,7 +263,7 @@ def _take(self:Steering, at):
         if verb in ('rewind', 'stop'): break
     try: self._write([*self.log[:self.n], *new, *self.log[self.n:]])
     except OSError as e:  # no command acts that is not logged
-        warnings.warn(f'commands wait, as their log can not be written: {e}', stacklevel=2)
+        warnings.warn(f'commands wait, since their log cannot be written: {e}', stacklevel=2)
         return []
     for o in done:
         if o in self.inbox: self.inbox.remove(o)
@@ -324,4 +324,4 @@ def _forget_rest(self:Steering):
     self.inbox.clear()
     self._delete([o for _,o in late if isinstance(o, Path)])
     if (n := len(self.log)-self.n) and self.learn.team.is_first:
-        warnings.warn(f'commands of the log did not act, as the fit never came to their places: {n}', stacklevel=2)
+        warnings.warn(f'commands of the log did not act, since the fit never reached their places: {n}', stacklevel=2)

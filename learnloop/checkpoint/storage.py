@@ -70,11 +70,11 @@ def to_plain(
     if kind=='$numbers' and tensors is None: kind = list
     if kind is None:
         raise TypeError(f"{at} is {o!r}, a {type(o).__module__}.{type(o).__qualname__}, which a checkpoint can't hold: "
-            'have state_dict() give numbers, strings, lists, tuples, dicts, tensors and NumPy arrays')
+            'return numbers, strings, lists, tuples, dicts, tensors and NumPy arrays from state_dict()')
     if kind=='$number': return _in('item()', o.item())
     if kind=='$float': return {kind:str(o)}
     if kind in _as_tensor:
-        if tensors is None: raise TypeError(f'{at} is a tensor, and this is text')
+        if tensors is None: raise TypeError(f'{at} is a tensor, but this file holds only text')
         while at in tensors: at += "'"  # keys may have dots in them, too
         tensors[at] = _as_tensor[kind](o)
         return {kind:at}
@@ -163,7 +163,7 @@ def _manifest(step, info):
     own = dict(version=1, learnloop=sys.modules['learnloop'].__version__, torch=torch.__version__,
         python=platform.python_version(), step=step, time=time.time(), files={})
     taken = info.keys() & {*own, 'blake2b'}
-    if taken: raise ValueError(f'{min(taken)!r} is a name of the manifest itself: choose another')
+    if taken: raise ValueError(f'{min(taken)!r} is reserved for the manifest: choose another name')
     return own | json.loads(json.dumps(info))  # an error before anything is written, if it isn't plain
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #35058e4c
@@ -201,7 +201,7 @@ def _make_folder(p):
     "Make the folder `p` and its parents"
     if p.is_dir() or p==p.parent: return
     if p.exists() and not p.is_dir():
-        raise NotADirectoryError(errno.ENOTDIR, 'checkpoints need a folder, and this is a file', str(p))
+        raise NotADirectoryError(errno.ENOTDIR, 'checkpoints need a folder, but this is a file', str(p))
     _make_folder(p.parent)
     p.mkdir(exist_ok=True)
     sync_folder(p.parent)
@@ -211,7 +211,7 @@ def _if_full(folder, e):
     if getattr(e, 'errno', None) not in (errno.ENOSPC, errno.EDQUOT): return ''
     there = next(p for p in (folder, *folder.absolute().parents) if p.is_dir())
     free = shutil.disk_usage(there).free
-    return f': the disk is full, {free:,} bytes are free; checkpoints that were there are as they were'
+    return f': the disk is full, {free:,} bytes are free; existing checkpoints are unchanged'
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #e2900002
 def _aside(p):
@@ -346,7 +346,7 @@ def _why_no_manifest(o):
     "Explain why `o` isn't a manifest; None if it is"
     if why := misfit(o, _MANIFEST): return why
     if not o['files']: return 'files is empty'
-    return next((f'{nm!r} is no name of a file' for nm in o['files'] if not re.fullmatch(r'\w[\w.-]*', nm)), None)
+    return next((f'{nm!r} is not the name of a file' for nm in o['files'] if not re.fullmatch(r'\w[\w.-]*', nm)), None)
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #5da73fa4
 class Checkpoint:
@@ -372,7 +372,7 @@ class Checkpoint:
     def step(self):
         "Number of optimizer steps"
         return int(self._name[2]) if self._name else self.manifest.get('step')
-    attempt = property(lambda self: self.manifest.get('attempt', 0), doc='How many rewinds there were before it')
+    attempt = property(lambda self: self.manifest.get('attempt', 0), doc='Number of rewinds before it')
     is_abandoned = False # Did a rewind abandon its stretch? `list_checkpoints` sets it
     metrics = property(lambda self: self.manifest.get('metrics', {}), doc='Latest values of loss and metrics, by name')
     size    = property(lambda self: sum(o['size'] for o in self.manifest.get('files', {}).values()), doc='Bytes')
@@ -397,12 +397,12 @@ def _read_manifest(self:Checkpoint):
     try: body = json.loads(text)
     except (ValueError, RecursionError): body = None
     if type(body) is not dict or _sealed({k:v for k,v in body.items() if k!='blake2b'})!=text:
-        raise DamagedCheckpoint(f'{p} is damaged: its hash is not that of its contents')
-    if why := _why_no_manifest(body): raise DamagedCheckpoint(f'{p} is no manifest of a checkpoint: {why}')
+        raise DamagedCheckpoint(f'{p} is damaged: its hash does not match its contents')
+    if why := _why_no_manifest(body): raise DamagedCheckpoint(f'{p} is not the manifest of a checkpoint: {why}')
     if body['version']>VERSION:
         raise DamagedCheckpoint(f'{p} was written by learnloop {body["learnloop"]}, in layout {body["version"]}: '
-            f'this one reads up to {VERSION}, update learnloop')
-    if self._name and body['step']!=self.step: raise DamagedCheckpoint(f'{p} is that of step {body["step"]}')
+            f'this version reads layouts up to {VERSION}, so update learnloop')
+    if self._name and body['step']!=self.step: raise DamagedCheckpoint(f'{p} is from step {body["step"]}')
     return body
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #7e72a8fe
@@ -414,11 +414,11 @@ def verify(self:Checkpoint)->dict: # The manifest
         p = self.path/nm
         if not p.is_file(): raise DamagedCheckpoint(f'{p} is missing')
         n = p.stat().st_size
-        if n!=want['size']: raise DamagedCheckpoint(f'{p} has {n} bytes, and {want["size"]} were written')
+        if n!=want['size']: raise DamagedCheckpoint(f'{p} has {n} bytes, but {want["size"]} were written')
         try:
             with open(p, 'rb') as f: h = hashlib.file_digest(f, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
         except OSError as e: raise DamagedCheckpoint(f'{p} is unreadable ({e})') from e
-        if h!=want['blake2b']: raise DamagedCheckpoint(f'{p} is damaged: its hash is not that of what was written')
+        if h!=want['blake2b']: raise DamagedCheckpoint(f'{p} is damaged: its hash is not the one that was written')
     return self.manifest
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #e1372ee7
@@ -431,7 +431,7 @@ def read(self:Checkpoint,
     p = self.path/name
     if p.suffix!='.json': return read_state(p, device)
     try: return json.loads(p.read_bytes())
-    except (ValueError, RecursionError) as e: raise DamagedCheckpoint(f'{p} is no JSON ({e})') from e
+    except (ValueError, RecursionError) as e: raise DamagedCheckpoint(f'{p} is not JSON ({e})') from e
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #21b6980f
 @patch
@@ -443,7 +443,7 @@ def part(self:Checkpoint,
         raise DamagedCheckpoint(f'{self.path} has no file {name!r} in its manifest')
     try: res = Part(_decode((self.path/name).read_bytes(), name.rpartition('.')[2]))
     except (OSError, ValueError, RecursionError) as e:
-        raise DamagedCheckpoint(f'{self.path/name} is no part of a series ({e})') from e
+        raise DamagedCheckpoint(f'{self.path/name} is not a part of a series ({e})') from e
     res.file = name,self.manifest['files'][name]
     return res
 
@@ -481,7 +481,7 @@ class Checkpoints(list):
         "Return the rows of the table"
         for o in self:
             metrics = ', '.join(f'{k} {n:.4g}' for k,v in o.metrics.items() if (n := as_number(v)) is not None)
-            remark = o.damage or ('' if o.consistent else 'taken in the middle of a batch')
+            remark = o.damage or ('' if o.consistent else 'saved in the middle of a batch')
             epoch = '' if o.epoch is None else o.epoch
             row = o.step,epoch,_written(o.manifest.get('time')),f'{o.size/1e6:.1f}',metrics,remark
             yield tuple(' '.join(str(v).encode(errors='replace').decode().split()) for v in row)
@@ -569,7 +569,7 @@ def _is_sound(o):
     return True
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #e19a0001
-def _busy(folder): return f'another run writes its checkpoints to {folder}: give each run a folder of its own'
+def _busy(folder): return f'another run writes its checkpoints to {folder}: give each run its own folder'
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #e19a0007
 class _Hold:
@@ -589,18 +589,18 @@ class _Hold:
         "Take the lock again if it was lost; raise an error if another run may use the folder by now"
         if not self.is_lost(): return
         gone = not self.folder.is_dir()
-        what = f'{self.folder} was deleted, or its file .lock, while this run had it to itself'
-        stop = 'nothing more is written or deleted; give each run a folder of its own'
+        what = f'{self.folder} or its file .lock was deleted while this run was using it'
+        stop = 'nothing more is written or deleted; give each run its own folder'
         _make_folder(self.folder)
         try: lock,file = lock_file(self.folder/'.lock', _busy(self.folder))
         except RuntimeError as e: raise RuntimeError(f'{what}, and another run writes there now: {stop}') from e
         there = list_checkpoints(self.folder, verify=False)
         if other := [o.path.name for o in there if self.known.get(_step_name(o.path), '')!=o.manifest.get('blake2b')]:
             lock.release()
-            raise RuntimeError(f'{what}, and {other[0]} is there, which this run did not write: {stop}')
+            raise RuntimeError(f'{what}, and it has {other[0]}, which this run did not write: {stop}')
         self.lock.release()
         self.lock,self.file = lock,file
-        now = f'{self.folder} is gone, and what was in it: it is made anew' if gone else f'{what}: it is locked again'
+        now = f'{self.folder} and its contents are gone: it is created again' if gone else f'{what}: it is locked again'
         warnings.warn(now, stacklevel=5)
 
 def _step_name(path): return path.name.removeprefix('.old-')

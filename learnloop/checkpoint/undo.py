@@ -63,7 +63,7 @@ def undone(self:Learner,
     of=None # Modules, optimizers and other objects to restore; None for all of the learner
 ):
     "Restore the learner, or `of`, at the end of a `with` block to its state at the start"
-    if why := why_shapeless(self.model): raise ValueError(f'the first call of the model can not be undone: {why}')
+    if why := why_shapeless(self.model): raise ValueError(f'the first call of the model cannot be undone: {why}')
     if of is not None:
         with ExitStack() as undo:
             _note([*of], undo, {}, device)

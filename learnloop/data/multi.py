@@ -39,8 +39,8 @@ class MultiLoader:
         for nm,o in self.parts.items():
             check_loader(f'{nm!r} of {name}', o)
             if isinstance(o, Iterator):
-                raise TypeError(f'{nm!r} of {name} is an iterator, {type(o).__name__}, which gives each batch once: '
-                    'it can\'t start again: pass its source, or a class whose __iter__ creates it')
+                raise TypeError(f'{nm!r} of {name} is an iterator, {type(o).__name__}, which returns each batch only '
+                    'once and can\'t start again: pass its source, or a class whose __iter__ creates it')
         ends = [id(o) for o in leaves(self)]
         if len(set(ends))<len(ends):
             raise ValueError(f'{name} has the same loader twice, but a loader has one position: create another one')
@@ -64,7 +64,7 @@ def _check_stop(self:MultiLoader, stop):
     "Return the name of the loader that decides, 'shortest', 'longest' or None"
     words,names = ('shortest','longest'),list(self.parts)
     if clash := [o for o in words if o in names]:
-        raise ValueError(f'{clash[0]!r} can\'t be the name of a loader, which is a word of stop: choose another')
+        raise ValueError(f'{clash[0]!r} can\'t name a loader, since it is a value of stop: choose another')
     if isinstance(stop, int) and not isinstance(stop, bool) and -len(names)<=stop<len(names): return names[stop]
     if stop is None or isinstance(stop, str) and stop in (*words, *names): return stop
     there = f'the name of a loader ({", ".join(names)})' if self.is_named else f'an index below {len(names)}'
@@ -77,7 +77,7 @@ def _set_pass(self, v): self._ref = noop if v is None else weakref.ref(v)
 MultiLoader._iterator = property(_get_pass, _set_pass, doc='The running pass, or None')
 MultiLoader.num_workers = property(lambda self: sum(getattr(o, 'num_workers', 0) for o in self.parts.values()),
     doc='The sum over its loaders')
-MultiLoader.persistent_workers = property(lambda self: bool(persistent(self)), doc='Whether any loader has such')
+MultiLoader.persistent_workers = property(lambda self: bool(persistent(self)), doc='Whether a loader has them')
 
 # %% ../../nbs/data/06_multi.ipynb #9d2a423d
 @patch

@@ -459,7 +459,7 @@ def _evaluation(self:Trainer):
 def _translated(trainer, e, label):
     if has_base(e, 'CallbackMethodNotImplementedError'):  # the package's base class doesn't give the name
         return AttributeError(
-            f'{label} reads an attribute of itself that it lacks: see the last line of its own code in '
+            f'{label} reads an attribute that it does not have: see the last line of its own code in '
             'the traceback above')
     inside = trainer.learn.inside
     cancel = CancelFitException if inside('fit') else CancelEvaluateException if inside('evaluate') else None
@@ -519,11 +519,11 @@ class Accelerated(Adapter):  # chkstyle: ignore-node
         for k in dir(type(self.foreign)):
             near = difflib.get_close_matches(k, known, 1, .8)
             if k.startswith('on_') and k not in known and near:
-                raise TypeError(f'{self.label}: {k} is none of the hooks of {self.system}; did you mean {near[0]!r}?')
+                raise TypeError(f'{self.label}: {k} is not a hook of {self.system}; did you mean {near[0]!r}?')
 
     def _check_recorder(self):
         if hasattr(self.learn, 'recorder'): return
-        raise ValueError(f"{self.label}: the run history needs a recorder's losses, and this learner has none: "
+        raise ValueError(f"{self.label}: the run history needs a recorder's losses, but this learner has none: "
             'add a Recorder')
     def before_fit(self):
         self._check_recorder()

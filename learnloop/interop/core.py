@@ -43,7 +43,7 @@ def as_cb(
     cb = cls(callback() if isinstance(callback, type) else callback, order, name)
     if system and not _find_adapter(cb.foreign):  # only its hooks can then confirm the system
         if inspect.isroutine(cb.foreign) or not any(cb.hears(o.name) for o in cb.hooks):
-            raise TypeError(f'{callback!r} has none of the hooks of {cb.system}')
+            raise TypeError(f'{callback!r} has no hook of {cb.system}')
     return cb
 
 # %% ../../nbs/interop/00_core.ipynb #7d24cb54
@@ -159,7 +159,7 @@ class Adapter(Callback):
     system  = ''      # Name of the system
     hooks   = ()      # `Hook`s, in the order in which they run within an event
     missing = {}      # Hooks without a counterpart -> the reason
-    unfit   = {}      # Names of the system's classes that can't run here -> what to do instead
+    unfit   = {}      # Names of the system's classes that can't be used here -> what to do instead
     bases   = ()      # Names of the system's base classes, whose own methods do nothing
     prefix  = 'on_'   # Prefix of all hooks' names; None if any method may be a hook
     Trainer,parts = Facade,{}  # The stand-in for the trainer; `module:Class` -> path of its stand-in, for `coverage`
@@ -311,7 +311,7 @@ def _find_adapter(o):
     found = [_adapter_of(o) for o in systems]
     if len(found)<2: return next(iter(found), None)
     both = ' and '.join(o.system for o in found)
-    raise TypeError(f'{o!r} has bases of {both}, whose hooks of one name would clash: write two callbacks')
+    raise TypeError(f'{o!r} has bases of {both}, whose hooks with equal names would clash: write two callbacks')
 
 def _like(o):
     "Return a tip for an error: the system whose hooks `o` has; '' if there is none"
@@ -371,18 +371,18 @@ def hears(self:Adapter,
 # %% ../../nbs/interop/00_core.ipynb #8c3e5fcc
 @patch
 def _check_foreign(self:Adapter):
-    "Raise an error for classes and hooks that can't run here"
+    "Raise an error for classes and hooks that can't be used here"
     known,cb = [h.name for h in self.hooks],self.foreign
     for c in type(cb).__mro__:
         if c.__name__ in self.unfit and system_of(c)==system_of(type(self)):
-            raise TypeError(f"{self.label} can't run here: {self.unfit[c.__name__]}")
+            raise TypeError(f"{self.label} can't be used in learnloop: {self.unfit[c.__name__]}")
     def _is_hook(k): return self.prefix and k.startswith(self.prefix) and callable(inspect.getattr_static(cb, k))
     named = filter(_is_hook, dir(cb))
     for k in dict.fromkeys([*self.missing, *named]):
         if k in known or not self.hears(k): continue
         if k in self.missing: raise TypeError(f'{self.label}: {k} has no counterpart in learnloop: {self.missing[k]}')
         if self._is_mixed_in(k) and not get_close_matches(k, known, 1, .9): continue  # another base class needs it
-        raise TypeError(f'{self.label}: {k} is none of the hooks of {self.system}{did_you_mean(k, known)}')
+        raise TypeError(f'{self.label}: {k} is not a hook of {self.system}{did_you_mean(k, known)}')
 
 @patch
 def _is_mixed_in(self:Adapter, name):

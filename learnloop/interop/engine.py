@@ -46,7 +46,7 @@ class Config(Facade):
 # %% ../../nbs/interop/02_engine.ipynb #d191e57d
 def _only(what, o):
     if isinstance(o, dict) and len(o)>1:
-        raise ValueError(f'a TrainingEngine has one {what}, and this learner has {", ".join(o)}')
+        raise ValueError(f'a TrainingEngine has one {what}, but this learner has {", ".join(o)}')
     return next(iter(o.values()), None) if isinstance(o, dict) else o
 
 class Engine(Facade):

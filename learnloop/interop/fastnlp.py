@@ -55,7 +55,7 @@ def _check_filter(what, every, once, filter_fn):
     given = [k for k,v in dict(every=every, once=once, filter_fn=filter_fn).items() if v is not None]
     if len(given)>1:
         which = ', '.join(given)
-        raise ValueError(f'{what}: {which} given, and they exclude each other: pass one, and test the rest in it')
+        raise ValueError(f'{what}: {which} given, but only one is allowed: pass one, and test the others in it')
     for nm,v in (('every', every), ('once', once)):
         if v is not None: check_whole(f'{what}: {nm}', v)
     if filter_fn is not None and not callable(filter_fn):
@@ -120,7 +120,7 @@ def on(
 ): # Decorator; returns the function itself
     "Decorate a function as a handler of `event`, to pass it as a callback"
     if marker is not None:
-        raise ValueError(f'marker={marker!r}: pass the function in cbs=[…] of each fit that it is for')
+        raise ValueError(f'marker={marker!r}: pass the function in cbs=[…] of each fit that should use it')
     if not isinstance(event, Event):
         if type(event).__name__!='Event':
             raise TypeError(f'@on({event!r}): it takes an event, such as Event.on_train_begin()')
@@ -475,9 +475,9 @@ def _check_monitor(o):
     for src in (o.foreign, getattr(o.foreign, 'topk_saver', None)):
         k = getattr(src, 'monitor', None)
         if not isinstance(k, str) or k in names: continue
-        if not names: raise ValueError(f'{o.label} monitors {k!r}, and there is no validation loader')
+        if not names: raise ValueError(f'{o.label} monitors {k!r}, but there is no validation loader')
         if o.learn.recorder.when_known(k, partial(_check_monitor, o)): continue
-        raise ValueError(f'{o.label} monitors {k!r}, and validation gives {", ".join(names)}{did_you_mean(k, names)}')
+        raise ValueError(f'{o.label} monitors {k!r}, but validation returns {", ".join(names)}{did_you_mean(k, names)}')
 
 class _Fits(_Validates):
     def before_fit(self):

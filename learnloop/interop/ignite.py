@@ -68,7 +68,7 @@ def _settings(engine):
 def _checked(engine, output_transform):
     "Return `engine`, or raise an error if its output can't be computed"
     if not has_base(engine, 'Engine'):
-        raise TypeError(f'{engine!r} is no Engine: attach it to the trainer or the evaluator of an Ignite(), '
+        raise TypeError(f'{engine!r} is not an Engine: attach it to the trainer or the evaluator of an Ignite(), '
             'and pass that to the learner')
     made_here = engine._process_function is _process
     if made_here or output_transform or 'output_transform' in _settings(engine): return engine
@@ -422,7 +422,7 @@ def _check_step(self:Ignite):
         own = not getattr(made_with.get(k, _process), '__module__', '').startswith(('ignite', __name__))
         if own: fixes[k] = 'a callback with before_batch, or the model itself, does'
     for k,fix in fixes.items():
-        raise ValueError(f"{self.label}: the trainer was made with {k}, of which the learner's step knows nothing: "
+        raise ValueError(f"{self.label}: the trainer was made with {k}, which the learner's step does not use: "
             f'{fix}')
 
 # %% ../../nbs/interop/10_ignite.ipynb #a9100070
@@ -438,8 +438,8 @@ def _check_trained(self:Ignite):
         used += _sets(o)
         who = next((c for c in learn.cbs if c.run and 'lr' in getattr(c, 'owns', ())), None)
         if who and _sets(o) and getattr(o, 'param_name', 'lr')=='lr':
-            raise ValueError(f'{self.label}: {type(o).__name__} sets the learning rate, and so does {who.name} in this '
-                'fit; remove one of them')
+            raise ValueError(f'{self.label}: {type(o).__name__} and {who.name} both set the learning rate in this '
+                'fit: remove one of them')
     if all(any(o is p for p in opts(learn._opt)) for o in used): return
     raise ValueError(f"{self.label}: a scheduler, or the trainer, was made with another optimizer than the learner's, "
         'which would never step: create it with learn.create_opt(), or set learn.opt = optimizer')
@@ -503,8 +503,8 @@ def _check_place(self:Ignite, length):
     s,epoch = self.trainer.state,self.learn.epoch
     if (s.epoch, s.iteration)==self._known or not s.iteration or s.epoch>=(s.max_epochs or math.inf): return
     if s.epoch==epoch and s.iteration==epoch*(length or s.epoch_length or 0): return
-    raise ValueError(f'{self.label}: the state loaded into the trainer is that after iteration '
-        f'{s.iteration}, in epoch {s.epoch}, and this fit begins with epoch {epoch}: start_epoch={s.epoch} continues '
+    raise ValueError(f'{self.label}: the state loaded into the trainer is from iteration '
+        f'{s.iteration}, in epoch {s.epoch}, but this fit begins with epoch {epoch}: start_epoch={s.epoch} continues '
         'after whole epochs')
 
 # %% ../../nbs/interop/10_ignite.ipynb #962aefcd

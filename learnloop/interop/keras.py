@@ -465,7 +465,7 @@ class Keras(Adapter):  # chkstyle: ignore-node
         if not heard or self.trainer._run.stage=='predict': return
         why = f'{self.label}: the logs of {heard[0]} come from the recorder'
         if not (hasattr(learn, 'recorder') and learn.recorder.run):
-            raise ValueError(f'{why}, and none is active: call learn.add_cb(Recorder())')
+            raise ValueError(f'{why}, but none is active: call learn.add_cb(Recorder())')
         if self.order<=learn.recorder.order:
             raise ValueError(f'{why}, whose order is {learn.recorder.order}: the order {self.order} must be higher')
 
@@ -496,8 +496,8 @@ class Keras(Adapter):  # chkstyle: ignore-node
 def after_create(self:Keras):
     Adapter.after_create(self)
     if self._is_shipped('ModelCheckpoint') and not self.trainer._network:
-        raise TypeError(f"{self.label} can't run here: the model is a {type(self.learn.model).__name__}, and it saves "
-            'only Keras models; use SaveModelCallback')
+        raise TypeError(f"{self.label} can't be used in learnloop: the model is a {type(self.learn.model).__name__}, "
+            'but it saves only Keras models; use SaveModelCallback')
     if self.learn.inside('fit'): self._introduce([self])
 
 # %% ../../nbs/interop/08_keras.ipynb #2b7fb57f

@@ -423,11 +423,11 @@ def _check_use(self:Skorch):
     key = getattr(cb, 'monitor', None) or getattr(cb, '_monitor', None)
     key = key.removesuffix('_best') if isinstance(key, str) else None
     if key=='valid_loss' and learn.dls.valid is None:
-        raise ValueError(f'{self.label} monitors valid_loss, and there is no validation loader: use '
+        raise ValueError(f'{self.label} monitors valid_loss, but there is no validation loader: use '
             "DataLoaders(train, valid), or monitor='train_loss'")
     opts = learn.opt
     if isinstance(opts, dict) and getattr(cb, 'f_optimizer', None) is not None:
-        raise ValueError(f'{self.label} saves the optimizer as f_optimizer, and this learner has {", ".join(opts)}: '
+        raise ValueError(f'{self.label} saves the optimizer as f_optimizer, but this learner has {", ".join(opts)}: '
             'pass it f_optimizer=None, or use SaveModelCallback')
     scored = [getattr(o.foreign, 'name', None) for o in self.group]
     if key=='valid_acc' and key not in scored:

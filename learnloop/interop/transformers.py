@@ -191,28 +191,28 @@ def _is_asked(v): return str(v).upper() in ('1','ON','TRUE','YES')
 # (package, class) -> whether it uploads the trainer's checkpoint folder, and what to do instead
 _uploads = {  # chkstyle: ignore-node
     ('transformers','WandbCallback'): (lambda o: o._log_model.is_enabled,
-        'unset WANDB_LOG_MODEL, and log what learn.save or SaveModelCallback writes, as an artifact'),
+        'unset WANDB_LOG_MODEL, and log the file of learn.save or SaveModelCallback as an artifact'),
     ('transformers','MLflowCallback'): (lambda o: _is_asked(os.getenv('HF_MLFLOW_LOG_ARTIFACTS')),
-        'unset HF_MLFLOW_LOG_ARTIFACTS, and pass what learn.save or SaveModelCallback writes to mlflow.log_artifact'),
+        'unset HF_MLFLOW_LOG_ARTIFACTS, and pass the file of learn.save or SaveModelCallback to mlflow.log_artifact'),
     ('transformers','DVCLiveCallback'): (lambda o: o._log_model is True, "log_model='all' logs all that is saved"),
     ('dvclive','DVCLiveCallback'): (lambda o: o._log_model is True, "log_model='all' logs all that is saved"),
     ('transformers','NeptuneCallback'): (lambda o: o._log_checkpoints is not None,
-        'leave log_checkpoints out, and upload what learn.save or SaveModelCallback writes'),
+        'omit log_checkpoints, and upload the file of learn.save or SaveModelCallback'),
     ('ray','RayTrainReportCallback'): (lambda o: True,
-        'call ray.train.report(metrics, checkpoint=…) in a callback of your own, where on_evaluate has the metrics')}
+        'call ray.train.report(metrics, checkpoint=…) in your own callback, where on_evaluate has the metrics')}
 
 def _refuse_uploads(cb):
     for c in type(cb.foreign).__mro__:
         does,instead = _uploads.get((c.__module__.split('.')[0], c.__name__), (None, ''))
-        if does and does(cb.foreign): raise TypeError(f"{cb.label} would look for a folder as transformers' Trainer "
-            f'saves it, and here a checkpoint is a file: {instead}')
+        if does and does(cb.foreign): raise TypeError(f"{cb.label} expects a checkpoint folder of transformers' "
+            f'Trainer, but learn.save writes a file: {instead}')
 
 # %% ../../nbs/interop/07_transformers.ipynb #4b86f275
 class Transformers(_State):  # chkstyle: ignore-node
     "Adapter that runs callbacks of transformers' Trainer"
     order,system,bases,Trainer,by_flags = 65,'transformers',('TrainerCallback','_Hooks'),_Trainer,True
     missing = dict(on_push_begin='nothing is pushed to a hub')
-    unfit = dict(JITCheckpointCallback='learn.fit(…, resume=folder) saves when a signal comes, and goes on there')
+    unfit = dict(JITCheckpointCallback='learn.fit(…, resume=folder) saves after a signal, and resumes there')
     parts = {'transformers:TrainingArguments': lambda o: TrainingArguments(o.learn),
         'transformers:TrainerState': lambda o: TrainerState(o.learn),
         'transformers:TrainerControl': lambda o: TrainerControl()}
@@ -314,12 +314,12 @@ def _check_args(self:Transformers):
     "Raise an error for arguments that contradict each other or the learner"
     a,learn,wrong = self.trainer.args,self.learn,None
     if not (hasattr(learn, 'recorder') and learn.recorder.run):
-        raise ValueError(f'{self.label}: logs and metrics come from the recorder, and none is active: add one, '
+        raise ValueError(f'{self.label}: logs and metrics come from the recorder, but none is active: add one, '
             'learn.add_cb(Recorder())')
     known,k = [_eval_name(o) for o in learn.recorder.valid_names],a.metric_for_best_model
     column = None if k is None else f'eval_{k.removeprefix("eval_")}'
     evals,saves = a.eval_strategy.value,a.save_strategy.value
-    if evals!='no' and learn.dls.valid is None: wrong = f'eval_strategy is {evals!r}, and there is no validation loader'
+    if evals!='no' and learn.dls.valid is None: wrong = f'eval_strategy is {evals!r}, but there is no validation loader'
     elif a.load_best_model_at_end and saves not in ('best', evals):
         wrong = f"load_best_model_at_end with save_strategy={saves!r}: it must be 'best' or eval_strategy, {evals!r}"
     elif k is not None and column not in known and not learn.recorder.when_known(column, self._check_args):

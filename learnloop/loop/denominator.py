@@ -1,4 +1,4 @@
-"""The denominator of a loss: declared, known, or refuted
+"""The number of units that a loss is a mean of: declared, known, or refuted
 
 Docs: https://learnloop.github.io/learnloop/loop/denominator.html.md"""
 
@@ -36,7 +36,7 @@ class _Elements(int): "A denominator that counts elements, of which an item may 
 
 def join_units(
     ds # Denominators
-): # That of all parts together
+): # The denominator of all parts together
     "Join the denominators `ds` of the parts of a batch"
     kinds = {*map(type, ds := [*ds])}
     return SUM if _Sum in kinds else _Elements(sum(ds)) if kinds=={_Elements} else sum(ds)
@@ -52,7 +52,7 @@ def as_size(
 def mean_of_all(
     vals, # Losses of batches
     sizes # Their denominators, by `as_size`
-)->tuple: # The loss, NaN if nothing counts, and its denominator
+)->tuple: # The loss, or NaN if nothing counts; and its denominator
     "Compute the loss of all batches together"
     if any(n<0 for n in sizes): return sum(vals),-1
     n = sum(sizes)
@@ -64,7 +64,7 @@ def target_weights(
     targ, # Indices of classes, of any shape
     weight=None, # Weight of each class, (n_classes,)
     ignore_index:int|None=-100 # Target that doesn't count
-)->Tensor: # Of the shape of `targ`
+)->Tensor: # With the shape of `targ`
     "Compute how much each target counts in a mean"
     counts = targ!=(-100 if ignore_index is None else ignore_index)
     if weight is None: return counts
@@ -72,7 +72,7 @@ def target_weights(
     return torch.where(counts, weight[torch.where(counts, targ, 0).long()], 0)
 
 def _counted(targ, weight=None, ignore_index=-100, axis=1):
-    "The denominator of a cross entropy with targets `targ`: indices of classes, or probabilities along `axis`"
+    "Return the denominator of a cross entropy with targets `targ`: class indices, or probabilities along `axis`"
     if targ.is_floating_point(): return targ.numel()//targ.shape[axis if targ.dim()>1 else 0]
     is_below = ignore_index is None or ignore_index<0
     if weight is None and targ.is_cpu and is_below and targ.numel() and targ.min()>=0:
@@ -85,7 +85,7 @@ ITEMS = 'items'
 def known_denominator(
     loss_func # A loss function
 ): # 'items', or a function of (pred, *yb) that returns the denominator; None if nothing is known
-    "Find what `loss_func` says that it is a mean of, or what is known of torch's"
+    "Return the denominator that `loss_func` declares, or the known one of a PyTorch loss"
     f,given = loss_func,{}
     while isinstance(f, partial):
         if f.args: return None
@@ -115,7 +115,7 @@ def _params_of(f):
     return _known[f]
 
 def _is_changed(f):
-    "Has `f` a `forward` or hooks of its own? Its class doesn't vouch for these"
+    "Whether `f` has its own `forward` or hooks, so that the denominator of its class may be wrong"
     return any(getattr(f, '__dict__', {}).get(k) for k in ('forward','_forward_hooks','_forward_pre_hooks'))
 
 def _says(f):
@@ -139,7 +139,7 @@ def _of_classes(f, has, pred, targ, *more):
     else: has = has | dict(zip([*has][2:], more, strict=False))
     return _counted(targ, has['weight'], has['ignore_index'])
 
-# What the losses of torch are means of, by names of functions or modules without `loss` and `_`
+# Denominators of PyTorch's losses, by the names of functions or modules without `loss` and `_`
 _MEANS = {_of_classes: 'crossentropy nll', _of_sequences: 'ctc',
     _of_rows: 'multimargin multilabelmargin multilabelsoftmargin cosineembedding marginranking tripletmargin',
     _of_elements: 'mse l1 smoothl1 huber kldiv poissonnll gaussiannll softmargin hingeembedding bce bcewithlogits '
@@ -148,8 +148,8 @@ _MEANS = {_of_classes: 'crossentropy nll', _of_sequences: 'ctc',
 # %% ../../nbs/loop/07_denominator.ipynb #de000007
 def element_weights(
     loss_func # A loss function
-): # Function of (pred, *yb) that returns a tensor; None if all elements count alike, False if nothing is known
-    "Find how much each element of the unreduced loss counts in the mean that `loss_func` computes"
+): # Function of (pred, *yb) that returns a tensor; None if all elements count equally, False if unknown
+    "Return the weights of the elements of the unreduced loss in the mean that `loss_func` computes"
     f = getattr(innermost(loss_func), 'func', loss_func) if isinstance(innermost(loss_func), nn.Module) else loss_func
     known = known_denominator(f)
     if known is None: return False
@@ -161,30 +161,30 @@ def element_weights(
 # %% ../../nbs/loop/07_denominator.ipynb #de000006
 def counts_of(
     targs # Targets of cross entropies, of several batches
-)->list: # Of numbers
+)->list: # A number for each batch
     "Count the targets of each batch that are not ignored"
     try: every = torch.cat(targs)
-    except RuntimeError: every = targs[0].new_empty(0)  # they differ in shape
+    except RuntimeError: every = targs[0].new_empty(0)  # the shapes differ
     if every.is_cpu and not every.is_floating_point() and every.numel() and every.min()>=0:
         return [t.numel() for t in targs]
     return [as_size(_counted(t)) for t in targs]
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000d2
 def _mapped(o, f, *args):
-    "`o` with `f` of each tensor in it"
+    "Return `o` with `f` applied to each tensor"
     return batch_map(o, 'detach', lambda t: f(t, *args) if isinstance(t, Tensor) else t)
 
 def _as_float(t, dtype): return t.to(dtype) if t.is_floating_point() else t
 
 def _random(t, kind, g):
-    "Random values in place of the floats in `t`"
+    "Return `t` with random values for floats"
     if not t.is_floating_point(): return t
     r = torch.rand(t.shape, generator=g, dtype=torch.float64)
     return (r*.9+.05 if kind=='probabilities' else (2*r-1)*3).to(t.device, t.dtype)
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000f2
 def _some(yb, n, k, g):
-    "Draw `k` items of a batch, among them those with extreme targets: they may be the only ones that don't count alike"
+    "Draw `k` items of a batch, including those with extreme targets, which may be the only ones with another weight"
     idx = torch.randint(n, (k,), generator=g)
     ts = [t.reshape(n, -1) for t in _ordered(yb) if t.dim() and len(t)==n]
     ends = [i for t in ts for i in (t.amax(1).argmax(), t.amin(1).argmin())]
@@ -192,12 +192,12 @@ def _some(yb, n, k, g):
     return idx
 
 def _ordered(yb):
-    "The first targets, as numbers of which there is a largest one"
+    "Return the first targets, as numbers that have a largest one"
     return [t.double().nan_to_num(math.inf) for t in tensors_in(yb)[:2] if t.numel() and not t.is_complex()]
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000f3
 def _resampled(pred, y, g):
-    "The targets `y` with other values: those that were seen, classes that `pred` has scores for, floats near them"
+    "Return the targets `y` with other values: earlier ones, classes for which `pred` has scores, floats near them"
     def _draw(t, vals): return vals[torch.randint(len(vals), t.shape, generator=g).to(t.device)]
     def _half(t, o): return torch.where(torch.rand(t.shape, generator=g).to(t.device)<.5, t, o)
     def _of(t):
@@ -211,7 +211,7 @@ def _resampled(pred, y, g):
     return _mapped(y, _of)
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000012
-_SPLITS = [3, 5],[2, 1, 5],[5, 22, 38] # Of items that are tried; the last only if they are small
+_SPLITS = [3, 5],[2, 1, 5],[5, 22, 38] # Numbers of items in parts to try; the last only for small items
 
 def _compare(f, pred, yb, n, dim):
     "Parts of the loss, 'loss' for itself, that differ from the mean over parts of the items: both values, by name"
@@ -283,13 +283,13 @@ def _has_items(pred, n):
 def refute_mean(
     loss_func, # A loss function
     pred, # Predictions of a batch; their shapes count
-    yb,   # Targets of it: shapes and values count
-    n:int, # Items in it
-    keep=(), # Objects that the loss function may refer to, and that are not to be copied
-    is_random:bool=True, # Draw random predictions and targets? If not, take those of the batch
+    yb,   # Its targets; shapes and values count
+    n:int, # Number of its items
+    keep=(), # Objects that the loss function may refer to, which are not copied
+    is_random:bool=True, # Draw random predictions and targets? If not, use those of the batch
     what:str='the prediction' # What `pred` is, for a message
 )->dict: # Part of the loss, 'loss' for itself -> why it isn't a mean over items
-    "Try whether the loss of random predictions differs from the mean over parts of them"
+    "Test whether the loss of random predictions differs from the mean over its parts"
     pred,yb = _mapped(pred, Tensor.detach),_mapped(yb, Tensor.detach)
     if not _has_items(pred, n): return dict(loss=f'{_UNTRIED}: no tensor in {what} has {n} rows')
     try: f = _copied(loss_func, {id(o):o for o in keep})  # it may count its calls
@@ -312,7 +312,7 @@ def refute_mean(
 _UNTRIED = 'could not be tried on parts of a batch'
 
 def _why(n, whole, parts):
-    return f'is no mean over items: of {n} random ones it is {whole:.6g}, and of their parts {parts:.6g}'
+    return f'is not a mean over items: for {n} random ones it is {whole:.6g}, but for their parts {parts:.6g}'
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000021
 def _labels_and_logits(learn):
@@ -323,11 +323,11 @@ def _labels_and_logits(learn):
     return labels,logits,b.get('num_items_in_batch')
 
 _FORMS = dict(shifted=lambda x,y: (x[..., :-1, :].flatten(0, -2), y[..., 1:].flatten()),
-    plain=lambda x,y: (x.flatten(0, -2), y.flatten())) # What of logits and labels a model compares
+    plain=lambda x,y: (x.flatten(0, -2), y.flatten())) # The logits and labels that a model compares
 
 def find_form(
     learn # A learner whose model computed the loss of a batch
-)->str|None: # 'shifted' or 'plain'; 'elements' for a mean over those of floats; None if it is another loss
+)->str|None: # 'shifted' or 'plain'; 'elements' for a mean over float elements; None for another loss
     "Find the form of the loss that a model computes"
     labels,logits,n = _labels_and_logits(learn)
     if not isinstance(labels, Tensor) or not isinstance(logits, Tensor) or not labels.numel(): return None
@@ -349,13 +349,13 @@ def find_form(
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000031
 MEAN_HELP = "give the loss function a method `denominator(pred, *yb)`, or Learner(denominator=f) such a function, \
-that returns what it is a mean of; denominator='batches' says that equal weights of batches are intended"
+that returns its denominator; denominator='batches' declares that batches should have equal weights"
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000a3
 class MeanOf:
-    "What the loss of a learner is a mean of"
+    "The denominators of a learner's loss"
     def __init__(self,
-        declared=None # Function of (pred, *yb), or 'items', 'batches' or 'sum'; None for what is known
+        declared=None # Function of (pred, *yb), or 'items', 'batches' or 'sum'; None for the known denominator
     ):
         if not (declared is None or callable(declared) or declared in (ITEMS, 'batches', 'sum')):
             raise ValueError(f"denominator is {declared!r}: it must be a function of (pred, *yb), 'items' for a mean "
@@ -365,14 +365,14 @@ class MeanOf:
     def _forget(self, f):
         self.f,self.known,self.n,self.shapes,self.why,self.form = f,known_denominator(f),0,[],{},''
         self.span,self.n_wider = [],0  # largest and smallest targets
-        self.per_item,self.reduction = None,getattr(f, 'reduction', None)  # elements of an item of the first batch
+        self.per_item,self.reduction = None,getattr(f, 'reduction', None)  # elements per item of the first batch
     def _refresh(self, f):
         if f is not self.f or self.reduction!=getattr(f, 'reduction', None): self._forget(f)
     def find(self,
         learn, # The learner, with the loss of a batch
         part:str='loss' # Name of a part of the loss
-    ): # A number, a scalar tensor; None if nothing declares or knows it
-        "Find the denominator of the batch at hand, if it is declared or known"
+    ): # A number or a scalar tensor; None if it is neither declared nor known
+        "Return the denominator of the current batch, if it is declared or known"
         f,d = learn.loss_func,self.declared
         self._refresh(f)
         if d is None: d = self._form_of(learn) if _is_of_model(learn) else self.known
@@ -380,13 +380,13 @@ class MeanOf:
         if isinstance(d, Mapping): d = d.get(part)
         if isinstance(d, str) and self.declared is None and learn.loss.dim(): return _Elements(learn.loss.numel())
         if isinstance(d, str): d = dict(items=learn.bs, batches=1, sum=SUM)[d]
-        if not learn.bs and not isinstance(d, _Sum): return 0  # this process only goes along
+        if not learn.bs and not isinstance(d, _Sum): return 0  # this process has no part of the batch
         return d.item() if isinstance(d, Tensor) and d.is_cpu else d
 
     def in_training(self,
         learn # The learner, after a batch
-    ): # The denominator; or targets, the number of which it is unless some are ignored
-        "Find how much a batch of training counts in a mean that promises nothing, at little cost"
+    ): # The denominator; or targets, whose number without ignored ones is the denominator
+        "Return an approximate denominator of a training batch, at little cost"
         f,known = learn.loss_func,self.known
         if f is self.f and self.declared is None and learn._denominator[0] is not learn.loss and learn.yb:
             if known is None: return learn.bs
@@ -396,19 +396,19 @@ class MeanOf:
     def weighs(self,
         learn # The learner
     )->bool: # The same in all processes
-        "Tell whether the loss may be a mean of something else than items"
+        "Whether the loss may be a mean over something other than items"
         self._refresh(learn.loss_func)
         if self.declared is not None: return self.declared!=ITEMS
         if learn.loss_func is None: return self.form in (*_FORMS, 'elements')
         return self.known is not None
     def state(self)->dict: # Plain data
-        "Return what was found out, for a checkpoint or for other processes"
+        "Return the findings, for a checkpoint or for other processes"
         return dict(why=self.why, form=self.form or '', warned=sorted(self.warned))
     def load(self,
         learn, # The learner
-        sd:dict # What `state` returned
+        sd:dict # Result of `state`
     ):
-        "Take over what was found out"
+        "Load the findings `sd`"
         self._forget(learn.loss_func)
         self.why,self.form,self.warned = dict(sd['why']),sd['form'],{*sd['warned']}
 
@@ -436,12 +436,12 @@ def _shaken(learn):
 def _is_due(n): return n&(n-1)==0 or n%64==0  # 1, 2, 4, …, 64, 128, 192, …
 
 def _is_of_model(learn):
-    "Did the model compute the loss?"
+    "Whether the model computed the loss"
     return learn.loss_func is None or not learn.yb and named_loss(learn.pred) is not None
 
 @patch
 def _form_of(self:MeanOf, learn):
-    "The denominator of the loss that the model computed"
+    "Return the denominator of the loss that the model computed"
     self.n += 1
     if learn.loss is None or learn.loss.dim(): return None
     if self.form=='' or _is_due(self.n) and learn.team.world==1: self.form = self._confirmed(learn, find_form(learn))
@@ -449,12 +449,12 @@ def _form_of(self:MeanOf, learn):
     labels,_,n = _labels_and_logits(learn)
     if self.form=='elements': return _Elements(labels.numel())
     d = _counted(labels[..., 1:] if self.form=='shifted' else labels)
-    return d if n is None or int(n)==int(d) else SUM  # shares of a loss whose denominator is that of a window
+    return d if n is None or int(n)==int(d) else SUM  # parts of a loss that is divided by the denominator of a window
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000f6
 @patch
 def _confirmed(self:MeanOf, learn, form):
-    "Return `form`, or None if the losses are alike only because the head is untrained"
+    "Return `form`, or None if the losses are equal only because the head is untrained"
     x = _labels_and_logits(learn)[1]
     if form not in _FORMS or (x.amax(-1)-x.amin(-1)).max()>.1: return form
     if _why_not(learn): return None
@@ -468,16 +468,16 @@ def _confirmed(self:MeanOf, learn, form):
 def __call__(self:MeanOf,
     learn, # The learner, with the loss of a batch
     part:str='loss' # Name of a part of the loss
-): # As `find`; None if the loss is refuted as a mean over items, too
-    "Find the denominator of the batch at hand"
+): # As `find`; None also if a mean over items is refuted
+    "Return the denominator of the current batch"
     d = self.find(learn, part)
     if d is None: self._look(learn)
     elif self.declared is not None or not _is_reduced_else(learn): return d
-    else: self.why['loss'] = 'is reduced by a callback, and not to its mean'
+    else: self.why['loss'] = 'is reduced by a callback, but not to its mean'
     return None if part in self.why else learn.bs
 
 def _is_reduced_else(learn):
-    "Has a callback made something else than a mean of an unreduced loss?"
+    "Whether a callback reduced an unreduced loss to something other than its mean"
     of,loss = learn.loss,learn.loss_grad
     if not of.dim() or loss.dim(): return False
     return not torch.allclose(loss.detach()/(learn.open_turn.scale if learn.open_turn else 1.), of.mean(), 1e-4)
@@ -491,7 +491,7 @@ def _refute_model(learn):
 # %% ../../nbs/loop/07_denominator.ipynb #de0000f7
 @patch
 def _is_wider(self:MeanOf, yb):
-    "Are there targets beyond those that were seen? A value that says that a target is missing may be one"
+    "Whether targets exceed the range seen before; a value that marks missing targets may do so"
     if self.n_wider>31 or self.n>64 and not all(t.is_cpu for t in tensors_in(yb)): return False
     span = [float(v) for t in _ordered(yb) for v in (t.amax(), -t.amin())]
     is_wider = len(span)==len(self.span) and any(map(gt, span, self.span))
@@ -501,7 +501,7 @@ def _is_wider(self:MeanOf, yb):
 
 @patch
 def _look(self:MeanOf, learn):
-    "Probe the loss function, if that is due"
+    "Test the loss function, if a test is due"
     self.n += 1
     f,shape = learn.loss_func,next((t.shape for t in tensors_in(learn.pred) if t.dim() and len(t)==learn.bs), None)
     if 'loss' in self.why: return
@@ -519,10 +519,10 @@ def _look(self:MeanOf, learn):
 def units(self:MeanOf,
     learn, # The learner, with the loss of a batch
     part:str='loss', # Name of a part of the loss
-    who:str='', # Who needs to know, for a warning; '' if items will do
-    how:str=''  # What is computed without
-): # The denominator; the number of items where it is unknown
-    "Find how much the batch at hand counts; warn once if that is unknown"
+    who:str='', # Code that needs the denominator, for a warning; '' if the number of items is enough
+    how:str=''  # The result without the denominator, for the warning
+): # The denominator; the number of items if it is unknown
+    "Return the weight of the current batch; warn once if it is unknown"
     of,d = learn._denominator if part=='loss' else (None, None)
     if of is None or of is not learn.loss: d = (self if who else self.find)(learn, part)
     elif callable(d): d = d()
@@ -536,8 +536,8 @@ def units(self:MeanOf,
 def in_items(self:MeanOf,
     learn, # The learner
     d # Denominator, which may count elements
-): # The number of items, if each has as many elements as those of the first batch
-    "Write a number of elements as one of items of the first batch"
+): # The number of items, if each has as many elements as in the first batch
+    "Convert a number of elements to a number of items of the first batch's length"
     if not isinstance(d, _Elements) or not d: return d
     self.per_item = self.per_item or d/learn.bs
     n = d/self.per_item
@@ -547,17 +547,17 @@ def in_items(self:MeanOf,
 @patch
 def _tell(self:MeanOf,
     learn, # The learner
-    who:str, # Who needs the denominator
-    how:str, # What is computed without
+    who:str, # Code that needs the denominator
+    how:str, # The result without it
     part:str='loss' # Name of a part of the loss
 ):
     "Warn, once, that the loss has no denominator"
     if part in self.warned or not learn.team.is_first: return
     self.warned.add(part)
-    why = self.why.get(part) or f'may be a mean over items or over elements, as the shapes of batches differ: \
+    why = self.why.get(part) or f'may be a mean over items or over elements, since the shapes of batches differ: \
 {", ".join(str(tuple(o)) for o in self.shapes[-2:])}'
     warnings.warn(f'{who}: {self.name_of(learn, part)} {why}. {how}. '
-        f'If it is a mean of something else, {MEAN_HELP}', stacklevel=4)
+        f'If it is a mean over something else, {MEAN_HELP}', stacklevel=4)
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000a5
 @patch
@@ -565,7 +565,7 @@ def name_of(self:MeanOf,
     learn, # The learner
     part:str='loss' # Name of a part of the loss
 )->str: # For a message
-    "Name the loss function, and perhaps a part of what it returns"
+    "Name the loss function, or a part of its result"
     f = innermost(learn.loss_func)
     if f is None: return f'the {part} that {type(learn.model).__name__} returns'
     name = getattr(f, '__qualname__', type(f).__name__).replace('<locals>.', '')
@@ -573,14 +573,14 @@ def name_of(self:MeanOf,
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000041
 class Joined:
-    "The items and the units that gradients which wait for a step are of"
+    "The items and units of gradients that wait for a step"
     def __init__(self,
-        who:str='', # Who joins them, for warnings
-        how:str='', # What is computed where units are unknown
+        who:str='', # Code that joins them, for warnings
+        how:str='', # The result if units are unknown, for warnings
         items=0,    # Items so far, in all processes
         units=0,    # Sum of the denominators
-        per_item=None, # Units of an item in the first part: what is nearly so in others
-        keeps:bool=True # Does `per_item` stay as the first part has it? If not, each part is a whole
+        per_item=None, # Units per item in the first part: nearly the same in others
+        keeps:bool=True # Is `per_item` of the first part used for all? If not, each part is a batch of its own
     ): self.who,self.how,self.items,self.units,self.per_item,self.keeps = who,how,items,units,per_item,keeps
     def add(self,
         parts # Pairs of items and units
@@ -589,7 +589,7 @@ class Joined:
         for n,d in parts: self.items,self.units = self.items+n,join_units([self.units, d])
     @property
     def factor(self):
-        "What makes the exact mean of gradients"
+        "The factor that makes the mean of gradients exact"
         if self.per_item is None: return 1.
         k = self.per_item*self.items/self.units
         return torch.where(self.units>0, k, 1.) if isinstance(k, Tensor) else k

@@ -130,7 +130,7 @@ _TURN_CALL = ('the loss of a turn must take no arguments, as in learn.turn(lambd
 _NESTED = ('the input is one element of the batch, a tuple of {}, which the model gets as one argument: let the '
     'loader return a flat tuple, (a, b, y), with DataLoaders(…, n_inp=2), or let forward take the tuple')
 _NO_TARG = ("the batch {} has no targets (yb is empty): name them with DataLoaders(…, targ='name'); "
-    'if the model returns its own loss, leave loss_func out')
+    'if the model returns its own loss, omit loss_func')
 _GRAPH = ('a graph made outside its turn is freed by the first backward: compute everything in '
     'the loss function, which SAM, MicroBatch and closures call again; or, for another turn over the '
     'same graph, use learn.turn(…, retain_graph=True) in the first one')

@@ -41,7 +41,7 @@ class CancelException(ControlException):
 
 # %% ../../nbs/loop/00_flow.ipynb #b4e61376
 class RewindException(ControlException):
-    "Take the fit back to an earlier place and train again from there; `changes` are what is different this time"
+    "Take the fit back to an earlier place and train again from there; `changes` say what to do differently"
     inside = 'fit','epoch'
     def __init__(self,
         to=None, # A `Place`, or a checkpoint; None to go back by `batches`
@@ -189,7 +189,7 @@ class _Handlers(dict):
 # %% ../../nbs/loop/00_flow.ipynb #029b9b4b
 @with_lazy_methods
 class Flow:
-    "Phases, the callbacks that hear their events, and the runner of both"
+    "Phases, the callbacks that handle their events, and the runner of both"
     table,keeps = PHASES,('log',) # `keeps`: names that callbacks may share; the learner's method stays
     def __init_subclass__(cls, phases=(), **kwargs):
         super().__init_subclass__(**kwargs)
@@ -202,7 +202,7 @@ class Flow:
         # Names of phases and events that repeat with each batch, events muted by mode, and phases inside each phase
         self._recurring,self._inner,self._inside = set(),set(),{}
         self.engines,self._own_engines,self.engine_stack = [],(),Stack() # What runs it: see `Engine`
-        self._muted = ()      # Callbacks that hear nothing at present
+        self._muted = ()      # Muted callbacks
         self.team = SingleProcess(self) # The processes of this run
         self.last_cancels = {} # Phase -> callback and event of the last exception that cancelled it
         self._cleanups = []   # (depth, event, method) for each `before_x` that began; phases unwind to their depth
@@ -293,7 +293,7 @@ def _check_rows(flow, rows):
     for o in rows:
         if not isinstance(o, (Phase,Event)): raise TypeError(f'declare: {o!r} is not a Phase, Event or event name')
         if twice := [nm for nm in (*o.events, o.name) if nm in taken]:
-            raise ValueError(f'declare: {twice[0]!r} is declared already: choose another name for {o.name!r}')
+            raise ValueError(f'declare: {twice[0]!r} is already declared: choose another name for {o.name!r}')
         taken |= {o.name, *o.events}
         for nm in (*o.inside, o.like):
             if nm is None or nm in known: continue
@@ -601,7 +601,7 @@ def _uncaught(flow, e):
     by = f' by {e.callback} in {e.event}' if e.event else ''
     can = ', '.join(o.cancel.__name__ for o in flow.open if o.cancel) or 'no cancel at all'
     names = ' > '.join(o.name for o in flow.open) or 'none'
-    res = UncaughtCancelError(f'{type(e).__name__} was raised{by}, but no open phase takes it (open: {names}): '
+    res = UncaughtCancelError(f'{type(e).__name__} was raised{by}, but no open phase catches it (open: {names}): '
         f'raise {can} there')
     res.__cause__ = e
     return res

@@ -304,7 +304,7 @@ def _check_target(self:Learner):
     b,targ = self.batch,self._batch_args[1]
     if not targ or self.yb or not self.training and self.inside('evaluate'): return
     known = [k for k in (b if isinstance(b, Mapping) else dir(b)) if isinstance(k, str)]
-    raise ValueError(f'no target: targ={targ!r} names it, and the batch is {describe(b)}'
+    raise ValueError(f'no target: targ={targ!r} names it, but the batch is {describe(b)}'
         f'{did_you_mean(str(targ[0]), known)}')
 
 # %% ../../nbs/loop/05_learner.ipynb #52f11aab
@@ -539,7 +539,7 @@ def _check_learner(dls, model, splitter, opt_func):
     if isinstance(opt_func, str|list|tuple): make_opt(opt_func, model)  # raises the error
     if not callable(splitter): raise TypeError(f'splitter is {splitter!r}: it must be a function')
     if isinstance(opt_func, (torch.optim.Optimizer, dict)) and splitter is not trainable_params:
-        raise ValueError(f'opt_func is {type(opt_func).__name__}, which has its groups, so splitter would be '
+        raise ValueError(f'opt_func is {type(opt_func).__name__}, which has its own groups, so splitter would be '
             'ignored: set the groups in the optimizer, or pass its class or a partial of it as opt_func')
 
 # %% ../../nbs/loop/05_learner.ipynb #445d04dc

@@ -382,41 +382,41 @@ if MYPY:
                 - `name`: Name of the column; within a batch, it gets the prefix `train_` or `valid_`
                 - `value`: A number, or a tensor of one element"""
             def to_ddp(self, per_process: bool=False, timeout: float=600.0, prepare: Any=..., **kwargs: Any) -> Learner:
-                """Train in all processes that were started together, by `DistributedDataParallel`; alone, as ever
+                """Train in all processes that were started together, by `DistributedDataParallel`; a single process trains as before
 
-                - `per_process`: Is the size of a loader's batch that of one process, as torch has it? Else of the run
-                - `timeout`: Seconds that a process waits for others, if the group of processes is made here
-                - `prepare`: Called with torch's module whenever one is made, as to register a comm hook
-                - `kwargs`: To torch's `DistributedDataParallel`
+                - `per_process`: Is a loader's batch size per process, as in torch? Else it is for all processes
+                - `timeout`: Seconds to wait for other processes, if the process group is created here
+                - `prepare`: Function of torch's wrapper, called when a wrapper is created, for example to register a comm hook
+                - `kwargs`: Arguments of torch's `DistributedDataParallel`
 
                 Returns: The learner itself"""
             def to_fsdp(self, units: Any=None, sharded_files: bool=False, per_process: bool=False, timeout: float=600.0, **kwargs: Any) -> Learner:
-                """Train in all processes that were started together, the model sharded over them; alone, as ever
+                """Train in all processes that were started together, with a sharded model; a single process trains as before
 
-                - `units`: Function from the model to the modules to put together at a time; None for its children
-                - `sharded_files`: Does each process write its part of a checkpoint? Else the first writes the whole
+                - `units`: Function that returns the modules of the model to gather as units; None for its children
+                - `sharded_files`: Does each process write its part of a checkpoint? Else the first one writes all
                 - `per_process`: As for `to_ddp`
                 - `timeout`: As for `to_ddp`
-                - `kwargs`: To torch's `fully_shard`
+                - `kwargs`: Arguments of torch's `fully_shard`
 
                 Returns: The learner itself"""
             def fuse(self, max_shapes: int=4, backend: str | None=None, cache: Any=None, background: bool=False, check_every: int | None=64, **options: Any) -> Learner:
                 """Compile the training steps of this learner's fits
 
-                - `max_shapes`: Shapes of batches that get a graph; others go the ordinary way
-                - `backend`: 'inductor', 'cudagraph', or 'aten', slow, without compiler; None for the device's
+                - `max_shapes`: Number of batch shapes that get a graph; other batches run uncompiled
+                - `backend`: 'inductor', 'cudagraph', or 'aten' (slow, needs no compiler); None for the device's
                 - `cache`: Folder for compiled libraries; None for `LEARNLOOP_FUSE_CACHE`, or one in the user's cache
-                - `background`: Build in a thread, and train in the ordinary way meanwhile?
-                - `check_every`: Make the first step, and number 64, 128, 256, … both ways, and compare; None for none
+                - `background`: Compile in a thread, and train uncompiled meanwhile?
+                - `check_every`: Compare the first step, and steps 64, 128, 256, …, with uncompiled ones; None for never
                 - `options`: For `torch._inductor.config`
 
                 Returns: The learner itself"""
             def unfuse(self) -> Learner:
-                """Train in the ordinary way from here on
+                """Train uncompiled from now on
 
                 Returns: The learner itself"""
             def fuse_report(self) -> Any:
-                """Tell which steps were fused, which weren't, and why
+                """Report which steps were fused, which weren't, and why
 
                 Returns: A `FuseReport`"""
             def blame(self, n: int=9, step: int | None=None, folder: Any='flight') -> Blame:

@@ -26,7 +26,7 @@ def _tell_model(learn):
     n,n_trained = (sum(p.numel() for p in o) for o in (ps, [p for p in ps if p.requires_grad]))
     return f'{name}, {n:,} parameters' + (f', {n_trained:,} of them trained' if n_trained<n else '')
 
-def _tell_loss(learn): return 'that of the model' if learn.loss_func is None else _name_of(learn.loss_func)
+def _tell_loss(learn): return "the model's own" if learn.loss_func is None else _name_of(learn.loss_func)
 
 # %% ../../nbs/loop/11_learner_summary.ipynb #9a7e000a
 def _tell_opt(learn, lr):

@@ -1,4 +1,4 @@
-"""What it may return, its parts that learn, the loss of each item, and what predictions mean
+"""Its result, its trainable parts, the loss of each item, and decisions from predictions
 
 Docs: https://learnloop.github.io/learnloop/loop/loss.html.md"""
 
@@ -26,18 +26,18 @@ def _is_scalar(v): return not v.dim() if isinstance(v, torch.Tensor) else type(v
 def _is_loss(v): return isinstance(v, torch.Tensor) and not v.dim() and v.is_floating_point()
 
 def _total(d):
-    "The sum of the terms in `d`"
+    "Return the sum of the terms in `d`"
     bad = next((k for k,v in d.items() if not _is_scalar(v) or isinstance(v, torch.Tensor) and not _is_loss(v)), None)
     if d and bad is None: return reduce(add, d.values())
-    why = f'{bad!r} is no scalar to be added up, it is {describe(d[bad])}' if d else 'it is empty'
-    raise TypeError(f"the loss is a dict without 'loss', of which the sum is trained on, and {why}: call what is to be "
-        "trained on 'loss'")
+    why = f'{bad!r} is not a float scalar but {describe(d[bad])}' if d else 'it is empty'
+    raise TypeError(f"the loss is a dict without 'loss', so the fit would train on the sum, but {why}: name the value "
+        "to train on 'loss'")
 
 # %% ../../nbs/loop/07_loss.ipynb #9e06dd7e
 def split_loss(
     res # The loss; a dict, or a named tuple, of parts; or a tuple: the loss, and perhaps a dict of parts
 )->tuple: # The loss to train on, None if there is none; scalars by name, with their graphs
-    "Take what a loss function returned apart"
+    "Split the result of a loss function into the loss and its parts"
     if isinstance(res, tuple) and hasattr(res, '_asdict'): res = res._asdict()
     parts = res if isinstance(res, Mapping) else {}
     if parts is res: res = res['loss'] if 'loss' in res else _total(res)
@@ -51,17 +51,17 @@ def split_loss(
 
 # %% ../../nbs/loop/07_loss.ipynb #81d548ff
 def named_loss(
-    out # What a model returned
-): # What `split_loss` takes; None without a loss
-    "Find what a model calls `loss`: a key of a dict, with parts beside it, or an attribute"
+    out # Output of a model
+): # An argument for `split_loss`; None without a loss
+    "Return the `loss` of a model's output: an attribute, or the whole dict if it has this key"
     if isinstance(out, Mapping): return None if out.get('loss') is None else out
     return getattr(out, 'loss', None)
 
 # %% ../../nbs/loop/07_loss.ipynb #dd835708
 def own_loss(
-    out # What a model returned
-)->tuple: # What `split_loss` takes, None without a loss; and the prediction
-    "Find the loss that a model computed by itself"
+    out # Output of a model
+)->tuple: # An argument for `split_loss`, None without a loss; and the prediction
+    "Find the loss that a model computed itself"
     named = named_loss(out)
     if named is not None: return named,out
     if isinstance(out, Mapping): return (out if out and all(map(_is_loss, out.values())) else None),out
@@ -81,31 +81,31 @@ def innermost(
 
 # %% ../../nbs/loop/07_loss.ipynb #586a47f3
 def _takes(f, k):
-    "Whether `f` has a parameter `k`, or takes any"
+    "Whether `f` has a parameter `k`, or accepts any"
     try: ps = inspect.signature(f).parameters
-    except (TypeError,ValueError): return False  # a builtin that doesn't tell
+    except (TypeError,ValueError): return False  # a builtin without a signature
     return k in ps or any(p.kind is p.VAR_KEYWORD for p in ps.values())
 
 def _each(res, n):
-    "What of `res` is the loss of each of `n` items; None if it isn't there"
-    if isinstance(res, Mapping) and 'loss' not in res: return None  # its terms may have a shape each
+    "Return the losses of `n` items in `res`, or None"
+    if isinstance(res, Mapping) and 'loss' not in res: return None  # its terms may have different shapes
     if isinstance(res, Mapping|tuple): res = split_loss(res)[0]
     return res if isinstance(res, torch.Tensor) and res.numel()%n==0 else None
 
 # %% ../../nbs/loop/07_loss.ipynb #5e1d0c3a
 def take_items(
     o, # A batch, or anything else
-    idx, # Tensor of the numbers of items
-    n:int, # Items in `o`
-    dim:int=0 # Along which tensors have them; where they haven't as many there, another one
-): # Of the same structure; what has no items is left as it is
+    idx, # Tensor with the indices of items
+    n:int, # Number of items in `o`
+    dim:int=0 # Dimension of the items; if it has another size, another dimension is tried
+): # The same structure; objects without items stay unchanged
     "Take the items `idx` of `o`"
     if isinstance(o, torch.Tensor):
         dims = [d for d in (dim, *range(o.dim())) if d<o.dim() and o.shape[d]==n]
         return o.index_select(dims[0], idx.to(o.device)) if dims else o
     vals = batch_parts(o)
     if vals is None: return o
-    if type(o) in (list,tuple) and len(o)==n:  # items, if these aren't their features
+    if type(o) in (list,tuple) and len(o)==n:  # items, unless these are their features
         some,ts = any if type(o) is tuple else all,tensors_in(o)
         if isinstance(o[0], Mapping) or not ts or not some(t.shape[:1]==(n,) for t in ts):
             return type(o)(o[i] for i in idx.tolist())
@@ -124,10 +124,10 @@ class EachItem:
         self.f,self.reduced,self.failed = f,innermost(f),False
         if not hasattr(self.reduced, 'reduction'): self.reduced = None
         self.own = getattr(self.reduced, 'reduction', None)
-        # `f` told not to reduce, if there is one that heeds it
+        # `f` without reduction, if it supports that
         self.whole = f if self.reduced is not None else partial(f, reduction='none') if _takes(f, 'reduction') else None
     def __getattr__(self, k):
-        if k=='f': raise AttributeError(k)  # a copy in the making has none yet
+        if k=='f': raise AttributeError(k)  # a copy under construction has none yet
         return getattr(self.f, k)
     def __call__(self, pred, *yb):
         if self.reduced is None: return self._items(pred, *yb)
@@ -154,14 +154,14 @@ class EachItem:
                 return torch.stack([split_loss(self.f(*o))[0].mean() for o in items])
         except Exception as e:
             self.failed = True
-            warnings.warn(f'there are no losses of items: {self.f!r} knows no `reduction`, and fails on one item '
-                'alone: '
+            warnings.warn(f'there are no losses of items: {self.f!r} has no `reduction`, and fails for a single '
+                'item: '
                 f'{type(e).__name__}: {e}', stacklevel=2)
 
 # %% ../../nbs/loop/07_loss.ipynb #7a1c0f56
 def loss_modules(
     loss_func # A loss function
-)->list: # It, or what it is a `partial` or a method of, if that is a module
+)->list: # Itself, or the object of its `partial` or method, if that is a module
     "Find the modules that `loss_func` is made of"
     f = loss_func
     if isinstance(f, nn.Module): return [f]
@@ -170,26 +170,26 @@ def loss_modules(
 
 # %% ../../nbs/loop/07_loss.ipynb #5e1d0c3d
 def _highest(o): return o.argmax(1) if o.dim()>1 else o
-_DECIDE = {  # how to decide on what the model returns
+_DECIDE = {  # decisions for the model's output
     (nn.CrossEntropyLoss, nn.NLLLoss, nn.MultiMarginLoss, F.cross_entropy, F.nll_loss, F.multi_margin_loss): _highest,
     (nn.BCEWithLogitsLoss, nn.MultiLabelSoftMarginLoss, F.binary_cross_entropy_with_logits,
         F.multilabel_soft_margin_loss): lambda o: o>0,
     (nn.BCELoss, F.binary_cross_entropy): lambda o: o>.5}
 
 def _by_targets(preds, targs):
-    "Classes, if `targs` are classes and `preds` their scores; else None"
+    "Return classes if `targs` are classes and `preds` their scores; else None"
     if not isinstance(targs, torch.Tensor) or targs.is_floating_point() or preds.dim()!=targs.dim()+1: return None
     is_last = preds.shape[:1]+preds.shape[2:]!=targs.shape and preds.shape[:-1]==targs.shape
     dim = -1 if is_last else 1
     return preds.argmax(dim) if preds.shape[dim]>1 else None  # the highest of one score is always the first
 
 def decode_preds(
-    loss_func,  # The learner's; one that has `decodes` is asked
+    loss_func,  # The learner's loss function; its `decodes` is used, if it has one
     preds,      # Predictions, items first
-    targs=None, # Targets, to go by if nothing is known of the loss function
-    out=None    # What the model returned, if `preds` are made of it
-): # Decisions; `preds` where there is nothing to decide
-    "Decide on predictions: classes, yes or no"
+    targs=None, # Targets, used if the loss function is unknown
+    out=None    # The model's output, if `preds` were computed from it
+): # Decisions; `preds` if there is nothing to decide
+    "Turn predictions into decisions: classes, yes or no"
     f = innermost(loss_func)
     if hasattr(f, 'decodes'): return f.decodes(preds)
     if out is None: out = preds
@@ -200,7 +200,7 @@ def decode_preds(
 
 # %% ../../nbs/loop/07_loss.ipynb #e1f3b802
 class _Broadcasts(TorchDispatchMode):
-    "Notice an operation on tensors of the shapes `a` and `b` that gives more than either has, until `is_over`"
+    "Detect an operation on tensors of shapes `a` and `b` with a larger result, until `is_over`"
     def __init__(self, a, b, is_over):
         super().__init__()
         self.pair,self.whole,self.is_over,self.seen = {a, b},torch.broadcast_shapes(a, b),is_over,False
@@ -211,7 +211,7 @@ class _Broadcasts(TorchDispatchMode):
         return res
 
 def _grow(pred, yb):
-    "Do a prediction and a target broadcast to more than either has?"
+    "Whether a prediction and a target broadcast to a larger shape"
     if len(yb)!=1 or not isinstance(pred, torch.Tensor) or not isinstance(yb[0], torch.Tensor): return False
     a,b = pred.shape,yb[0].shape
     if any(m!=n and 1 not in (m, n) for m,n in zip(reversed(a), reversed(b), strict=False)): return False
@@ -219,11 +219,11 @@ def _grow(pred, yb):
 
 @contextmanager
 def watch_broadcast(
-    pred, # What the model returned
+    pred, # The model's output
     yb,   # Targets
-    what='the loss function', # What is computed, for the warning
-    fix=', or use a loss that does, such as MSELossFlat', # What else helps
-    is_over=bool # Function that says that it has been computed
+    what='the loss function', # The function to watch, for the warning
+    fix=', or use a loss that does, such as MSELossFlat', # Another fix, for the warning
+    is_over=bool # Function that returns whether the computation is over
 ):
     "Warn if, inside a `with` block, a loss or a metric compares each prediction with each target"
     if not _grow(pred, yb):
@@ -232,5 +232,5 @@ def watch_broadcast(
     with _Broadcasts(pred.shape, yb[0].shape, is_over) as mode: yield
     if not mode.seen: return
     a,b,c = map(tuple, (pred.shape, yb[0].shape, mode.whole))
-    warnings.warn(f'{what} combines predictions of shape {a} with targets of shape {b}, which makes {c}: each '
-        f'prediction meets each target. Give both one shape, such as pred.squeeze(-1){fix}', stacklevel=3)
+    warnings.warn(f'{what} broadcasts predictions of shape {a} and targets of shape {b} to {c}: it compares each '
+        f'prediction with each target. Give both the same shape, as with pred.squeeze(-1){fix}', stacklevel=3)

@@ -110,7 +110,7 @@ def _unknown_hyper(k, opt):
     has = dict.fromkeys(n for names in (HYPERS, *gs) for n in names if any(_find_hyper(g, n) for g in gs))
     who = '/'.join(type(o).__name__ for o in opts(opt))
     own = next((key for key in HYPERS.get(k, (k,)) if any(g.get(key, k) is None for g in gs)), None)
-    if own: return ValueError(f"{k} can't be set: {own}=None has {who} choose its own {own}. To set it, make the "
+    if own: return ValueError(f"{k} can't be set: {own}=None lets {who} choose its own {own}. To set it, create the "
         f"optimizer with a number for {own} (transformers' Adafactor also needs relative_step=False)")
     return ValueError(f"unknown hyper-parameter {k!r} for {who}, which has {', '.join(has)}{did_you_mean(k, has)}")
 
@@ -159,7 +159,7 @@ def _checked_value(k, key, v, old=0.):
     x = v.item() if isinstance(v, Tensor) and v.numel()==1 else v
     if isinstance(x, bool) or not isinstance(x, Real) or not (math.isfinite(x) and lo<=x<hi):
         rule = ' from 0 to below 1' if hi==1 else ', 0 or more' if lo==0 else ''
-        raise ValueError(f"{k}={v!r}: it must be a finite number{rule}; to keep the current value, leave it out")
+        raise ValueError(f"{k}={v!r}: it must be a finite number{rule}; to keep the current value, omit it")
     return int(x) if isinstance(x, Integral) else float(x)
 
 # %% ../../nbs/loop/03_optimizer.ipynb #99b2ef06

@@ -30,7 +30,7 @@ class Pass:
         self.n_taken,self.n_done,self.is_over,self.at_exit = 0,0,False,[]  # functions to call at the end
         self.begin = batches_of # Called with the loader, returns an iterator: another engine may begin elsewhere
         self.kept = None        # Data of the engine that resumes
-        # `n_taken` at the last place between batches, and when callbacks last heard `between_batches`
+        # `n_taken` at the last place between batches, and at the last `between_batches`
         self.rested_at = self.heard_at = None
     at_rest = property(lambda self: self.rested_at==self.n_taken and self.learn.batch is None and not self.is_over,
         doc='Whether it is between two batches')
@@ -79,7 +79,7 @@ class Plain(Engine):
     level,around = inf,'step'
     def start(self, learn, inner):
         if learn.keeper is None and (learn.fit_args.resume is not None or learn.fit_args.keep_failed):
-            raise ValueError('resume and keep_failed need an engine that saves fits, and learn.engines has none')
+            raise ValueError('resume and keep_failed need an engine that saves fits, but learn.engines has none')
         return Place(learn.epoch)
     def batches(self, learn, p, inner):
         if learn.training: set_epoch(p.dl, learn.count.epochs)

@@ -220,7 +220,7 @@ def _raise(e): raise e
 
 # %% ../../nbs/loop/06_predict.ipynb #ff3233d3
 class _QuickPass(Engine):
-    "Runs a pass through the model without events, if no callback would hear them"
+    "Runs a pass through the model without events, if no callback handles them"
     level,takes = 40,'pass'
     def __init__(self, cb): self.cb = cb
     def take(self, learn, what, inner): return _predict_all(learn, self.cb, learn.data_pass) or inner(learn, what)

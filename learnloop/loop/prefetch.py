@@ -34,7 +34,7 @@ class Prefetch(Callback, Engine):
     ):
         self.n,self.draws = check_whole('n', n),draws
         if draws not in (None, False):
-            raise ValueError(f'draws={draws!r}: it must be False, if nothing is drawn, or None, to ask the loader')
+            raise ValueError(f'draws={draws!r}: it must be False if batches draw nothing, or None to ask the loader')
         self._told = set()
     def batches(self, learn, p, inner):
         "Return the batches of the pass `p`, prefetched if that doesn't change the pass"
@@ -151,9 +151,8 @@ def _take(self:_Ahead):
     b = next(self.it)
     if bad := [k for k,v in read_rngs().items() if not same_states(v, before.get(k))]:
         raise ValueError(f'Prefetch has draws=False, but making a batch of {type(self.checks.dataset).__name__} drew '
-            f'random numbers ({", ".join(bad)}): leave draws out, or let a worker draw with num_workers=1')
+            f'random numbers ({", ".join(bad)}): omit draws, or let a worker draw with num_workers=1')
     return b
-
 
 # %% ../../nbs/loop/09_prefetch.ipynb #c0de3019
 @patch

@@ -119,7 +119,7 @@ def _find_opt(opt, key):
         raise TypeError(f'turn: opt is {describe(key)}: pass the name of an optimizer in learn.opt, not the optimizer')
     if isinstance(opt, Mapping) and key in opt: return opt[key]
     names = [*opt] if isinstance(opt, Mapping) else []
-    has = ', '.join(names) or f'one {type(opt).__name__}: leave opt out, and name the turn with name=…'
+    has = ', '.join(names) or f'one {type(opt).__name__}: omit opt, and name the turn with name=…'
     raise ValueError(f'turn: no optimizer {key!r}{did_you_mean(str(key), names)}; learn.opt has {has}')
 
 def _check_args(name, **fs):
@@ -161,8 +161,8 @@ class Turn:
     declared = None # What its loss is a mean of, if that is given
     joins,n_part,parts = None,None,() # With what its gradients are joined, items in a part, items and units so far
     weighs = property(lambda self: self.declared is not None or self.loss is None and
-        self.learn.mean_of.weighs(self.learn), doc='May its loss be a mean of something else than items?')
-    denominator = property(lambda self: self.learn.denominator, doc='What its loss is a mean of; None if unknown')
+        self.learn.mean_of.weighs(self.learn), doc='May its loss be a mean over something other than items?')
+    denominator = property(lambda self: self.learn.denominator, doc='The denominator of its loss; None if unknown')
     rows = property(lambda self: self.learn.rows, doc='The rows of its loss: see `Learner.rows`')
     def __repr__(self): return 'Turn()' if self.name is None else f'Turn({self.name!r})'
 

@@ -1,4 +1,4 @@
-"""What one process of a run cancels, all cancel, and no two of them wait for each other at different places
+"""If one process cancels, all do; and no two processes wait for each other at different places
 
 Docs: https://learnloop.github.io/learnloop/scale/agree.html.md"""
 
@@ -24,7 +24,7 @@ from .sharded import write_shards
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000007
 def _events_in(name):
-    "Events of the phase `name` and of those in it, in the order in which they fire"
+    "Yield the events of the phase `name` and of the phases in it, in firing order"
     phase, = (o for o in PHASES if o.name==name)
     yield phase.before
     for o in PHASES:
@@ -32,7 +32,7 @@ def _events_in(name):
     yield from phase.events[1:]
 
 def _points():
-    "Point -> the events between it and the point before: a point is where a body begins, or where a batch ends"
+    "Map each point to the events between it and the point before: a body begins or a batch ends at a point"
     phase, = (o for o in PHASES if o.name=='train')
     then = dict(before_turn='backward', before_backward='step', before_step='zero_grad', before_zero_grad='batch',
         cleanup_turn='between')
@@ -44,13 +44,13 @@ def _points():
 
 POINTS = _points()
 _STEPS = tuple(o.name for o in PHASES if isinstance(o, Phase) and 'turn' in o.inside)
-_OF_TURNS = {*_events_in('turn')} - {o.name for o in PHASES if 'batch' in o.inside}  # which validation has none of
+_OF_TURNS = {*_events_in('turn')} - {o.name for o in PHASES if 'batch' in o.inside}  # validation has none of these
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000008
 def points_needed(
     learn # A learner
-)->dict: # Of a point, the callbacks and events that make it needed, by `POINTS`
-    "Find where processes have to meet in a batch, as a callback may have cancelled something before"
+)->dict: # Point of `POINTS` -> the (callback, event) pairs that need it
+    "Find the points of a batch at which processes must meet, since a callback may have cancelled something"
     at = {e:k for k,es in POINTS.items() for e in es}
     res = {}
     never = set() if learn.training else _OF_TURNS
@@ -64,7 +64,7 @@ def points_needed(
     return res
 
 def _is_invariant(o, e):
-    "Is `o` declared `rank_invariant` for the event `e`? A class doesn't vouch for the handlers of its subclasses"
+    "Whether `o` is declared `rank_invariant` for the event `e`; the declaration excludes handlers of subclasses"
     is_declared = getattr(o, 'rank_invariant', False)
     if 'rank_invariant' in vars(o) or not is_declared: return is_declared
     to = next((i for i,c in enumerate(type(o).__mro__) if e in vars(c)), None)
@@ -73,40 +73,40 @@ def _is_invariant(o, e):
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000011
 _PASSES = 'train','validate'
-_ENDS = 'fit','epoch',*_PASSES,'evaluate','sanity','save'  # at whose end all meet
+_ENDS = 'fit','epoch',*_PASSES,'evaluate','sanity','save'  # all meet at the end of these
 _ORDER = dict(forward=1, backward=2, step=3, zero_grad=4, turn=5, batch=6) # in a turn
 _OF_PASS = 'points','passed','sizes','in_forward','met_forward','defer_sync'
 _BITS = {k:1<<i for i,k in enumerate((*POINTS, 'ends'))}
 _OURS = {o.name for o in PHASES if isinstance(o, Phase)}
-_HOW = 'Gradients are means over the items of processes, which is not the gradient of the whole batch'
+_HOW = 'Each gradient is a mean over the items of one process, not of the whole batch'
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000013
 class TeamEngine(SingleProcess, Engine):  # chkstyle: ignore-node
     "The team of a run with several processes, and the engine that decides when they meet"
     level,around = 0,'*'
     def __init__(self,
-        learn, # The learner that asks
+        learn, # The learner
         team,  # The processes
-        engine, # What exchanges gradients
-        per_process:bool=False # Is the size of a loader's batch that of one process?
+        engine, # The object that exchanges gradients
+        per_process:bool=False # Is a loader's batch size the size for one process?
     ):
         super().__init__(learn)
         self.processes,self.engine,self.per_process = team,engine,per_process
         self.rank,self.world,self.is_first = team.rank,team.world,team.is_first
         self.points,self.passed,self.in_forward,self.met_forward,self.knows_form = set(),0,False,False,False
-        # By the name of an optimizer whose gradients processes have each for itself: all of them, or only those of
-        # parameters that torch doesn't know?
+        # Optimizers with gradients that aren't exchanged yet, by name: True for all of their gradients, False for
+        # those of parameters that torch doesn't know
         self.unsynced = {}
-        self.shares = {}      # What is taken of a loader, by the loader and what it is for
-        self.sizes = []       # Of the batch in each process, where each has its own
+        self.shares = {}      # Shared loaders, by the original loader and whether it is for training
+        self.sizes = []       # Sizes of the batch in all processes, if each has its own batches
         self.flag,self.wanted,self.heard,self.apart,self.since,self.looked_at = None,0,0,1,0,0.
     exchange = property(lambda self: dict(unsynced={k or '':v for k,v in self.unsynced.items()},
-        order=self.engine.order), doc='Optimizers whose gradients are not exchanged yet, and how torch arranged others')
-    n_meets = property(lambda self: self.processes.n_meets, doc='How often processes have met so far')
-    broken = property(lambda self: self.processes.broken, doc='Has an error parted the processes?')
+        order=self.engine.order), doc='Optimizers with gradients that are not exchanged yet, and their order')
+    n_meets = property(lambda self: self.processes.n_meets, doc='Number of meetings so far')
+    broken = property(lambda self: self.processes.broken, doc='Has an error disconnected the processes?')
     def __getstate__(self): return vars(self) | dict(shares={}, flag=None)
     shards = property(lambda self: self.engine.shards, doc='Does each process write its part of a checkpoint?')
-    spreads = property(lambda self: self.engine.spreads, doc='Has a process but a part of the model?')
+    spreads = property(lambda self: self.engine.spreads, doc='Does each process have only a part of the model?')
     def body(self, learn, name, f):
         if name=='load': return f()
         if name=='fetch': return self._fetch(f)
@@ -129,7 +129,7 @@ class TeamEngine(SingleProcess, Engine):  # chkstyle: ignore-node
     def ended(self, learn, phase, e, inner):
         if not isinstance(e, ControlException): return inner(learn, phase, self.processes.fail(e))
         try: e = self._tell(e)
-        except Exception as err: e = err  # they are elsewhere, or gone
+        except Exception as err: e = err  # the others are at another place, or gone
         return inner(learn, phase, e)
     @contextmanager
     def running(self, learn, what):
@@ -139,7 +139,7 @@ class TeamEngine(SingleProcess, Engine):  # chkstyle: ignore-node
             try:
                 if err is e: raise
                 raise err from e
-            finally: e = err = None  # which would hold the frame
+            finally: e = err = None  # these would keep the frame alive
     def meet(self, kind, number=0): return self.processes.meet(kind, number=number)
     def first(self, f, *args): self.processes.first(f, *args)
     def from_first(self, o): return self.processes.from_first(o)
@@ -147,8 +147,8 @@ class TeamEngine(SingleProcess, Engine):  # chkstyle: ignore-node
     def write_shards(self,
         folder, # New folder, the same for all processes
         tensors:dict # By name
-    )->dict: # Size and hash, by name of a file
-        "Write what this process has of `tensors` in `folder`"
+    )->dict: # Size and hash of each file, by name
+        "Write this process's parts of `tensors` into `folder`"
         return write_shards(folder, tensors, self.processes)
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000015
@@ -187,7 +187,7 @@ def _finish(self:TeamEngine, name):
 # %% ../../nbs/scale/03_agree.ipynb #ag000016
 @patch
 def _begin_pass(self:TeamEngine, name):
-    "Agree on where to meet in each batch"
+    "Agree on the meeting points of each batch"
     learn = self.learn
     self.engine.begin_pass()
     if name=='train': self.unsynced = {}
@@ -196,15 +196,15 @@ def _begin_pass(self:TeamEngine, name):
     self.points = {k for k,b in _BITS.items() if bits&b}
     if self.points and not learn.training: self.points.add('between')
     self.passed,self.since,self.looked_at = 0,0,time.monotonic()
-    # said of whole batches, by a callback that has put another loader there
+    # a callback set another loader and its number of whole batches
     n = batch_len(learn.dl)
     if n and learn.n_iter==n: learn.n_iter = batch_len(self.share(learn.dl, learn.training))
-    if name=='validate' and learn.inside('train'): self.engine.end_train()  # each has statistics of its own by now
+    if name=='validate' and learn.inside('train'): self.engine.end_train()  # each process has its own statistics
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0001b1
 @patch
 def _is_due(self:TeamEngine, point):
-    "Do all meet at `point` of this turn?"
+    "Whether all meet at `point` of this turn"
     points = self.points
     if 'step' in points and self._is_again(point): points = {*points, 'forward', 'backward'}
     if point=='forward': return self.in_forward and 'forward' in points
@@ -214,13 +214,13 @@ def _is_due(self:TeamEngine, point):
 
 @patch
 def _is_again(self:TeamEngine, point):
-    "Is `point` one of a turn that went backward before? Then what may be cancelled since then is missed here"
+    "Whether `point` belongs to a turn that already went backward, and may have been cancelled since"
     return sum(p.name in _STEPS for p in self.learn.open)>(point=='backward')
 
 def _check_order(seen):
     if len(seen)==1: return
-    raise RuntimeError('the processes went through different batches: a sampler draws random numbers as it goes, and '
-        'those differ between processes: give it a generator of its own, or have it draw when its iteration begins')
+    raise RuntimeError('the processes went through different batches: a sampler draws random numbers during the pass, '
+        'and they differ between processes. Give it its own generator, or draw when the iteration begins')
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0000e1
 @patch
@@ -230,14 +230,14 @@ def _begin_turn(self:TeamEngine):
 
 @patch
 def _begin_again(self:TeamEngine):
-    "The model may be called once more: in a part of the batch, at other weights, in a line search"
+    "Prepare for another call of the model: for a part of the batch, at other weights, in a line search"
     self.passed = max([_ORDER[p.name] for p in self.learn.open if p.name in _STEPS], default=self.passed)
     self.met_forward,self.in_forward = False,self.engine.meets_in_forward()
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000017
 @patch
 def forward(self:TeamEngine):
-    "Meet before the model is called, if something is exchanged there"
+    "Meet before the model is called, if the call exchanges something"
     if self._is_due('forward') and not self.met_forward:
         self.processes.meet('forward')
         self.met_forward = True
@@ -257,7 +257,7 @@ def aside(self:TeamEngine):
 # %% ../../nbs/scale/03_agree.ipynb #ag000019
 @patch
 def _tell(self:TeamEngine, e):
-    "Tell the other processes of the cancel `e`; return what acts"
+    "Report the cancel `e` to the other processes; return the exception that acts"
     learn = self.learn
     i = learn.catcher(e)
     if i is None or self.broken or getattr(e, 'in_all', False): return e
@@ -278,42 +278,42 @@ def _tell(self:TeamEngine, e):
 
 @patch
 def _misses(self:TeamEngine, name):
-    "Do others wait where this process won't come, as it skips the rest of the phase `name`?"
+    "Whether others wait at a point that this process misses by skipping the rest of the phase `name`"
     if name in _ENDS or name=='rewind' or name not in _OURS and 'ends' in self.points: return True
     to = _ORDER.get(name, 0)
     return any(self.passed<k<=to and self._is_due(p) for p,k in _ORDER.items())
 
 @patch
 def _check_known(self:TeamEngine, e, name):
-    "Refuse a cancel that the others can't hear of"
+    "Raise an error for a cancel that can't reach the other processes"
     learn = self.learn
     if not learn.training or not any(self.passed<_ORDER[p]<=_ORDER.get(name, 0) for p in _STEPS): return
     cb = next((o for o in learn.cbs if o.label==e.callback), None)
     if cb is not None and _is_invariant(cb, e.event): return
-    by = f'{e.callback} in {e.event}' if e.callback else 'no callback, but by the model, the loss or the optimizer'
-    raise RuntimeError(f'{type(e).__name__} was raised by {by}: the other processes take part in this batch, and '
-        'meet nowhere to hear of it. What cancels is a callback that is there when training begins')
+    by = f'{e.callback} in {e.event}' if e.callback else 'no callback but the model, the loss or the optimizer'
+    raise RuntimeError(f'{type(e).__name__} was raised by {by}: the other processes continue this batch without a '
+        'meeting, so it cannot reach them. Raise it in a callback that is there when training begins')
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000020
 @patch
 def agree(self:TeamEngine,
-    rows:list, # Of a meeting, in which somebody cancels something
-    mine:str='' # The phase that this process cancels
+    rows:list, # Rows of a meeting at which a process cancels something
+    mine:str='' # The phase that this process cancels, if any
 ):
-    "Raise the outermost of what was cancelled, unless it was raised here"
+    "Raise the outermost of the cancels, unless this process raised it"
     learn = self.learn
     names,said = [p.name for p in learn.open],{c for _,c,_ in rows if c}
-    names.insert(1, 'rewind')  # which the fit goes on after
-    # others may be further in the turn
+    names.insert(1, 'rewind')  # the fit continues after it
+    # other processes may be further in the turn
     ahead = {*_STEPS} if said & {*names} - {*_STEPS} else set()
     if not said-ahead<={*names}:
         at = ', '.join(f'rank {r} ' + (f'cancels {c}' if c else f'at {k}') for r,(k,c,_) in enumerate(rows))
         raise RuntimeError(f'the processes are at different places: {at}')
-    depth = {nm:i for i,nm in enumerate(names)}  # of several, the innermost takes it
+    depth = {nm:i for i,nm in enumerate(names)}  # of several phases with this name, the innermost
     name = min(said & {*names}, key=depth.get)
     if name==mine: return
     e = RewindException(()) if name=='rewind' else learn.phases[name].cancel()
-    e.callback,e.event,e.in_all = f'rank {[c for _,c,_ in rows].index(name)}','its own course',True
+    e.callback,e.event,e.in_all = f'rank {[c for _,c,_ in rows].index(name)}','its own process',True
     raise e
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000022
@@ -328,7 +328,7 @@ def share(self:TeamEngine, dl, training):
 # %% ../../nbs/scale/03_agree.ipynb #ag00002b
 @patch
 def _forget_loaders(self:TeamEngine):
-    "Keep what is taken of the learner's own loaders, whose workers may go on"
+    "Keep shared loaders of the learner's own loaders, whose workers may persist"
     own = {id(o) for o in self.learn.dls.loaders}
     for k in [k for k in self.shares if k[0] not in own]: del self.shares[k]
 
@@ -346,13 +346,13 @@ def count_items(self:TeamEngine, i):
     if n is None:
         sizes = self.sizes if dl is not None else [n for *_,n in self.processes.meet('count', number=learn.bs)]
         return sum(sizes)
-    if n<self.world: learn.bs = int(self.rank<n)  # the others only go along
+    if n<self.world: learn.bs = int(self.rank<n)  # the others' item doesn't count
     return n
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000023
 @patch
 def _fetch(self:TeamEngine, f):
-    "Fetch a batch, in all processes or in none"
+    "Fetch a batch in all processes or in none"
     learn,res = self.learn,f()
     dl = learn.data_pass and learn.data_pass.dl
     if getattr(dl, 'is_sure', False): return res
@@ -360,7 +360,7 @@ def _fetch(self:TeamEngine, f):
     self.sizes = [n for *_,n in self.processes.meet('fetch', number=n)]
     if min(self.sizes)>=0: return res
     if max(self.sizes)>=0 and self.is_first:
-        warnings.warn(f'the loaders gave different numbers of batches: the pass ends with the shortest, that of rank '
+        warnings.warn(f'the loaders have different numbers of batches: the pass ends with the shortest, on rank '
             f'{self.sizes.index(-1)}', stacklevel=2)
     learn.batch = None
     return False
@@ -368,9 +368,9 @@ def _fetch(self:TeamEngine, f):
 # %% ../../nbs/scale/03_agree.ipynb #ag000024
 @patch
 def _weigh(self:TeamEngine):
-    "Have processes count by their items, as gradients are averaged over processes"
+    "Weight processes by their numbers of items, since gradients are averaged over processes"
     learn = self.learn
-    if learn.loss_func is None and not self.knows_form:  # that of the first process holds
+    if learn.loss_func is None and not self.knows_form:  # the first process decides
         learn.mean_of.units(learn)
         learn.mean_of.load(learn, self.from_first(learn.mean_of.state()))
         self.knows_form = True
@@ -395,7 +395,7 @@ def sync_grads(self:TeamEngine):
 # %% ../../nbs/scale/03_agree.ipynb #0a182e40
 @patch
 def _note_unsynced(self:TeamEngine):
-    "Note which gradients of this turn were not exchanged"
+    "Record which gradients of this turn were not exchanged"
     key,engine = self.learn.turn_key,self.engine
     self.unsynced.pop(key, None)
     if not engine.synced or engine.left_out: self.unsynced[key] = not engine.synced
@@ -447,7 +447,7 @@ def between(self:TeamEngine, code=0):
 # %% ../../nbs/scale/03_agree.ipynb #ag0001b3
 @patch
 def _flush(self:TeamEngine):
-    "Hear what was wanted when that was last exchanged"
+    "Return the signal of the last exchange"
     if self.flag is None: return 0
     (work,t),self.flag = self.flag,None
     work.wait()
@@ -457,7 +457,7 @@ def _flush(self:TeamEngine):
 
 @patch
 def _take_code(self:TeamEngine, code):
-    "Have `code`, which all have heard at the end of a pass, be what `between` returns next"
+    "Let `between` return `code` next, which all processes got at the end of a pass"
     self.heard = max(self.heard, code)
     if code: self.wanted = 0
 
@@ -473,7 +473,7 @@ def begin(self:TeamEngine):
     self.wanted = self.heard = 0
     team.runs.append(self)
     try:
-        team.find_ends()  # of groups that came since, too
+        team.find_ends()  # including those of newer groups
         todo = dict(learn.model.named_parameters())
         if learn.loss_module is not None: todo |= {f'loss_func {n}':p for n,p in learn.loss_module.named_parameters()}
         facts = {n:f'{[*p.shape]} {p.dtype}, requires_grad={p.requires_grad}' for n,p in todo.items()}
@@ -487,13 +487,13 @@ def begin(self:TeamEngine):
     finally: team.runs.remove(self)
 
 def _compare(facts):
-    "Refuse a fit whose processes aren't alike"
+    "Raise an error if the processes have different fits"
     for r,o in enumerate(facts):
         for k in {**facts[0], **o}:
             a,b = facts[0].get(k, 'not there'),o.get(k, 'not there')
             if a==b: continue
-            e = ValueError(f'the processes have different fits: {k} is {a} on rank 0, and {b} on rank {r}. Have all '
-                'of them run the same code with the same settings')
+            e = ValueError(f'the processes have different fits: {k} is {a} on rank 0, and {b} on rank {r}. All of '
+                'them must run the same code with the same settings')
             e.in_all = True  # all raise it
             raise e
 

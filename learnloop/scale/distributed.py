@@ -1,4 +1,4 @@
-"""The same script alone or under `torchrun`: `learn.to_ddp()`, `learn.to_fsdp()`
+"""The same script in one process or under `torchrun`: `learn.to_ddp()`, `learn.to_fsdp()`
 
 Docs: https://learnloop.github.io/learnloop/scale/distributed.html.md"""
 
@@ -23,46 +23,46 @@ from .team import find_team
 
 # %% ../../nbs/scale/04_distributed.ipynb #di000007
 class Engine:
-    "Exchanges gradients by itself, once a backward pass is over"
-    synced = False  # Are the gradients of the last backward pass those of the run?
-    left_out = ()   # Parameters that are trained, and of which torch doesn't know
-    spreads = False # Has a process but a part of the model, so that all have to call it?
+    "Exchange gradients after each backward pass; base class of `DDP` and `FSDP`"
+    synced = False  # Are the gradients of the last backward pass already averaged over processes?
+    left_out = ()   # Trained parameters that torch's wrapper doesn't know
+    spreads = False # Does each process have only a part of the model, so that all must call it?
     shards = False  # Does each process write its part of a checkpoint?
-    order = []      # Names of parameters, as their gradients came when torch arranged what it exchanges
-    own = ()        # Attributes that a copy makes anew
+    order = []      # Names of parameters in the order of their gradients, by which torch arranged its buckets
+    own = ()        # Attributes that a copy doesn't get
     def __init__(self,
         learn, # The learner whose model it is
         team,  # The processes
-        **kwargs # To torch's own
+        **kwargs # Arguments of torch's wrapper
     ): self.learn,self.team,self.kwargs = learn,team,kwargs
     def __getstate__(self): return {k:v for k,v in vars(self).items() if k not in self.own}
     def meets_in_forward(self)->bool:
         "Whether something is exchanged when the model is called next"
         return False
-    def begin_fit(self): "A fit begins"
+    def begin_fit(self): "Prepare for a fit"
     def begin_pass(self):
-        "A pass through data begins"
+        "Prepare for a pass through the data"
         self.params = [*self.learn.model.parameters()]
         known = set(self.params)
         self.left_out = [p for p in held_params(self.learn._opt) if p not in known]
     def restored(self,
-        order:list # What `order` was when the state was captured
-    ): "The state of each process was just restored"
+        order:list # The value of `order` when the state was captured
+    ): "Handle a restored state, in each process"
     def begin_turn(self,
         turn # The turn that begins
-    ): "A turn begins"
-    def end_backward(self): "Gradients of a turn are there"
-    def end_turn(self): "The turn is over, whatever came of it"
-    def end_train(self): "All batches of training are done, in all processes"
-    def end_pass(self): "The pass is over, whatever came of it"
+    ): "Prepare for a turn"
+    def end_backward(self): "Exchange the gradients of the backward pass"
+    def end_turn(self): "Clean up after a turn, even after an error"
+    def end_train(self): "Synchronize after the last training batch, in all processes"
+    def end_pass(self): "Clean up after a pass, even after an error"
 
 # %% ../../nbs/scale/04_distributed.ipynb #di000008
 @patch
 def average(self:Engine,
-    params:list, # Whose gradients
-    size:int=25*2**20 # Bytes to exchange at a time
+    params:list, # Parameters whose gradients to average
+    size:int=25*2**20 # Bytes per exchange
 ):
-    "Average gradients over processes; one that is None counts as zeros where other processes have it"
+    "Average gradients over processes; None counts as zeros if another process has the gradient"
     there = torch.tensor([p.grad is not None for p in params], dtype=torch.uint8)
     self.team.meet('gradients', number=len(params))
     dist.all_reduce(there, dist.ReduceOp.MAX, group=self.team.group)
@@ -90,21 +90,21 @@ def _group_for(t, team): return team.group if t.device.type=='cpu' else None
 def broadcast_module(
     model, # Module
     team,  # The processes
-    params:bool=True # Parameters, too, or buffers alone?
+    params:bool=True # Include parameters? If not, only buffers
 ):
-    "Have weights of the first process in all of them"
+    "Copy the first process's weights to all processes"
     todo = [o.detach() for o in ([*model.parameters()] if params else []) + [*model.buffers()]]
     if not todo: return
     shapes = zlib.crc32(repr([(t.shape, t.dtype) for t in todo]).encode())
-    if len({n for *_,n in team.meet('weights', number=shapes)})>1: return  # a fit says where models differ
+    if len({n for *_,n in team.meet('weights', number=shapes)})>1: return  # the fit will report where the models differ
     for t in todo:
-        whole = t.contiguous()  # as it goes over the wire
+        whole = t.contiguous()  # only contiguous tensors can be sent
         dist.broadcast(whole, 0, group=_group_for(t, team))
         if whole is not t: t.copy_(whole)
 
 # %% ../../nbs/scale/04_distributed.ipynb #di00000a
 class _Forward:
-    "The model as it is called in a turn"
+    "Call the model through the engine, in a turn"
     def __init__(self, engine, inner): self.engine,self.inner = engine,inner
     def __call__(self, *args, **kwargs): return self.engine.call(self.inner, *args, **kwargs)
     def __getattr__(self, k):
@@ -117,25 +117,25 @@ def _is_plain(turn): return turn.loss is None and turn.key is None and turn.grad
 class DDP(Engine):
     "torch's `DistributedDataParallel`"
     own = 'module','made_for','n_synced','order','hooks'
-    module = made_for = None # The wrapper, and what it was made for
-    n_synced = 0             # How often it was called with gradients to be exchanged
-    hooks = ()               # Of parameters, while their order is noted
+    module = made_for = None # The wrapper, and the model and trainable parameters that it was created for
+    n_synced = 0             # Number of its calls with an exchange of gradients
+    hooks = ()               # Hooks of parameters, while their order is recorded
     def __init__(self,
         learn, # The learner whose model it is
         team,  # The processes
-        prepare=noop, # Function of the wrapper, called when one is made
-        **kwargs # To the wrapper
+        prepare=noop, # Function of the wrapper, called when a wrapper is created
+        **kwargs # Arguments of the wrapper
     ):
         super().__init__(learn, team, **kwargs)
         self.prepare = prepare
     def _facts(self, inner): return inner,[p.requires_grad for p in self.params]
     def meets_in_forward(self):
-        # torch puts its buckets in order, together, in the second call
+        # in the second call, torch rearranges its buckets collectively
         if self.n_synced<2 or self.kwargs.get('forward_sync_buffers'): return True
         return self.made_for!=self._facts(self.learn.forward_model)
     def begin_fit(self): self.module,self.made_for,self.n_synced,self.order = None,None,0,[]
     def restored(self, order):
-        # torch would replace the buffers of each process with those of the first
+        # else torch would overwrite the buffers of each process with those of the first
         self.made_for,self.order = (),order
     def begin_turn(self, turn):
         self.kept,self.synced = self.learn._forward_model,False
@@ -149,24 +149,24 @@ class DDP(Engine):
 # %% ../../nbs/scale/04_distributed.ipynb #di000011
 @patch
 def call(self:DDP,
-    inner, # What is called in a process that is alone
-    *args, # To it
-    **kwargs # To it
-): # What it returns
-    "Call the model, and have gradients exchanged in the backward pass that follows"
+    inner, # The model, or what the learner calls in its place
+    *args, # Arguments of `inner`
+    **kwargs # Keyword arguments of `inner`
+): # The result of `inner`
+    "Call the model so that the next backward pass exchanges gradients"
     if not self.learn.training: return inner(*args, **kwargs)  # an evaluation in the middle of a turn
     team,now = self.learn.team,self._facts(inner)
     team.forward()
     if self.made_for!=now: self._make(inner, now)
-    first = self.kwargs.get('static_graph') and not self.n_synced  # torch takes its notes where it exchanges
+    first = self.kwargs.get('static_graph') and not self.n_synced  # torch records the graph in a call with an exchange
     self.synced = self.module.require_backward_grad_sync = bool(first) or not team.defer_sync
-    if self.synced and not self.order and self.team.world>2: self._note_order()  # a sum of two is the same in any order
+    if self.synced and not self.order and self.team.world>2: self._note_order()  # two processes need no order
     self.n_synced += self.synced
     return self.module(*args, **kwargs)
 
 @patch
 def _note_order(self:DDP):
-    "Note in which order gradients come, as torch does in the first backward pass"
+    "Record the order of gradients, as torch does in the first backward pass"
     self.order = order = []
     def _note(n, _):
         if n not in order: order.append(n)
@@ -176,9 +176,9 @@ def _note_order(self:DDP):
 @patch
 def _make(self:DDP, inner, now):
     _check_forward(inner)
-    self.module = None  # first, as it listens to the same parameters
+    self.module = None  # drop it first, since it has hooks on the same parameters
     ids = None if self.learn.device.type=='cpu' else [self.learn.device]
-    # in a fit that goes on, weights are alike, and buffers are those of each process until its end
+    # during a fit, weights are equal, and buffers may differ between processes until the end
     kwargs = dict(forward_sync_buffers=False, init_sync=self.made_for is None) | self.kwargs
     order = self.order if self.made_for==() else []
     self.module,self.made_for,self.n_synced = DistributedDataParallel(inner, device_ids=ids, **kwargs),now,0
@@ -187,11 +187,11 @@ def _make(self:DDP, inner, now):
     self.prepare(self.module)
 
 # %% ../../nbs/scale/04_distributed.ipynb #d1a00001
-# With these, torch keeps its first buckets, or has gradients in them
+# With these, torch keeps its first buckets, or stores gradients in them
 _ARRANGED = 'find_unused_parameters','static_graph','gradient_as_bucket_view','mixed_precision'
 
 class _Chained(torch.autograd.Function):
-    "Passes on `y`, and gives `p` a gradient of zeros before those that were chained earlier"
+    "Return `y` unchanged; in backward, give `p` a gradient of zeros before the parameters that were chained earlier"
     @staticmethod
     def forward(ctx, y, p):
         ctx.save_for_backward(p)
@@ -201,7 +201,7 @@ class _Chained(torch.autograd.Function):
 
 @patch
 def _rehearse(self:DDP, order):
-    "Exchange zeros in the `order` in which gradients came before, as torch arranges its buckets by it; was that done?"
+    "Exchange zeros in the earlier `order` of gradients, since torch arranges its buckets by it; return whether it did"
     named = {n:p for n,p in self.learn.model.named_parameters() if p.requires_grad}
     if named.keys()!={*order} or any(self.kwargs.get(k) for k in _ARRANGED): return False
     kept = [(p, p.grad) for p in named.values()]
@@ -215,7 +215,7 @@ def _rehearse(self:DDP, order):
 
 @patch
 def _mark_used(self:DDP):
-    "Mark parameters with gradients as used in this window, as torch's module would have done: it leaves others alone"
+    "Mark parameters with gradients as used in this window: torch exchanges no others"
     ps = [p for p in self.params if p.requires_grad and p.grad is not None and p.grad.layout==torch.strided]
     if ps: torch.autograd.backward([p.view_as(p) for p in ps], [torch.zeros_like(p) for p in ps])
 
@@ -227,8 +227,8 @@ def end_backward(self:DDP):
     except RuntimeError as e:
         lost = [n for n,p in self.learn.model.named_parameters() if p.requires_grad and p.grad is None]
         who = ', '.join([*lost[:3], *(['…'] if len(lost)>3 else [])]) or 'some parameters'
-        e.add_note(f'learnloop: no gradient came to {who}: freeze what the loss does not depend on, or have torch look '
-            'for it in each batch, by to_ddp(find_unused_parameters=True)')
+        e.add_note(f'learnloop: {who} got no gradient: freeze what the loss does not depend on, or let torch find it '
+            'in each batch by to_ddp(find_unused_parameters=True)')
         raise
 
 # %% ../../nbs/scale/04_distributed.ipynb #di000013
@@ -239,7 +239,7 @@ class FSDP(Engine):
         learn, # The learner whose model it is
         team,  # The processes
         sharded_files:bool=False, # Does each process write its part of a checkpoint?
-        **kwargs # Nothing: torch has it, in the model
+        **kwargs # Not used: `fully_shard` got them
     ):
         super().__init__(learn, team, **kwargs)
         self.kept,self.shards = [],sharded_files
@@ -251,16 +251,16 @@ class FSDP(Engine):
     def end_pass(self):
         self.learn.forward_model = self.kept.pop()
         for m in self.learn.model.modules():
-            if hasattr(m, 'reshard'): m.reshard()  # torch leaves the outermost parameters whole after a call
+            if hasattr(m, 'reshard'): m.reshard()  # torch keeps the outermost parameters unsharded after a call
     def begin_turn(self, turn): self.synced = False
     def end_turn(self): self.synced = False
     def end_train(self): broadcast_module(self.learn.model, self.team, params=False)
     def call(self,
-        inner, # What is called in a process that is alone
-        *args, # To it
-        **kwargs # To it
-    ): # What it returns
-        "Call the model, in all processes together"
+        inner, # The model, or what the learner calls in its place
+        *args, # Arguments of `inner`
+        **kwargs # Keyword arguments of `inner`
+    ): # The result of `inner`
+        "Call the model in all processes together"
         self.learn.team.forward()
         self.synced = True
         return inner(*args, **kwargs)
@@ -268,36 +268,36 @@ class FSDP(Engine):
 # %% ../../nbs/scale/04_distributed.ipynb #di00001c
 @patch
 def average(self:FSDP,
-    params:list, # Whose gradients: those of which torch doesn't know
-    size:int=25*2**20 # Bytes to exchange at a time
+    params:list, # Parameters that torch doesn't know
+    size:int=25*2**20 # Bytes per exchange
 ):
-    "Average gradients over processes; of the model torch has done so, or else can't"
+    "Average gradients of parameters outside the model; torch averages the model's own"
     if not {*params}<={*self.left_out}:
-        raise RuntimeError('to_fsdp: this turn has gradients that torch has not exchanged, as its loss was computed '
-            'without learn.forward(): call the model as a whole by it, or use to_ddp')
+        raise RuntimeError('to_fsdp: torch has not exchanged the gradients of this turn, since its loss was computed '
+            'without learn.forward(): call the whole model by learn.forward(), or use to_ddp')
     Engine.average(self, params, size)
 
 # %% ../../nbs/scale/04_distributed.ipynb #di00001e
 def find_units(
     model, # Module
-    units=None # Function from the model to modules of it; None for its children
-)->list: # Those within others first; the model itself is none
-    "Find what of `model` is to be put together at a time"
+    units=None # Function that returns modules of the model; None for its children
+)->list: # Inner modules first, without the model itself
+    "Find the modules of `model` to gather as units"
     every,known = [*(units(model) if units else _children(model))],{*model.modules()}
     for m in every:
         if not (isinstance(m, nn.Module) and m in known):
-            raise ValueError(f'to_fsdp: units returned {m!r}, a {type(m).__name__}, which is no module of the model')
+            raise ValueError(f'to_fsdp: units returned {m!r}, which is not a module of the model')
     every = {m for m in every if next(m.parameters(), None) is not None}-{model}
     while shared := _sharing(model, every): every -= shared
     return [m for m in reversed([*model.modules()]) if m in every]
 
 def _children(model):
     for m in model.children():
-        if type(m).forward is nn.Module.forward: yield from _children(m)  # a container that can't be called
+        if type(m).forward is nn.Module.forward: yield from _children(m)  # a container without a forward
         else: yield m
 
 def _sharing(model, units):
-    "Those of `units` with a parameter that is in another one, too, or in none"
+    "Return the `units` that share a parameter with another unit, or with the rest of the model"
     owners = {}
     def visit(m, unit):
         if m in units: unit = m
@@ -311,24 +311,24 @@ def _check_kwargs(who, f, kwargs, ours=()):
     known = [k for k in signature(f).parameters if k not in ('self', 'module', *ours)]
     for k in kwargs:
         if k in known: continue
-        why = ': learnloop says that itself' if k in (*ours, 'module') else did_you_mean(k, known)
+        why = ': learnloop sets it' if k in (*ours, 'module') else did_you_mean(k, known)
         raise TypeError(f'{who}: no argument {k!r} of {f.__name__}{why}')
 
 def _check_forward(f):
     if isinstance(f, DistributedDataParallel):
-        raise TypeError('learn.forward_model is a DistributedDataParallel already: leave that to to_ddp, and give the '
-            'learner what is in it')
+        raise TypeError('learn.forward_model is already a DistributedDataParallel: give the learner the module in it, '
+            'and let to_ddp wrap it')
 
 def _check_model(learn, who):
-    if learn.team.world>1: raise RuntimeError(f'{who}: this learner trains in several processes already')
+    if learn.team.world>1: raise RuntimeError(f'{who}: this learner already trains in several processes')
     for f in (learn.model, learn.forward_model): _check_forward(f)
     for n,t in (*learn.model.named_parameters(), *learn.model.named_buffers()):
         if isinstance(t, UninitializedTensorMixin):
-            raise ValueError(f'{who}: {n} has no shape yet: call the model on a batch before, which tells it')
-        if t.is_meta: raise ValueError(f'{who}: {n} is on the meta device: give it weights before')
+            raise ValueError(f'{who}: {n} has no shape yet: call the model on a batch first')
+        if t.is_meta: raise ValueError(f'{who}: {n} is on the meta device: initialize it first')
         if who=='to_fsdp' and not t.is_contiguous():
-            raise ValueError(f'{who}: {n} is not contiguous, as by channels_last, and torch shards none that is not: '
-                'leave the memory format out, or use to_ddp')
+            raise ValueError(f'{who}: {n} is not contiguous, for example in channels_last, and torch shards only '
+                'contiguous tensors: use the default memory format, or to_ddp')
 
 # %% ../../nbs/scale/04_distributed.ipynb #di000043
 def _join(learn, team, mk_engine, per_process):
@@ -339,18 +339,18 @@ def _join(learn, team, mk_engine, per_process):
 # %% ../../nbs/scale/04_distributed.ipynb #di000016
 @patch
 def to_ddp(self:Learner,
-    per_process:bool=False, # Is the size of a loader's batch that of one process, as torch has it? Else of the run
-    timeout:float=600.,     # Seconds that a process waits for others, if the group of processes is made here
-    prepare=noop, # Called with torch's module whenever one is made, as to register a comm hook
-    **kwargs # To torch's `DistributedDataParallel`
+    per_process:bool=False, # Is a loader's batch size per process, as in torch? Else it is for all processes
+    timeout:float=600.,     # Seconds to wait for other processes, if the process group is created here
+    prepare=noop, # Function of torch's wrapper, called when a wrapper is created, for example to register a comm hook
+    **kwargs # Arguments of torch's `DistributedDataParallel`
 )->Learner: # The learner itself
-    "Train in all processes that were started together, by `DistributedDataParallel`; alone, as ever"
+    "Train in all processes that were started together, by `DistributedDataParallel`; a single process trains as before"
     ours = 'device_ids','output_device','dim','process_group','device_mesh'
     _check_kwargs('to_ddp', DistributedDataParallel, kwargs, ours)
     if (team := find_team(timeout)) is None: return self
     _check_model(self, 'to_ddp')
     if any(hasattr(m, 'reshard') for m in self.model.modules()):
-        raise TypeError('to_ddp: the model is sharded already, by fully_shard: to_fsdp takes it as it is')
+        raise TypeError('to_ddp: the model is already sharded by fully_shard: use to_fsdp, which keeps its shards')
     if 'broadcast_buffers' in kwargs: kwargs['forward_sync_buffers'] = kwargs.pop('broadcast_buffers')
     broadcast_module(self.model, team)
     for o in opts(self._opt): o.load_state_dict(team.from_first(o.state_dict()))
@@ -359,31 +359,31 @@ def to_ddp(self:Learner,
 # %% ../../nbs/scale/04_distributed.ipynb #di000018
 @patch
 def to_fsdp(self:Learner,
-    units=None, # Function from the model to the modules to put together at a time; None for its children
-    sharded_files:bool=False, # Does each process write its part of a checkpoint? Else the first writes the whole
+    units=None, # Function that returns the modules of the model to gather as units; None for its children
+    sharded_files:bool=False, # Does each process write its part of a checkpoint? Else the first one writes all
     per_process:bool=False, # As for `to_ddp`
     timeout:float=600.,     # As for `to_ddp`
-    **kwargs # To torch's `fully_shard`
+    **kwargs # Arguments of torch's `fully_shard`
 )->Learner: # The learner itself
-    "Train in all processes that were started together, the model sharded over them; alone, as ever"
+    "Train in all processes that were started together, with a sharded model; a single process trains as before"
     from torch.distributed.fsdp import FSDPModule, fully_shard
     _check_kwargs('to_fsdp', fully_shard, kwargs)
     if units is not None and not callable(units):
-        raise TypeError(f'to_fsdp: units is {units!r}: it must be a function from the model to modules of it')
+        raise TypeError(f'to_fsdp: units is {units!r}: it must be a function that returns modules of the model')
     if (team := find_team(timeout)) is None: return self
     _check_model(self, 'to_fsdp')
     engine = partial(FSDP, sharded_files=sharded_files)
-    if isinstance(self.model, FSDPModule): # by somebody who knows it better
-        if units or kwargs: raise TypeError('to_fsdp: the model is sharded already, and taken as it is: no units, no '
+    if isinstance(self.model, FSDPModule): # sharded by the user
+        if units or kwargs: raise TypeError('to_fsdp: the model is already sharded, so give no units and no '
             f'{", ".join(kwargs) or "arguments"}')
         return _join(self, team, engine, per_process)
     if self._opt is not None or isinstance(self.opt_func, (torch.optim.Optimizer, dict)):
-        raise RuntimeError('to_fsdp replaces the parameters, and the learner has an optimizer of the present ones: '
-            'give opt_func a class, or a function that makes an optimizer, and call to_fsdp before the first fit, and '
-            'before you read learn.opt (learn.opt = None drops an optimizer)')
+        raise RuntimeError('to_fsdp replaces the parameters, but the learner already has an optimizer for them: '
+            'set opt_func to a class or a function that creates an optimizer, and call to_fsdp before the first fit '
+            'and before you read learn.opt (learn.opt = None drops an optimizer)')
     if kwargs.get('offload_policy') and torch.accelerator.current_accelerator() is None:
-        raise ValueError('to_fsdp: offload_policy is for weights that wait on the CPU for an accelerator, and there is '
-            'none: leave it out')
+        raise ValueError('to_fsdp: offload_policy keeps weights on the CPU for an accelerator, but there is no '
+            'accelerator: omit it')
     every = find_units(self.model, units)
     broadcast_module(self.model, team)
     _shard([*every, self.model], self.device, team, **kwargs)
@@ -393,5 +393,5 @@ def _shard(modules, device, team, mesh=None, **kwargs):
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard
     if mesh is None: mesh = init_device_mesh(device.type, (team.world,))
-    if mesh.size()!=team.world: raise ValueError(f'to_fsdp: mesh has {mesh.size()} processes, of {team.world}')
+    if mesh.size()!=team.world: raise ValueError(f'to_fsdp: mesh has {mesh.size()} of {team.world} processes')
     for m in modules: fully_shard(m, mesh=mesh, **kwargs)

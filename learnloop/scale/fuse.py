@@ -1,4 +1,4 @@
-"""`learn.fuse()`: forward, loss, backward, clipping and the optimizer's step as one compiled function
+"""`learn.fuse()`: forward pass, loss, backward pass, clipping and optimizer step as one compiled function
 
 Docs: https://learnloop.github.io/learnloop/scale/fuse.html.md"""
 
@@ -38,11 +38,11 @@ from .traced import (FRESH, Numbers, StepPlan, TracedStep, Unfusable, in_a_line,
 # %% ../../nbs/scale/08_fuse.ipynb #fb000011
 @patch
 def fuse(self:Learner,
-    max_shapes:int=4, # Shapes of batches that get a graph; others go the ordinary way
-    backend:str|None=None, # 'inductor', 'cudagraph', or 'aten', slow, without compiler; None for the device's
+    max_shapes:int=4, # Number of batch shapes that get a graph; other batches run uncompiled
+    backend:str|None=None, # 'inductor', 'cudagraph', or 'aten' (slow, needs no compiler); None for the device's
     cache=None, # Folder for compiled libraries; None for `LEARNLOOP_FUSE_CACHE`, or one in the user's cache
-    background:bool=False, # Build in a thread, and train in the ordinary way meanwhile?
-    check_every:int|None=64, # Make the first step, and number 64, 128, 256, … both ways, and compare; None for none
+    background:bool=False, # Compile in a thread, and train uncompiled meanwhile?
+    check_every:int|None=64, # Compare the first step, and steps 64, 128, 256, …, with uncompiled ones; None for never
     **options # For `torch._inductor.config`
 )->Learner: # The learner itself
     "Compile the training steps of this learner's fits"
@@ -52,14 +52,14 @@ def fuse(self:Learner,
 # %% ../../nbs/scale/08_fuse.ipynb #fb000013
 @patch
 def unfuse(self:Learner)->Learner: # The learner itself
-    "Train in the ordinary way from here on"
+    "Train uncompiled from now on"
     self.fuser = None
     return self
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000014
 @patch
 def fuse_report(self:Learner): # A `FuseReport`
-    "Tell which steps were fused, which weren't, and why"
+    "Report which steps were fused, which weren't, and why"
     if self.fuser is None: raise ValueError('fuse_report: this learner was not fused: call learn.fuse(), then fit')
     return FuseReport(self.fuser)
 
@@ -68,27 +68,27 @@ _FORWARD = 'after_pred','after_loss'
 _BEFORE = *_FORWARD,'before_backward'
 
 def _events(learn):
-    "Events of the stretch, in their order"
+    "List the events between the model and the end of the step, in order"
     phases = [learn.phases[nm] for nm in ('backward','step','zero_grad')]
     res = [e for p in phases for e in p.events if e!=p.after_cancel]  # a compiled step can't be cancelled
     res.insert(res.index('after_step'), 'after_opt_step')
     return [*_FORWARD, *res]
 
 def _part_of(who, event):
-    "What stands for the handler of `event` of `who` in a graph; None if nothing does"
+    "Return what replaces the handler of `event` of `who` in a graph, or None"
     if not isinstance(who, Callback): return None
     part = who.in_graph(event) if _knows(type(who), event) else None
     return InGraph(after='backward') if part is None and event in _BEFORE and who.read_only else part
 
 def _knows(cls, event):
-    "Is `in_graph` of `cls` as new as its handler of `event`?"
+    "Whether `in_graph` of `cls` is at least as new as its handler of `event`"
     for c in cls.__mro__:
         if 'in_graph' in vars(c): return True
         if event in vars(c): return False
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000022
 class Region:
-    "How far a graph reaches: `name` is 'whole', 'grads', or '' for nothing; `why` it reaches no further"
+    "The extent of a graph: `name` is 'whole', 'grads', or '' for none; `why` it ends there"
     def __init__(self,
         learn, # The learner, in training
         no_step='' # Why the optimizer's step can't be traced
@@ -96,28 +96,28 @@ class Region:
         self.parts,self.name,self.why = {},'whole',''
         for e in _events(learn):
             for who in learn.listeners(e):
-                if isinstance(who, Callback) and not who.handlers(e): continue  # it is there for the clean-up
+                if isinstance(who, Callback) and not who.handlers(e): continue  # only there for its clean-up
                 part = _part_of(who, e)
                 if part is None or part.after=='backward': self._shorten(e, who, part)
                 if part is not None: self.parts.setdefault(e, []).append((who, part))
         if self.name=='whole' and (why := no_step or why_no_step(learn.opt)): self.name,self.why = 'grads',why
         self.after = any(p.after for o in self.parts.values() for _,p in o)
     def parts_of(self,
-        event # Its name
-    )->list: # Pairs: callback, `InGraph` with a function
-        "List what the trace calls in place of the handlers of `event`"
+        event # Name of the event
+    )->list: # Pairs of a callback and an `InGraph` with a function
+        "List what the trace calls instead of the handlers of `event`"
         return [(cb, p) for cb,p in self.parts.get(event, ()) if p.f]
     def _shorten(self, event, who, part):
         label = getattr(who, 'label', type(who).__name__)
         ends = part is None and event in _BEFORE
-        if ends or self.name=='whole': self.name,self.why = '' if ends else 'grads',f'{label} hears {event}'
-    def flags(self)->tuple: # What graphs depend on, of those who take part
-        "Collect what the callbacks' parts depend on"
+        if ends or self.name=='whole': self.name,self.why = '' if ends else 'grads',f'{label} handles {event}'
+    def flags(self)->tuple: # Values on which the graph depends
+        "Collect the `flags` of the callbacks' parts"
         return tuple([p.flags() for o in self.parts.values() for _,p in o])
     def later(self,
-        *events # Their names
-    ): # Pairs: event, callbacks
-        "Go through the handlers to call once the graph has run"
+        *events # Names of events
+    ): # Pairs of an event and callbacks
+        "Yield the handlers to call after the graph has run"
         for e in events:
             if cbs := [cb for cb,p in self.parts.get(e, ()) if p.after]: yield e,cbs
 
@@ -133,21 +133,21 @@ def _why_never(learn):
 
 def why_unfusable(
     learn # A learner
-)->str: # '' if nothing is in the way
-    "Tell which property of the learner rules out compiled steps"
+)->str: # '' if nothing prevents it
+    "Return the property of the learner that prevents compiled steps"
     if why := _why_never(learn): return why
-    if learn.team.world>1: return 'several processes train together, and exchange gradients while they are computed'
+    if learn.team.world>1: return 'several processes train together, and exchange gradients during the backward pass'
     if type(learn.forward_model).__module__.startswith(('torch.nn.parallel','torch.distributed')):
         return f'forward_model is set, to a {type(learn.forward_model).__name__}'
     if isinstance(learn.opt, dict): return 'there are several optimizers'
     held = held_params(learn.opt)
     if lost := [n for n,p in learn.model.named_parameters() if p.requires_grad and p not in held]:
-        return f'{lost[0]} requires gradients, and no optimizer holds it'
+        return f'{lost[0]} requires gradients, but no optimizer holds it'
     return ''
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000041
-_FIRST = 'the first step, in which the optimizer makes its state, and some models theirs'
-_RARE,_BUILDING = 'shapes that were rarely seen','the graph is being built'
+_FIRST = 'the first step, in which the optimizer and some models create their state'
+_RARE,_BUILDING = 'batch shapes that occurred rarely','the graph is being built'
 _LAZY = 'parameters have no shape before a batch'
 _QUIET = _FIRST,_RARE,_BUILDING,_LAZY,FRESH  # these need no warning
 
@@ -172,8 +172,8 @@ class Fuser(Engine):
         self.background,self.check_every,self.options = background,check_every,options
         self.eager,self.warned,self.built,self.ratios = Counter(),set(),[],[]
         self.forget()
-        if why := _why_never(learn): self._tell(why)  # such a learner may never ask the fuser
-    def __getstate__(self):  # without compiled steps, which can't be copied
+        if why := _why_never(learn): self._tell(why)  # such a learner may never call the fuser
+    def __getstate__(self):  # compiled steps can't be copied
         return vars(self) | dict.fromkeys(_FORGOTTEN)
     def __setstate__(self, state):
         vars(self).update(state)
@@ -195,7 +195,7 @@ def _tell(self:Fuser, why):
     "Warn of `why`, once"
     if why in self.warned or why in _QUIET: return
     self.warned.add(why)
-    warnings.warn(f'learn.fuse(): {why}: such steps go the ordinary way', stacklevel=2)
+    warnings.warn(f'learn.fuse(): {why}: such steps run in the ordinary way', stacklevel=2)
 
 @patch
 def _leave(self:Fuser, why):
@@ -206,10 +206,10 @@ def _leave(self:Fuser, why):
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000042
 @patch
-def run(self:Fuser)->bool: # Has the fuser run it?
+def run(self:Fuser)->bool: # Whether the fuser ran it
     "Run the batch, or the open turn, as a compiled step if possible"
     learn,turn,graph = self.learn,self.learn.open_turn,self.last
-    if turn is None:  # for the whole batch: what is refused here is asked again in its turn
+    if turn is None:  # for the whole batch: if refused here, it is asked again for its turn
         if graph is None or not self.skips_turn: return False
         if self.version!=learn.version or self.opt is not learn.opt: return False
         if graph.n==graph.check_at or self._gather() or not graph.fits(self): return False
@@ -220,7 +220,7 @@ def run(self:Fuser)->bool: # Has the fuser run it?
         graph.n += 1
         return True
     if self.version!=learn.version or self.opt is not learn.opt: self._look_around()
-    why = self.why or ('a turn that somebody asked for' if turn.own else '') or self._gather()
+    why = self.why or ('a turn with its own arguments' if turn.own else '') or self._gather()
     if not why and turn.closure is not None: why = f'{type(learn.opt).__name__} evaluates the loss itself'
     if not why and not learn.has_stepped and not self.graphs and not self.eager: why = _FIRST
     if why: return self._leave(why)
@@ -244,19 +244,19 @@ def _run_graph(self:Fuser, graph):
     graph.n += 1
     return True
 
-class _Left(Exception): "The loop has to make the step; nothing of it has been done"
-class _Again(_Left): "The step can be compiled in another way"
+class _Left(Exception): "The loop must make the step; nothing was done yet"
+class _Again(_Left): "Try to compile the step in another way"
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000043
 @patch
 def _look_around(self:Fuser):
-    "Note which callbacks take part, and what rules out compiled steps"
+    "Find the callbacks that take part, and what prevents compiled steps"
     learn = self.learn
     if self.version is not None and self.opt is not learn.opt: self.forget()
     self.version,self.opt,self.region,self.last,self.refused = learn.version,learn.opt,None,None,{}
     self.device,self.is_whole,self.skips_turn = learn.device.type,False,False
     self.why = why_unfusable(learn)
-    if any(map(is_lazy, learn.model.parameters())): self.version,self.why = None,_LAZY  # to look again
+    if any(map(is_lazy, learn.model.parameters())): self.version,self.why = None,_LAZY  # check again later
     if self._kind=='inductor' and not self.why: self.why = why_no_compiler()
     if self.why: return
     self._look_at_region()
@@ -277,7 +277,7 @@ def _look_at_region(self:Fuser):
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00043a
 def _step_asker(opt):
-    "What tells on which things `why_no_step` depends, beside the groups: it is called in each step"
+    "Return a function that returns what `why_no_step` depends on, besides the groups; it is called in each step"
     own,classes = vars(opt),[*map(vars, type(opt).__mro__[:-2])]
     getters,get = [*map(methods_of, classes)],own.get
     def ask(): return get('step'),get('grad_scale'),len(own),[*map(call, getters, classes)]
@@ -296,7 +296,7 @@ _OF_ALL_MODULES = [getattr(torch_module, f'_global_{k}_hooks') for k in _KINDS]
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000044
 @patch
-def _gather(self:Fuser)->str: # Why there can't be a compiled step; '' if nothing is in the way
+def _gather(self:Fuser)->str: # Why there can't be a compiled step; '' if nothing prevents it
     "Collect the arguments of a compiled step in `args`"
     learn,opt = self.learn,self.opt
     if torch._C._autograd._top_saved_tensors_default_hooks(False): return 'hooks change what autograd saves'
@@ -337,7 +337,7 @@ def _gather(self:Fuser)->str: # Why there can't be a compiled step; '' if nothin
 # %% ../../nbs/scale/08_fuse.ipynb #fb000045
 @patch
 def _take_params(self:Fuser, ids):
-    "Note the parameters and the state of the optimizer"
+    "Record the parameters and the state of the optimizer"
     opt = self.opt
     self.params = [*held_params(opt)]
     self.no_grads = [None]*len(self.params)
@@ -350,12 +350,12 @@ def _is_count(o): return type(o) is Tensor and not o.dim() and o.is_floating_poi
 
 @patch
 def _recount(self:Fuser):
-    self.ids = None  # somebody took the counts away: look at the state again in the next step
+    self.ids = None  # counts were removed: read the state again in the next step
     return 'the state of the optimizer has changed'
 
 @patch
 def _take_numbers(self:Fuser, now):
-    "Note the settings of the optimizer's groups"
+    "Record the settings of the optimizer's groups"
     if why := why_no_step(self.opt):
         self.version = None
         return why
@@ -366,7 +366,7 @@ def _take_numbers(self:Fuser, now):
 # %% ../../nbs/scale/08_fuse.ipynb #fb00045b
 @patch
 def _why_hooked(self:Fuser):
-    "Which hooks torch's guards don't see; asked only after somebody has registered a hook somewhere"
+    "Find hooks that torch's guards don't see; called only after a new hook was registered"
     n,opt = RemovableHandle.next_id,self.opt
     if any(_OF_ALL_MODULES): return 'all modules have hooks, which torch does not guard'
     if self.is_whole and why_no_step(opt): self._look_at_region()
@@ -378,7 +378,7 @@ def _why_hooked(self:Fuser):
 # %% ../../nbs/scale/08_fuse.ipynb #fb000046
 @patch
 def _take_plan(self:Fuser, facts):
-    "Find the plan of a step for `facts`, or make it"
+    "Find or make the plan of a step for `facts`"
     named,is_cast,pattern,n_counts,_ = self.facts = facts
     region,at = self.region,len(self.numbers.values)+n_counts if self.is_whole else 0
     self.takers,self.note_to,self.parts = [],[],{}
@@ -396,7 +396,7 @@ def _take_plan(self:Fuser, facts):
     self.plan = self.plans[key]
 
 def _methods(cls):
-    "Return the methods of an optimizer's class, which somebody may replace; without the wrappers that Dynamo adds"
+    "Return the methods of an optimizer's class, which may be replaced, without Dynamo's wrappers"
     names = sorted({k for c in cls.__mro__[:-2] for k,v in vars(c).items() if callable(v)})
     return tuple(getattr(f, '_torchdynamo_orig_callable', f) for f in (getattr(cls, k) for k in names))
 
@@ -415,7 +415,7 @@ def _new_plan(self:Fuser, named, is_cast, pattern):
 # %% ../../nbs/scale/08_fuse.ipynb #fb00004x
 @patch
 def _find(self:Fuser):
-    "The graph whose guards hold for this step, or a new one; a reason, if there can't be one"
+    "Return the graph whose guards hold for this step, or a new one; or why there can't be one"
     for g in self.graphs:
         if g.fits(self): return g.ready()
     try: key = id(self.plan),_layout((self.learn.xb, self.learn.yb))
@@ -430,23 +430,23 @@ def _find(self:Fuser):
 
 @patch
 def _why_no_more(self:Fuser, key):
-    "Why there is no other graph for `key`"
+    "Return why `key` gets no further graph"
     shape,shapes = key[1],{g.key[1] for g in self.graphs}
     if shape not in shapes:
         if len(shapes)>=self.max_shapes: return f'batches have more than max_shapes={self.max_shapes} shapes'
         self.seen[shape] += 1
         return _RARE if shapes and self.seen[shape]<3 else ''
     same = [g for g in self.graphs if g.key==key]
-    if len(same)>=self.max_shapes: return f'{same[-1].step.why_not(self.args)} goes on changing'
-    return 'settings go on changing' if len(self.graphs)>=8*self.max_shapes else ''
+    if len(same)>=self.max_shapes: return f'{same[-1].step.why_not(self.args)} keeps changing'
+    return 'settings keep changing' if len(self.graphs)>=8*self.max_shapes else ''
 
 def _layout(b):
-    "Structure, shapes and kinds of the tensors in `b`: what a batch has to share with others to share their graph"
+    "Return the structure, shapes and kinds of the tensors in `b`: equal for batches that share a graph"
     t = type(b)
     if t is Tensor:
         if b.requires_grad: raise Unfusable('the batch requires gradients')
         return b.shape,b.stride(),b.dtype,b.device
-    if isinstance(b, Tensor): raise Unfusable(f'the batch has a {t.__name__}, a tensor of its own kind')
+    if isinstance(b, Tensor): raise Unfusable(f'the batch has a {t.__name__}, a subclass of Tensor')
     vals = batch_parts(b)
     if vals is not None: return t,tuple(b) if isinstance(b, Mapping) else (),tuple(map(_layout, vals))
     if isinstance(b, str|int|float|bool|None): return t,b
@@ -461,14 +461,14 @@ class _Graph:
         self.step,self.start = TracedStep(self._make),time.perf_counter()
         self.note = dict(region=fuser.region.name, batch=describe((fuser.learn.xb, fuser.learn.yb)))
     def fits(self, fuser):
-        "Is it valid for the step that the fuser has gathered?"
+        "Whether it is valid for the arguments that the fuser collected"
         return self.plan is fuser.plan and self.step.fast is not None and self.step.fits(fuser.args)
     def ready(self):
-        "It, or the reason why it isn't there"
+        "The graph, or why it isn't available"
         return self.failed or (self if self.step.library.call else _BUILDING)
 
     def outs(self, args, trial=None):
-        "What the step returns for `args`; `trial` runs the library in its own way"
+        "Return the results of the step for `args`; `trial` runs the library instead"
         step = self.step
         if step.fast is None: return self._compiled(args, trial or _protected)
         step.library.trial = trial
@@ -487,17 +487,17 @@ class _Graph:
 # %% ../../nbs/scale/08_fuse.ipynb #fb000048
 @patch
 def _refuse(self:_Graph, e):
-    "Note why the step can't be compiled, and raise what is to become of it"
+    "Record why the step can't be compiled, and raise the exception that says what to do"
     fuser,why = self.fuser,why_untraced(e)
     fuser.graphs.remove(self)
     if FRESH in why: raise _Left(FRESH) from None
     fuser.refused[self.key] = why
     if not self.plan.whole:
-        if fuser.no_step and not any(g.key[1]==self.key[1] for g in fuser.graphs): fuser.no_step = ''  # it is the model
+        if fuser.no_step and not any(g.key[1]==self.key[1] for g in fuser.graphs): fuser.no_step = ''  # the model
         fuser._look_at_region()
         raise _Left(why) from e
     can = in_optimizer(e) and any('capturable' in g for g in fuser.opt.param_groups) and not fuser.capturable
-    if can: fuser.capturable,fuser.facts = True,None  # its formulas have no `if`
+    if can: fuser.capturable,fuser.facts = True,None  # these formulas have no `if`
     else:
         fuser.no_step = why
         fuser._look_at_region()
@@ -534,7 +534,7 @@ def _library_of(self:_Graph, gm, args):
 # %% ../../nbs/scale/08_fuse.ipynb #fb000052
 @patch
 def _take(self:Fuser, graph, outs):
-    "Give the learner what the compiled step returned, and run what follows"
+    "Give the learner the results of the compiled step, and run what follows it"
     learn,region,turn = self.learn,self.region,self.learn.open_turn
     learn.loss,learn.pred,parts,notes,grads = outs
     learn.loss_grad = learn.loss
@@ -553,7 +553,7 @@ def _scalar(v): return v if isinstance(v, Tensor) and v.is_floating_point() else
 # %% ../../nbs/scale/08_fuse.ipynb #fb00052b
 @patch
 def _call_late(self:Fuser, *events):
-    "Call the handlers that waited for the graph"
+    "Call the handlers that were deferred until after the graph"
     for e,cbs in self.region.later(*events):
         if e!='after_opt_step': self.learn.fire_for(e, cbs)  # the loop fires that one
 
@@ -578,7 +578,7 @@ def _go_on(self:Fuser, grads):
 # %% ../../nbs/scale/08_fuse.ipynb #fb000061
 @patch
 def _take_both_ways(self:Fuser, graph):
-    "Run the open turn in the ordinary way, and compare the compiled step with it"
+    "Run the open turn uncompiled, and compare the compiled step with it"
     args,rngs,start = self.args,read_rngs(),time.perf_counter()
     try: fused = _Trial(graph, args, _computed)
     except _Left:
@@ -599,7 +599,7 @@ def _take_both_ways(self:Fuser, graph):
 
 @patch
 def _ordinary(self:Fuser):
-    "Make the open turn in the ordinary way; return its loss, and its gradients, if these are where the graph ends"
+    "Run the open turn uncompiled; return its loss, and its gradients if the graph ends there"
     learn,grads = self.learn,None
     if self.is_whole:
         learn.ordinary_turn()
@@ -616,7 +616,7 @@ def _ordinary(self:Fuser):
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000062
 class _Trial:
-    "What a step returns, and what it makes of the tensors that it writes to, which are left as they were"
+    "The results of a step, and its changes to tensors, which it leaves unchanged"
     def __init__(self, graph, args, run):
         self.run = run
         self.loss,self.pred,self.parts,self.notes,self.grads = graph.outs(args, self)
@@ -635,14 +635,14 @@ def _put_back(ts, old):
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00062c
 def _computed(library, ts, trial):
-    "As the library computes it"
+    "Compute it by the library"
     try:
         outs = library.run(ts)
         return outs,_clones(trial.tensors)
     finally: _put_back(trial.tensors, trial.before)
 
 def _by_hand(rngs, k, library, ts, trial):
-    "As torch computes it, operation by operation, with parameters `k` times as large"
+    "Compute it by torch, operation by operation, with parameters times `k`"
     own = []
     for t in ts:
         t = torch.tensor(t, dtype=torch.float64) if isinstance(t, float) else t
@@ -656,7 +656,7 @@ def _by_hand(rngs, k, library, ts, trial):
     return outs,[own[i].detach() for i in library.written]
 
 def _protected(library, ts):
-    "Run a library for the first time: an error may come after part of the update"
+    "Run a library for the first time: an error may occur after a partial update"
     if library.call is None: raise _Left(_BUILDING)
     written,rngs = [ts[i] for i in library.written],read_rngs()
     before = _clones(written)
@@ -668,7 +668,7 @@ def _protected(library, ts):
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00062b
 def _differs(graph, fused, by_hand, scaled, loss, grads):
-    "How the compiled step differs from the ordinary one; '' if it doesn't"
+    "Describe how the compiled step differs from the uncompiled one; '' if it doesn't"
     rows = [('loss', fused.loss, loss, by_hand.loss, scaled.loss, None)]
     for nm in ('pred','parts','notes'):
         named = 'prediction' if nm=='pred' else nm
@@ -679,13 +679,13 @@ def _differs(graph, fused, by_hand, scaled, loss, grads):
     every = [o or () for o in (fused.grads, grads, by_hand.grads, scaled.grads)]
     for p,*gs in zip(trained, *every, strict=False):
         if None not in gs: rows.append((f'gradient of {params[id(p)]}', *gs, None))
-        elif any(g is not None for g in gs): return f'has no gradient of {params[id(p)]}, or has one that is not there'
+        elif any(g is not None for g in gs): return f'has no gradient of {params[id(p)]}, or has a superfluous one'
     written = fused.after,fused.tensors,by_hand.after,scaled.after,fused.before
     rows += [(params.get(id(t), 'tensor'), *o) for t,*o in zip(fused.tensors, *written, strict=True)]
     return next(filter(None, (difference(*o, graph.step.library.slack) for o in rows)), '')
 
 @patch
-def _names(self:Fuser)->dict: # By `id`
+def _names(self:Fuser)->dict: # Names by `id`
     "Name the tensors of the model, the loss function and the optimizer's state"
     learn,res = self.learn,{}
     for m in (*loss_modules(learn.loss_func), learn.model):
@@ -696,54 +696,54 @@ def _names(self:Fuser)->dict: # By `id`
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000063
 def difference(
-    name:str, # Of the tensor
-    fused,    # As a graph has it
-    plain,    # As the ordinary step has it
-    by_hand,  # As the function has it, operation by operation
-    scaled,   # As it has it from weights that are a little larger
-    before,   # As it was before the step; None if it is new
-    slack:float # Allowed beside what scaling explains, relative to the change
-)->str: # '' if they are near enough
-    "Tell how `fused` differs from `plain`"
+    name:str, # Name of the tensor
+    fused,    # Its value from the graph
+    plain,    # Its value from the uncompiled step
+    by_hand,  # Its value from the function, operation by operation
+    scaled,   # The same from weights that are slightly larger
+    before,   # Its value before the step; None if it is new
+    slack:float # Difference allowed besides the effect of scaling, relative to the change
+)->str: # '' if they are close enough
+    "Describe how `fused` differs from `plain`"
     if plain.is_complex(): fused,plain,by_hand,scaled,before = (o if o is None else torch.view_as_real(o.detach())
         for o in (fused, plain, by_hand, scaled, before))
-    if fused.shape!=plain.shape: return f'comes to another {name}, of shape {tuple(fused.shape)}'
-    if not plain.is_floating_point(): return '' if torch.equal(fused, plain) else f'comes to another {name}'
-    if not plain.isfinite().all(): return ''  # there is nothing to be near to
+    if fused.shape!=plain.shape: return f'computes another {name}, of shape {tuple(fused.shape)}'
+    if not plain.is_floating_point(): return '' if torch.equal(fused, plain) else f'computes another {name}'
+    if not plain.isfinite().all(): return ''  # there is no finite value to compare with
     def apart(a, b): return torch.linalg.vector_norm((a.detach()-b.detach()).double()).item()
     nothing = torch.zeros_like(plain)
     by,yard = apart(fused, plain),apart(scaled, by_hand)
     size,change = apart(plain, nothing),apart(plain, nothing if before is None else before)
     most = 30*yard + slack*change + 4*torch.finfo(plain.dtype).eps*size
     if by<=most: return ''
-    return f'comes to another {name}, by {by:.1e}, and rounding explains {most:.1e}'
+    return f'computes another {name}: it differs by {by:.1e}, but rounding explains {most:.1e}'
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000065
 @patch
 def _judge(self:_Graph, why):
-    "Keep the graph, compare it again, or give it up: `why` it is wrong, '' if it isn't"
+    "Keep the graph, compare it again, or drop it: `why` it is wrong, '' if it isn't"
     self.doubts = self.doubts+1 if why else 0
     if not why: self.check_at = max(2*self.n, self.fuser.check_every)
-    elif self.doubts<3: self.check_at = self.n+1  # a coin may fall on one side twice
+    elif self.doubts<3: self.check_at = self.n+1  # it may be chance twice in a row
     else: self._fail(f'step {self.fuser.learn.count.opt_steps}: the compiled step {why}')
 
 @patch
 def _fail(self:_Graph, why):
-    "Give it up"
+    "Drop the graph"
     self.failed,self.fuser.last = why,None
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000081
 class FuseReport:
     "Which steps were fused, which weren't, and why"
     def __init__(self,
-        fuser # Of a learner
+        fuser # The fuser of a learner
     ):
         self.graphs,self.eager = [dict(o) for o in fuser.built],dict(fuser.eager)
         self.fused = Counter()
         for o in fuser.graphs:
             if o.n: self.fused[o.note['region']] += o.n
         self.region = fuser.region.name if fuser.version is not None and fuser.region else ''
-        # of steps that were made both ways, times by the wall
+        # wall times of steps that were made both ways
         self.speedup = 1/median(fuser.ratios) if fuser.ratios else None
     def __str__(self): return '\n\n'.join(map(str, self._tables()))
     __repr__ = __str__
@@ -753,7 +753,7 @@ class FuseReport:
     def _tables(self):
         n,fused = sum(self.fused.values())+sum(self.eager.values()),sum(self.fused.values())
         said = f'{fused} of {n} steps were fused.'
-        if self.speedup: said += f' Made both ways, the ordinary way took {self.speedup:.1f} times as long.'
+        if self.speedup: said += f' Uncompiled steps took {self.speedup:.1f} times as long.'
         ways = [*((k, v, '') for k,v in self.fused.items()), *(('ordinary', v, k) for k,v in self.eager.items())]
         head = 'graph','for batches of','operations','seconds to build','from disk'
         rows = [(o['region'], o['batch'], o['operations'], None if 'seconds' not in o else f'{o["seconds"]:.1f}',

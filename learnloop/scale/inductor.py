@@ -1,4 +1,4 @@
-"""One function of tensors as a shared library, or as a CUDA graph
+"""Compile a function of tensors to a shared library or a CUDA graph
 
 Docs: https://learnloop.github.io/learnloop/scale/inductor.html.md"""
 
@@ -20,19 +20,19 @@ from ..data.rng import preserve_rng
 _which = cache(shutil.which)
 TESTED = '2.13',  # Versions of torch whose private parts this module knows
 
-def why_no_compiler()->str: # '' if all is there
-    "Tell what is missing on this machine for graphs on the CPU"
+def why_no_compiler()->str: # '' if nothing is missing
+    "Say what this machine lacks for compiled graphs on the CPU"
     version = torch.__version__
     if not any(version.startswith(f'{o}.') for o in TESTED):
-        return f'torch {version} is another than the tested {", ".join(TESTED)}, and what compiles is private there'
+        return f'torch {version} is not a tested version ({", ".join(TESTED)}), and its compiler is private API'
     names = [os.environ['CXX']] if os.environ.get('CXX') else ['clang++'] if sys.platform=='darwin' else ['g++']
     if any(map(_which, names)): return ''
-    return f'there is no C++ compiler {" or ".join(names)}: install one, or name it in the environment variable CXX'
+    return f'there is no C++ compiler {" or ".join(names)}: install one, or set the environment variable CXX'
 
 # %% ../../nbs/scale/06_inductor.ipynb #fa000017
 @contextmanager
 def _no_onednn():
-    "Do without oneDNN, which makes one operation of a recurrent layer, inside a `with` block"
+    "Disable oneDNN, which runs a recurrent layer as one operation, inside a `with` block"
     was = torch._C._get_mkldnn_enabled()
     torch._C._set_mkldnn_enabled(False)
     try: yield
@@ -40,7 +40,7 @@ def _no_onednn():
 
 # %% ../../nbs/scale/06_inductor.ipynb #fa000018
 def _mm(a, b):
-    # calling a library costs more than so small a product does
+    # calling a library costs more than such a small product
     return NotImplemented if a.shape[0]*a.shape[1]*b.shape[1]>16_384 else (a.unsqueeze(2)*b.unsqueeze(0)).sum(1)
 
 def _addmm(c, a, b, *, beta=1, alpha=1):
@@ -48,7 +48,7 @@ def _addmm(c, a, b, *, beta=1, alpha=1):
     return ab if ab is NotImplemented else ab+c
 
 def _bernoulli(x, p=.5, *, generator=None):
-    # by hand it fills memory as it is laid out, and the operation without a place to write to a contiguous one
+    # in place, it fills memory in the order of the layout; out of place, it fills a contiguous tensor
     order = sorted(range(x.dim()), key=x.stride, reverse=True)
     if generator is not None or order==[*range(x.dim())]: return NotImplemented
     made = torch.ops.aten.bernoulli.p(x.new_empty([x.shape[i] for i in order]), p)
@@ -56,19 +56,19 @@ def _bernoulli(x, p=.5, *, generator=None):
 
 # %% ../../nbs/scale/06_inductor.ipynb #fa000011
 def trace(
-    f:Callable, # Function of tensors; what it writes to them in place is part of the graph
-    args:list   # Tensors like those that it will get
-)->tuple: # The graph, a `GraphModule`; tensors that it takes besides `args`, after them
-    "Write down what `f` does as a graph"
+    f:Callable, # Function of tensors; its in-place writes to them become part of the graph
+    args:list   # Tensors like its later arguments
+)->tuple: # The graph, a `GraphModule`; further tensors that it takes after `args`
+    "Trace `f` to a graph"
     from torch.fx.experimental.proxy_tensor import make_fx
     from torch._inductor.decomposition import select_decomp_table
-    import torch._inductor.lowering  # which decompositions look up without importing it
+    import torch._inductor.lowering  # decompositions use it without importing it
     aten,args = torch.ops.aten,[o.detach() for o in args]
     ops = select_decomp_table() | {aten.mm.default:_mm, aten.addmm.default:_addmm, aten.bernoulli.p:_bernoulli}
-    ops.pop(aten.empty_like.default, None)  # whose layout says in which order random numbers are drawn
-    # the backward pass of a GPU's tensors would be made in a thread where nobody notes it
+    ops.pop(aten.empty_like.default, None)  # its layout decides the order of random numbers
+    # else the backward pass on a GPU would run in another thread, where it isn't traced
     with torch.no_grad(), preserve_rng(), torch.autograd.set_multithreading_enabled(False):
-        # as it is, in place and with autograd, then as a function: a function of torch.func has other layouts
+        # trace it with in-place operations and autograd, then functionalize: torch.func alone changes layouts
         with _no_onednn(): gm = make_fx(f, tracing_mode='fake', _allow_non_fake_inputs=True)(*args)
         found = _lift(gm)
         pure = torch.func.functionalize(gm, remove='mutations')
@@ -76,7 +76,7 @@ def trace(
     return gm,found
 
 def _lift(gm):
-    "Have tensors that the graph `gm` holds as arguments, and return them"
+    "Turn tensors that the graph `gm` holds into arguments, and return them"
     last,new = [n for n in gm.graph.nodes if n.op=='placeholder'][-1],{}
     for n in [n for n in gm.graph.nodes if n.op=='get_attr']:
         if n.target not in new:
@@ -93,25 +93,25 @@ def _lift(gm):
 
 # %% ../../nbs/scale/06_inductor.ipynb #fa000015
 def replayed(
-    gm # A graph, as `trace` makes it
+    gm # A graph from `trace`
 )->Callable: # Takes a list of tensors, returns a list of tensors
-    "Run a graph operation by operation"
+    "Return a function that runs a graph operation by operation"
     @torch.no_grad()
     def run(args): return list(gm.forward(*args))  # without the hooks of modules
     return run
 
 # %% ../../nbs/scale/06_inductor.ipynb #fa000021
 def cache_folder(
-    folder=None # Where; None for `LEARNLOOP_FUSE_CACHE`, or a folder in the user's cache
-)->Path: # It exists
-    "Find the folder in which libraries are kept"
+    folder=None # The folder; None for `LEARNLOOP_FUSE_CACHE`, or a folder in the user's cache
+)->Path: # An existing folder
+    "Return the folder for libraries; create it if needed"
     base = os.environ.get('XDG_CACHE_HOME') or Path.home()/'.cache'
     res = Path(folder or os.environ.get('LEARNLOOP_FUSE_CACHE') or Path(base)/'learnloop'/'fuse')
     res.mkdir(parents=True, exist_ok=True, mode=0o700)
     return res
 
 def _key(gm, args, options):
-    "A name for what `gm` would be compiled to"
+    "Return the name of the library for `gm`"
     from torch.backends.cpu import get_cpu_capability
     metas = [(tuple(o.shape), o.stride(), str(o.dtype), o.device.type) for o in args]
     what = gm.code,metas,sorted((_OPTIONS | options).items()),torch.__version__
@@ -120,27 +120,27 @@ def _key(gm, args, options):
 
 # %% ../../nbs/scale/06_inductor.ipynb #fa000022
 def build(
-    gm,        # A graph, as `trace` makes it
-    args:list, # Tensors like those that it will get
-    folder,    # Where libraries are kept
-    on_new=noop, # Called with the folder before a compiler is: it takes a while
+    gm,        # A graph from `trace`
+    args:list, # Tensors like its later arguments
+    folder,    # Folder for libraries, as for `cache_folder`
+    on_new=noop, # Called with the folder before the compiler runs, which takes a while
     **options  # For `torch._inductor.config`
-)->tuple: # Path of the library; was it there?
-    "Compile a graph to a shared library, unless that was done before"
+)->tuple: # Path of the library, and whether it already existed
+    "Compile a graph to a shared library, unless it exists"
     folder = cache_folder(folder)
     path = folder/f'{_key(gm, args, options)}.so'
     if path.exists(): return path,True
     on_new(folder)
     args = [torch.empty_strided(o.shape, o.stride(), dtype=o.dtype, device=o.device) for o in args]
     made = _compile(gm, args, options)
-    # the library comes last: where it is, the other is, too
+    # the library is written last: if it exists, so does the other file
     for o in (made.with_suffix('.json'), made):
         if o.exists(): _put(o, path.with_suffix(o.suffix))
     return path,False
 
 # %% ../../nbs/scale/06_inductor.ipynb #fa000027
 def _compile(gm, args, options):
-    "Have inductor make a library of `gm`"
+    "Compile `gm` to a library with Inductor"
     from torch._inductor import aot_compile
     log = logging.getLogger('torch._inductor')
     level = log.level
@@ -157,21 +157,21 @@ _OPTIONS = dict(
     layout_optimization=False)  # converting to channels-last and back costs more than it gains in training
 
 def _put(source, path):
-    "Have a copy of `source` at `path`, all of it or none"
+    "Copy `source` to `path`, completely or not at all"
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as f: f.write(source.read_bytes())
     os.replace(f.name, path)
 
 # %% ../../nbs/scale/06_inductor.ipynb #fa000023
 def load(
-    path # Of a library that `build` made
+    path # Path of a library from `build`
 )->Callable: # Takes a list of tensors, returns a list of tensors
     "Load a compiled graph"
     return torch._C._aoti.AOTIModelContainerRunnerCpu(str(path), 1).run
 
 # %% ../../nbs/scale/06_inductor.ipynb #fa000031
 def reduce_overhead(
-    gm,        # A graph, as `trace` makes it
-    args:list, # Tensors like those that it will get
+    gm,        # A graph from `trace`
+    args:list, # Tensors like its later arguments
 )->Callable: # Takes a list of tensors, returns a list of tensors
     "Compile a graph as `torch.compile(mode='reduce-overhead')` does, with CUDA graphs"
     from torch._inductor.compile_fx import compile_fx

@@ -1,4 +1,4 @@
-"""A function in several processes, from a notebook or a script, and what came of it
+"""Run a function in several processes, from a notebook or a script, and get the results
 
 Docs: https://learnloop.github.io/learnloop/scale/launch.html.md"""
 
@@ -19,9 +19,9 @@ from .team import PeerError, leave_group
 
 # %% ../../nbs/scale/01_launch.ipynb #ln000007
 def _as_rank(rank, n, pipes, parent):
-    "Make this process the one of number `rank`"
+    "Make this process number `rank` of the run"
     if sys.platform=='linux':
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # when the parent dies, as nobody would be left to end this one
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # when the parent dies, since nothing else would end this process
         if os.getppid()!=parent: os._exit(1)
     os.setpgid(0, 0)
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -36,7 +36,7 @@ def _as_rank(rank, n, pipes, parent):
 
 # %% ../../nbs/scale/01_launch.ipynb #ln000009
 def _work(file, pipes, go, parent, rank, n, f, args):
-    "What a child does"
+    "Run `f` in a child, and write its result or its error to `file`"
     said = err = None
     try:
         _as_rank(rank, n, pipes, parent)
@@ -52,8 +52,8 @@ def _work(file, pipes, go, parent, rank, n, f, args):
 def _dumps(o):
     try: return pickle.dumps(o)
     except Exception as e:
-        raise TypeError(f'what the function returned, {type(o).__name__}, cannot be sent to the process that launched '
-            f'it: {e}. Return numbers, tensors, and containers of them') from e
+        raise TypeError(f'the result of the function, {type(o).__name__}, cannot be sent to the parent process: {e}. '
+            'Return numbers, tensors, and containers of them') from e
 
 def _write(file, said):
     part = file.with_suffix('.part')
@@ -62,12 +62,12 @@ def _write(file, said):
 
 # %% ../../nbs/scale/01_launch.ipynb #ln000010
 def _told(e):
-    "What to tell of the error `e`"
+    "Describe the error `e` for the parent"
     text,how = ''.join(traceback.format_exception(e)),f'failed: {type(e).__name__}: {e}'
     return dict(err=_kept(e), how=how, text=text, at=time.time(), is_peer=isinstance(e, PeerError))
 
 def _kept(e):
-    "The error as bytes; None if it can't be itself elsewhere, or would end the process that raises it there"
+    "Return the pickled error; None if it can't be unpickled faithfully, or would end the parent"
     if isinstance(e, SystemExit): return None
     with suppress(Exception):
         b = pickle.dumps(e)
@@ -76,7 +76,7 @@ def _kept(e):
 
 # %% ../../nbs/scale/01_launch.ipynb #ln000012
 class _Out:
-    "Shows one stream of a child"
+    "Show one output stream of a child"
     def __init__(self, rank, name):
         self.rank,self.name,self.text = rank,name,''
         self.decode = codecs.getincrementaldecoder('utf-8')('replace').decode
@@ -92,7 +92,7 @@ class _Out:
 
 # %% ../../nbs/scale/01_launch.ipynb #ln000013
 class _Child:
-    "A process that was started here"
+    "A process that was started by `launch`"
     def __init__(self, rank, n, f, args, folder, go):
         self.rank,self.file,self.reply = rank,Path(folder)/str(rank),None
         self.is_over = self.was_ended = False
@@ -100,7 +100,7 @@ class _Child:
         self.process = mp.get_context('fork').Process(target=_work, name=f'rank {rank}',
             args=(self.file, pipes, go, os.getpid(), rank, n, f, args))
         with warnings.catch_warnings():
-            warnings.simplefilter('ignore', DeprecationWarning)  # of threads here, of which the child needs none
+            warnings.simplefilter('ignore', DeprecationWarning)  # about threads, which the child doesn't need
             self.process.start()
         for _,w in pipes: os.close(w)
         self.outs = {r:_Out(rank, name) for (r,_),name in zip(pipes, ('stdout', 'stderr'), strict=True)}
@@ -110,19 +110,19 @@ class _Child:
         if not b: os.close(fd)
         if not b: del self.outs[fd]
     def close(self):
-        "It has ended: take what it left"
+        "Read the last output and the result of the child, which has ended"
         while self.outs and (ready := wait([*self.outs], 0)):
             for fd in ready: self.read(fd)
-        for fd in self.outs: os.close(fd)  # its own children may still hold the other end
+        for fd in self.outs: os.close(fd)  # the child's own children may still hold the other end
         self.process.join()
         self.outs,self.is_over,code = {},True,self.process.exitcode
         self.reply = pickle.loads(self.file.read_bytes()) if self.file.exists() else _gone(code)
         self.process.close()
 
 def _gone(code):
-    if code>=0: how = f'ended without a word, with exit code {code}'
+    if code>=0: how = f'ended without an error message, with exit code {code}'
     else: how = f'was killed by {signal.Signals(-code).name}'
-    if code==-signal.SIGKILL: how += ', for want of memory perhaps'
+    if code==-signal.SIGKILL: how += ', perhaps because memory ran out'
     return dict(err=None, how=how, text='', at=time.time(), is_killed=code<0 and code!=-signal.SIGABRT)
 
 # %% ../../nbs/scale/01_launch.ipynb #ln000014
@@ -146,25 +146,25 @@ class _Crew:
     def signal(self, sig):
         for o in self.left: os.kill(o.process.pid, sig)
     def look(self, seconds):
-        "Take what comes from the children, waiting for it up to `seconds`"
+        "Read the children's output, and wait up to `seconds` for it"
         by = {o.process.sentinel:o for o in self.left} | {fd:o for o in self.left for fd in o.outs}
         for x in wait([*by], max(min(seconds, 3600), 0)):
             o = by[x]
             if x in o.outs: o.read(x)
             elif not o.is_over: o.close()
     def end(self):
-        "End those that are left"
+        "End the children that still run"
         for o in self.left: o.was_ended = True
         for sig,seconds in ((signal.SIGTERM, 2), (signal.SIGKILL, 60)):
             self.signal(sig)
             until = time.monotonic()+seconds
             while self.left and time.monotonic()<until: self.look(until-time.monotonic())
-        self.store = None  # with its thread, as that of a later fork would be missed there
+        self.store = None  # this ends its thread too: a later fork would lack it
 
 # %% ../../nbs/scale/01_launch.ipynb #ln000016
 @patch
 def _run(self:_Crew, timeout):
-    "Wait until all are over, or one has failed"
+    "Wait until all children have ended, or one has failed"
     now,limit,over,stop = time.monotonic(),timeout or float('inf'),float('inf'),None
     limit += now
     while self.left and now<over:
@@ -180,7 +180,7 @@ def _run(self:_Crew, timeout):
 
 @patch
 def _late(self:_Crew, timeout):
-    "The error of processes that take too long, with where they are"
+    "Return the error for processes that exceed the time limit, with their stacks"
     left = self.left
     self.signal(signal.SIGUSR2)
     files = {o.rank:Path(f'{o.file}.stack') for o in left}
@@ -188,24 +188,24 @@ def _late(self:_Crew, timeout):
     while not all(p.exists() and p.stat().st_size for p in files.values()) and time.monotonic()<until: self.look(.05)
     said = {r:p.read_text().splitlines()[1:4] if p.exists() else [] for r,p in files.items()}
     at = '\n'.join(f'rank {r}:\n' + '\n'.join(v) for r,v in said.items())
-    return TimeoutError(f'{len(left)} of {len(self.children)} processes were not done after {timeout} s, and are '
-        f'ended. They were at, the innermost first,\n{at}')
+    return TimeoutError(f'{len(left)} of {len(self.children)} processes did not finish within {timeout} s, and were '
+        f'ended. Their innermost frames:\n{at}')
 
 # %% ../../nbs/scale/01_launch.ipynb #ln000018
 @patch
 def _results(self:_Crew):
-    "What the function returned, by rank; or raise what went wrong"
+    "Return the results by rank, or raise the first error"
     def order(said): return said.get('is_peer', False),not said.get('is_killed', False),said['at']
     failed = sorted(self.failed, key=lambda o: order(o.reply))
     if not failed: return {o.rank:pickle.loads(o.reply['res']) for o in self.children}
     rank,said = failed[0].rank,failed[0].reply
     e = pickle.loads(said['err']) if said['err'] else PeerError(f"rank {rank} {said['how']}")
-    if said['text']: e.add_note(f"rank {rank} has raised it:\n{said['text']}")
+    if said['text']: e.add_note(f"rank {rank} raised this error:\n{said['text']}")
     raise e
 
 # %% ../../nbs/scale/01_launch.ipynb #ln000020
 def _check(f, n, timeout):
-    "Refuse what can't be forked"
+    "Raise an error if processes can't be forked here"
     if not callable(f):
         raise TypeError(f'f is {f!r}: launch takes a function and its arguments, as in launch(train, n=2)')
     if not isinstance(n, int) or isinstance(n, bool) or n<1:
@@ -213,22 +213,22 @@ def _check(f, n, timeout):
     if timeout is not None and not timeout>0:
         raise ValueError(f'timeout is {timeout!r}: it must be a number of seconds above 0, or None')
     if 'fork' not in mp.get_all_start_methods():
-        raise RuntimeError(f'launch forks, which {sys.platform} has not: run a script by torchrun instead')
+        raise RuntimeError(f'launch forks, which {sys.platform} does not support: run a script by torchrun instead')
     if dist.is_initialized() or int(os.environ.get('WORLD_SIZE') or 1)>1:
-        raise RuntimeError('this process is one of several already, or has a group of its own: launch starts processes '
-            'from one that is alone; torch.distributed.destroy_process_group() ends a group')
+        raise RuntimeError('this process already belongs to a process group, and launch needs a process without one: '
+            'torch.distributed.destroy_process_group() ends a group')
     acc = torch.accelerator.current_accelerator()
     if acc is not None and getattr(getattr(torch, acc.type, None), 'is_initialized', bool)():
-        raise RuntimeError(f'{acc.type} is in use in this process already, and no fork of it can use it then: restart '
-            f'it, and launch before anything is on {acc.type}; or run a script by torchrun')
+        raise RuntimeError(f'this process already uses {acc.type}, so its forks cannot: restart it, and call launch '
+            f'before you use {acc.type}; or run a script by torchrun')
 
 # %% ../../nbs/scale/01_launch.ipynb #ln000021
 def launch(
     f, # Function
-    *args, # To `f`
-    n:int=2, # Processes
-    timeout:float|None=None # Seconds after which they are ended; None to wait as long as it takes
-)->dict: # What `f` returned, by rank
+    *args, # Arguments of `f`
+    n:int=2, # Number of processes
+    timeout:float|None=None # End the processes after this many seconds; None for no limit
+)->dict: # The results of `f`, by rank
     "Run `f(*args)` in `n` processes that can train together"
     _check(f, n, timeout)
     with TemporaryDirectory(prefix='learnloop-launch-') as folder:

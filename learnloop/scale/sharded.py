@@ -1,4 +1,4 @@
-"""Each process writes what it holds of the tensors, all at once, and any number of them reads it again
+"""Each process writes its parts of the tensors, all at once; any number of processes can read them
 
 Docs: https://learnloop.github.io/learnloop/scale/sharded.html.md"""
 
@@ -23,7 +23,7 @@ def _digest(f):
 
 # %% ../../nbs/scale/02_sharded.ipynb #sd000014
 def _contents(metadata):
-    "What torch says of the tensors in its files, as plain data"
+    "Return torch's table of the tensors in its files, as plain data"
     res = {}
     for nm,o in metadata.state_dict_metadata.items():
         at = {tuple(i.offset):s for i,s in metadata.storage_data.items() if i.fqn==nm}
@@ -35,22 +35,22 @@ def _range(s): return dict(file=s.relative_path, start=s.offset, length=s.length
 
 # %% ../../nbs/scale/02_sharded.ipynb #sd000008
 def write_shards(
-    folder, # New folder of a checkpoint, the same for all processes
-    tensors:dict, # By name; of a sharded one each process writes its part, of any other one process the whole
+    folder, # New folder for a checkpoint, the same for all processes
+    tensors:dict, # By name; each process writes its part of a sharded tensor, and one process writes each other tensor
     team # The processes
-)->dict: # Size and hash by name of a file, the same in all processes
-    "Write what each process holds of `tensors`, as files in `folder`, and a table of contents, `shards.json`"
+)->dict: # Size and hash of each file by name, the same in all processes
+    "Write each process's parts of `tensors` into files in `folder`, and a table of contents, `shards.json`"
     import torch.distributed.checkpoint as dcp
     for nm,t in tensors.items():
-        if not isinstance(t, torch.Tensor): raise TypeError(f'{nm} is {t!r}: files of several processes hold tensors')
+        if not isinstance(t, torch.Tensor): raise TypeError(f'{nm} is {t!r}: it must be a tensor')
     folder = Path(folder)
-    # several threads lose errors of writing
+    # with several threads, torch loses write errors
     writer = dcp.FileSystemWriter(folder, thread_count=1, sync_files=True)
     team.meet('shards', number=len(tensors))
     try: metadata = dcp.save(dict(tensors), storage_writer=writer, process_group=team.group)
     except dcp.CheckpointException as e: raise _of_all(e, team) from e
     if team.is_first:
-        (folder/'.metadata').unlink()  # a pickle, for which there is shards.json
+        (folder/'.metadata').unlink()  # a pickle: shards.json replaces it
         with open(folder/'shards.json', 'w') as f:
             json.dump(_contents(metadata), f)
             f.flush()
@@ -60,7 +60,7 @@ def write_shards(
 
 # %% ../../nbs/scale/02_sharded.ipynb #sd000009
 def _of_all(e, team):
-    "The error that a process had in writing, for each of them to raise"
+    "Return the write error of a process, which all processes raise"
     rank,(err,_) = next(iter(e.failures.items()))
     if rank!=team.rank: err = PeerError(f'rank {rank} failed: {type(err).__name__}: {err}')
     err.in_all = True

@@ -1,4 +1,4 @@
-"""Of each batch the part of this process: the same batches, in the same order, for any number of processes
+"""Give each process its part of each batch: the same batches, in the same order, for any number of processes
 
 Docs: https://learnloop.github.io/learnloop/scale/share.html.md"""
 
@@ -26,11 +26,11 @@ from ..data.rng import all_rngs, branch_rngs, read_rngs, write_rngs
 
 # %% ../../nbs/scale/02_share.ipynb #5a000007
 def part_of(
-    n:int,     # Items
-    rank:int,  # Number of the process
-    world:int  # How many there are
+    n:int,     # Number of items
+    rank:int,  # Rank of the process
+    world:int  # Number of processes
 )->slice:
-    "Say which of `n` items are for the process `rank`"
+    "Return the slice of `n` items for the process `rank`"
     size,more = divmod(n, world)
     start = rank*size+min(rank, more)
     return slice(start, start+size+(rank<more))
@@ -39,7 +39,7 @@ def part_of(
 _COMMON = 'python','numpy','torch'
 
 def _generators(dl):
-    "Names, what reads them and what sets them, of generators that a loader draws from in this process"
+    "Return name -> (getter, setter) of the generators that a loader draws from in this process"
     return {nm:(get,put) for nm,get,put in all_rngs((dl,)) if nm in _COMMON or nm.startswith('loader')}
 
 def _read(rngs): return {nm:get() for nm,(get,_) in rngs.items() if nm in _COMMON}
@@ -51,14 +51,14 @@ def _write(rngs, states):
 # %% ../../nbs/scale/02_share.ipynb #5a000015
 @contextmanager
 def _numbers_of_first(team, dl, length):
-    "Have the random numbers of rank 0, inside a `with` block; generators of the loader `dl` keep them"
+    "Use the random states of rank 0 in a `with` block; generators of the loader `dl` keep them afterwards"
     rngs = _generators(dl)
     mine = dict(length=length, states={nm:get() for nm,(get,_) in rngs.items()})
     theirs = team.from_first(mine)
     if theirs['length']!=length:
         raise ValueError(f'{type(dl).__name__} has {theirs["length"]} batches on rank 0, and {length} on rank '
-            f'{team.rank}: all processes need the same data; of a loader that gives each process its own, say '
-            'dl.is_sharded = True')
+            f'{team.rank}: all processes need the same data. If the loader gives each process its own '
+            'items, set dl.is_sharded = True')
     if not team.rank:
         yield
         return
@@ -68,7 +68,7 @@ def _numbers_of_first(team, dl, length):
 
 # %% ../../nbs/scale/02_share.ipynb #5a000017
 class _Parts:
-    "Of the batches of indices that `whole` gives, the parts of a process; `pool` of them together"
+    "A batch sampler that yields a process's part of each batch of `whole`, or of each `pool` batches joined"
     def __init__(self, whole, team, training, pool):
         self.whole,self.rank,self.world,self.training,self.pool = whole,team.rank,team.world,training,pool
         self.sizes,self.crc,self.it,self.has_warned = {},0,None,False
@@ -83,23 +83,23 @@ class _Parts:
         n,whole,size = ceil(len(self.whole)/self.pool),self.whole,getattr(self.whole, 'batch_size', None)
         if not self.training or not isinstance(whole, BatchSampler) or not size: return n
         total = len(whole)*size if whole.drop_last else len(whole.sampler)
-        return n - (0<total%(size*self.pool)<self.world)  # too few for all
+        return n - (0<total%(size*self.pool)<self.world)  # the last batch has too few items for all processes
     def prime(self):
-        "Draw the first batch of the pass that has begun"
+        "Draw the first batch of the pass, which has begun"
         if self.it is not None: self.it.prime()
     def leaves_out(self, n):
-        "Are `n` items too few? Says so once"
+        "Whether `n` items are too few for training; warns once"
         if not self.training or n>=self.world: return False
         if not self.rank and not self.has_warned: warnings.warn(_few(n, self.world), stacklevel=4)
         self.has_warned = True
         return True
 
-def _few(n, world): return (f'a batch of {n} items is left out of training, as there are {world} processes, each of '
-    'which needs an item: drop_last=True leaves it out for any number of them')
+def _few(n, world): return (f'a batch of {n} items is skipped in training, since each of the {world} processes '
+    'needs an item. With drop_last=True, it is skipped for any number of processes')
 
 # %% ../../nbs/scale/02_share.ipynb #5a000018
 class _Drawing:
-    "A pass through the parts of `of`, by the batches of indices of `it`"
+    "A pass through the parts of `of`, made from the index batches of `it`"
     def __init__(self, of, it):
         self.of,self.it,self.held,self.n = of,it,[],0
         of.sizes,of.crc = {},0
@@ -112,7 +112,7 @@ class _Drawing:
             idxs = self._draw()
         if idxs is None: raise StopIteration
         of.sizes[self.n],self.n = len(idxs),self.n+1
-        # whoever has no part goes along with an item, which doesn't count
+        # a process without a part computes one item, which doesn't count
         return idxs[part_of(len(idxs), of.rank, of.world)] if len(idxs)>of.rank else idxs[:1]
     def prime(self):
         if not self.held: self.held.append(self._draw())
@@ -123,7 +123,7 @@ class _Drawing:
         return [i for b in bs for i in b]
 
 class _DrawingWithState(_Drawing):
-    "The same, of an iterator that has a state, as torchdata's have"
+    "A `_Drawing` over an iterator with a state, such as torchdata's"
     def state_dict(self):
         held = [o if o is None else list(o) for o in self.held]
         return dict(it=self.it.state_dict(), n=self.n, held=held)
@@ -138,19 +138,19 @@ def _crc(idxs, crc):
     return zlib.crc32(b, crc)
 
 class _OtherSeeds:
-    "Has the workers of a rank draw other numbers than those of rank 0, around the `worker_init_fn` that there is"
+    "A `worker_init_fn` that gives each rank's workers other random numbers, and calls the loader's own"
     def __init__(self, f, rank): self.f,self.rank = f or noop,rank
     def __call__(self, i):
-        branch_rngs(self.rank)  # first: the function may go by torch's seed
+        branch_rngs(self.rank)  # before the call: the function may use torch's seed
         self.f(i)
-        branch_rngs(self.rank)  # and it may have set the same in all processes
+        branch_rngs(self.rank)  # after it: the function may have set the same seed in all processes
 
 # %% ../../nbs/scale/02_share.ipynb #5a000020
 class _SharedLoader:
-    "A `DataLoader` whose batch sampler gives parts"
-    is_sure = property(lambda self: not sampler_draws(self), doc='Are all processes bound to get as many batches?')
-    crc = property(lambda self: self._parts.crc, doc='Of the indices of this pass so far')
-    # Is it one of several, and do these draw for it? What its pass began with, before the first indices, too
+    "A `DataLoader` whose batch sampler yields parts"
+    is_sure = property(lambda self: not sampler_draws(self), doc='Do all processes surely get equally many batches?')
+    crc = property(lambda self: self._parts.crc, doc='Checksum of the indices of this pass so far')
+    # Is it one of several loaders? Do they draw for it? Its random states before and after the first indices
     _is_part,_waits,began_with = False,False,None
     def __iter__(self):
         self.began_with = None
@@ -162,7 +162,7 @@ class _SharedLoader:
             self._parts.prime()
         return batches
     def n_items(self, i):
-        "Number of items of batch `i` of the pass, in all processes"
+        "Return the number of items of batch `i` of the pass, over all processes"
         sizes = self._parts.sizes
         for k in [k for k in sizes if k<i]: del sizes[k]
         return sizes.get(i)
@@ -172,7 +172,7 @@ class _SharedLoader:
 def _with(mixin, cls): return type(cls.__name__, (mixin, cls), dict(__module__=cls.__module__))
 
 def _copy_as(mixin, dl, /, **attrs):
-    "A copy of `dl`, with what `mixin` has, and other attributes"
+    "Copy `dl`, with `mixin` as a further base class and other attributes"
     cls = _with(mixin, type(dl))
     res = cls.__new__(cls)
     vars(res).update(vars(copy(dl)) | attrs)
@@ -184,7 +184,7 @@ def _share_indices(dl, team, training, per_process):
     size = getattr(whole, 'batch_size', None)
     if training and not per_process and isinstance(size, int) and size<team.world:
         raise ValueError(f'batch_size={size} with {team.world} processes: each needs an item of a batch, so it must be '
-            f'{team.world} or more; per_process=True makes it the size of the part of each')
+            f'{team.world} or more. With per_process=True, it is the size for each process')
     parts = _Parts(whole, team, training, team.world if per_process else 1)
     if dl.num_workers and team.rank: init = _OtherSeeds(init, team.rank)
     return _copy_as(_SharedLoader, plain, batch_sampler=parts, _parts=parts, _team=team, _plain=plain,
@@ -192,7 +192,7 @@ def _share_indices(dl, team, training, per_process):
 
 # %% ../../nbs/scale/02_share.ipynb #5a000022
 class _OneStream:
-    "The random numbers that all processes draw for a loader, from `states` on"
+    "A stream of random numbers, equal in all processes, from which a loader draws; begins at `states`"
     def __init__(self, rngs, states, rank): self.rngs,self.states,self.rank,self.n = rngs,states,rank,0
     def __call__(self, f, *args):
         own = _read(self.rngs)
@@ -200,19 +200,19 @@ class _OneStream:
         try: return f(*args)
         finally:
             self.states = after = _read(self.rngs)
-            if not self.n:  # rank 0 itself goes on from here
+            if not self.n:  # rank 0 itself continues from here
                 branch_rngs(1)
                 self.states = _read(self.rngs)
             _write(self.rngs, own if self.n or self.rank else after)
             self.n += 1
 
 def _fingerprint(b, crc):
-    "Checksum of a few values of the batch `b`"
+    "Return a checksum of a few values of the batch `b`"
     if isinstance(b, PackedSequence): b = b.data
     if isinstance(b, str|bytes|int|float): return zlib.crc32(repr(b)[:64].encode(), crc)
     if hasattr(b, 'shape') and hasattr(b, 'tolist'):
         crc = zlib.crc32(repr(tuple(b.shape)).encode(), crc)
-        is_far = isinstance(b, Tensor) and b.device.type!='cpu'  # reading it would wait for the device
+        is_far = isinstance(b, Tensor) and b.device.type!='cpu'  # reading would wait for the device
         if not len(b.shape) or not b.shape[0] or is_far: return crc
         return zlib.crc32(repr([o.reshape(-1)[:8].tolist() for o in (b[:1], b[-1:])]).encode(), crc)
     for o in batch_parts(b) or (): crc = _fingerprint(o, crc)
@@ -220,7 +220,7 @@ def _fingerprint(b, crc):
 
 # %% ../../nbs/scale/02_share.ipynb #5a000023
 class _Passing:
-    "A loader that takes from another, `dl`, and has the state of that, if it has one"
+    "A loader around another, `dl`, with that loader's state, if any"
     is_wrapper = True
     resumes_exactly = property(lambda self: goes_by_state(self.dl))
     def __getattr__(self, k):
@@ -231,12 +231,12 @@ class _Passing:
 
 # %% ../../nbs/scale/02_share.ipynb #5a000024
 class _Narrowed(_Passing):
-    "Of each batch of the loader `dl`, or of `pool` of them together, the part of a process"
+    "A loader of a process's part of each batch of `dl`, or of each `pool` batches joined"
     leaves_out = _Parts.leaves_out
     def __init__(self, dl, team, training, pool, count):
         self.dl,self.team,self.training,self.pool,self.count = dl,team,training,pool,count
         self.rank,self.world,self.crc,self.size,self.has_warned = team.rank,team.world,0,None,False
-        self.is_sure = type(dl) in (list, tuple)  # whose length is compared
+        self.is_sure = type(dl) in (list, tuple)  # their lengths are compared
         is_made = self.is_sure or getattr(dl, 'num_workers', 0)>0
         self.rngs = {} if is_made else _generators(dl)
         self.stream = self.begins_at = None
@@ -255,7 +255,7 @@ class _Narrowed(_Passing):
         self.begins_at = None
         return self._parts(batches)
     def n_items(self, i):
-        "Number of items of the last batch, in all processes"
+        "Return the number of items of the last batch, over all processes"
         return self.size
 
 # %% ../../nbs/scale/02_share.ipynb #5a000034
@@ -269,7 +269,7 @@ def _parts(self:_Narrowed, batches):
         self.size = n
         held = [narrow_batch(b, part_of(n, self.rank, self.world) if n>self.rank else slice(1), n)]
         b = None
-        yield held.pop()  # kept in no variable: it would be alive while the next is made
+        yield held.pop()  # no variable keeps it, else it would stay alive while the next batch is made
 
 @patch
 def _take(self:_Narrowed, batches):
@@ -295,7 +295,7 @@ def _load_state_dict(self:_Narrowed, sd):
 def is_sharded(
     dl # Loader: any iterable of batches
 )->bool:
-    "Whether `dl` gives each process batches of its own"
+    "Whether `dl` gives each process its own batches"
     if getattr(dl, 'is_sharded', False) or _replicas(dl): return True
     ds,seen = getattr(dl, 'dataset', None),[]
     while ds is not None and not any(ds is o for o in seen):
@@ -307,29 +307,29 @@ def is_sharded(
 
 # %% ../../nbs/scale/02_share.ipynb #5a000027
 def _replicas(dl):
-    "The sampler in `dl` that gives each process items of its own; None if there is none"
+    "Return the sampler in `dl` that gives each process its own items, or None"
     batches = getattr(dl, 'batch_sampler', None)
     samplers = batches,getattr(batches, 'sampler', None),getattr(dl, 'sampler', None)
     return next((o for o in samplers if hasattr(o, 'num_replicas')), None)
 
 def _check_replicas(o, team, training):
-    "Refuse a sampler for other processes, and warn of one that repeats items in an evaluation"
+    "Raise an error if a sampler is for another process; warn if it repeats items in an evaluation"
     rank = getattr(o, 'rank', team.rank)
     if (o.num_replicas, rank)!=(team.world, team.rank):
-        raise ValueError(f'{type(o).__name__} is for process {rank} of {o.num_replicas}, and this is {team.rank} of '
-            f'{team.world}: make it when the processes are there, or leave it out, as batches are shared without')
+        raise ValueError(f'{type(o).__name__} is for process {rank} of {o.num_replicas}, but this is {team.rank} of '
+            f'{team.world}: create it after the processes start, or omit it: batches are shared anyway')
     n = getattr(o, 'total_size', 0)-len(getattr(o, 'dataset', ())) if isinstance(o, DistributedSampler) else 0
     if n>0 and not training and not team.rank:
-        warnings.warn(f'{type(o).__name__} repeats {n} items, which count twice in this evaluation: leave it out, as '
-            'batches are shared without', stacklevel=4)
+        warnings.warn(f'{type(o).__name__} repeats {n} items, which count twice in this evaluation: omit it, since '
+            'batches are shared anyway', stacklevel=4)
 
 # %% ../../nbs/scale/02_share.ipynb #5a000028
 class _OwnBatches:
-    "Of a loader that gives each process batches of its own"
+    "Mixin for a loader that gives each process its own batches"
     is_sure,crc = False,0
-    def n_items(self, i): "Only the processes together know"
+    def n_items(self, i): "Return None: each process knows only its own number"
     def __len__(self):
-        if self._length is None: raise TypeError(f'{type(self).__name__} has no length that all processes agree on')
+        if self._length is None: raise TypeError(f'{type(self).__name__} has no length that all processes know')
         return self._length
 
 class _Own(_OwnBatches, _Passing):
@@ -356,14 +356,14 @@ def _items_inside(dl, i): return _items_of(dl.dl, dl.n_done-1 if isinstance(dl, 
 
 # %% ../../nbs/scale/02_share.ipynb #5a000046
 class _Through:
-    "What a loader has that passes on batches that are shared"
+    "Mixin for a loader around a shared loader"
     is_sure = property(lambda self: _teller(self.dl).is_sure)
     crc     = property(lambda self: _teller(self.dl).crc)
     def n_items(self, i): return _items_inside(self, i)
 
 def _share_through(dl, **kwargs):
     inner = share(dl.dl, **kwargs)
-    if inner is dl.dl and isinstance(dl, Endless): return dl  # it holds its place
+    if inner is dl.dl and isinstance(dl, Endless): return dl  # it keeps its own place
     res = _copy_as(_Through, dl, dl=inner)
     if isinstance(dl, Endless):
         res.load_state_dict(dl.state_dict())
@@ -371,12 +371,12 @@ def _share_through(dl, **kwargs):
 
 # %% ../../nbs/scale/02_share.ipynb #5a000031
 class _SharedMulti:
-    "Several loaders, each of them shared"
+    "Mixin for a loader of several shared loaders"
     _waits = False
     is_sure = property(lambda self: all(_teller(o).is_sure for o in self.parts.values()))
     crc     = property(lambda self: zlib.crc32(repr([_teller(o).crc for o in self.parts.values()]).encode()))
     def n_items(self, i):
-        "Items of what the batch begins with, which is what is counted in it"
+        "Return the number of items of the batch's first part, which is the one counted"
         batches = self._iterator
         if batches is None: return None
         nm = next(iter(self.parts)) if batches.source is None else batches.source
@@ -399,7 +399,7 @@ def _share_multi(dl, **kwargs):
 # %% ../../nbs/scale/02_share.ipynb #5a000042
 @contextmanager
 def _waiting(several):
-    "Have the loaders in `several` begin without drawing indices, with the numbers that are there"
+    "Let the loaders in `several` begin without drawing indices or changing random states"
     own,was = [*_shared_in(several)],several._waits
     for o in own: o._waits = True
     try: yield
@@ -412,7 +412,7 @@ def _shared_in(dl):
     for o in getattr(dl, 'parts', {}).values(): yield from _shared_in(o)
 
 def _prime(batches):
-    "Draw the first indices for each of the loaders of a pass that has begun, in the order in which they are asked"
+    "Draw the first indices for each loader of a pass that has begun, in the order of their batches"
     feeds = batches.feeds
     for nm in batches.of.first_turns():
         f = feeds[nm]
@@ -425,12 +425,12 @@ def _prime(batches):
 # %% ../../nbs/scale/02_share.ipynb #5a000033
 def share(
     dl,   # Loader: any iterable of batches
-    team, # The processes: has `rank`, `world`, `from_first` and `gather`
-    training:bool, # Is it for training? Then a batch with fewer items than processes is left out
-    per_process:bool=False, # Are batches those of a process? Then those of a step are put together
+    team, # The processes: an object with `rank`, `world`, `from_first` and `gather`
+    training:bool, # Is it for training? Then batches with fewer items than processes are skipped
+    per_process:bool=False, # Is a batch for one process? Then a step joins one batch per process
     count=find_bs # Function of a batch that returns the number of its items
-): # A loader; of a batch, its `n_items(i)` is the number of items in all processes, None if they have to be asked
-    "Make a loader of the parts of `dl` that are for this process"
+): # A loader; `n_items(i)` is the number of items of batch `i` over all processes, None if not known
+    "Return a loader of this process's part of each batch of `dl`"
     kwargs = dict(team=team, training=training, per_process=per_process, count=count)
     if hasattr(dl, 'n_items') and hasattr(dl, 'is_sure'): return dl
     if getattr(dl, 'is_multi', False): return _share_multi(dl, **kwargs)
@@ -440,7 +440,7 @@ def share(
     return _Narrowed(dl, team, training, team.world if per_process else 1, count)
 
 def _has_indices(dl):
-    "Is it torch's loader, with a batch sampler, and nobody makes something else of its batches?"
+    "Whether `dl` is a PyTorch loader with a batch sampler whose iteration isn't overridden"
     if not isinstance(dl, DataLoader) or isinstance(dl.dataset, IterableDataset): return False
     own = next(c for c in type(dl).__mro__ if '__iter__' in vars(c))
     known = 'torch.utils.data','torchdata','learnloop.data.tensors'

@@ -1,4 +1,4 @@
-"""What connects this process with others, and how to cut it
+"""Find and cut the TCP connections of this process
 
 Docs: https://learnloop.github.io/learnloop/scale/sockets.html.md"""
 
@@ -13,12 +13,12 @@ from contextlib import suppress
 
 # %% ../../nbs/scale/00_sockets.ipynb #so000006
 def _sockets():
-    "The TCP sockets of this process, each with its inode"
+    "Return the TCP sockets of this process, each with its inode"
     res,kept = [],socket.getdefaulttimeout()
-    socket.setdefaulttimeout(None)  # one would change the sockets that are looked at
+    socket.setdefaulttimeout(None)  # a default timeout would change the copied sockets
     try:
         for fd in map(int, os.listdir('/dev/fd')):
-            with suppress(OSError):  # it is closed by now
+            with suppress(OSError):  # closed in the meantime
                 at = os.fstat(fd)
                 if stat.S_ISSOCK(at.st_mode): res.append((at.st_ino, socket.socket(fileno=os.dup(fd))))
     finally: socket.setdefaulttimeout(kept)
@@ -28,7 +28,7 @@ def _address(at): return at[0].removeprefix('::ffff:'),at[1]
 
 # %% ../../nbs/scale/00_sockets.ipynb #so000007
 def connections(
-)->dict: # Inode -> the address here and the one there, each a host and a port; without one there, it waits for calls
+)->dict: # Inode -> local and remote address, each a host and a port; a listening socket's remote address is None
     "Find the TCP connections of this process"
     res = {}
     for inode,s in _sockets():
@@ -42,18 +42,18 @@ def connections(
 
 # %% ../../nbs/scale/00_sockets.ipynb #so000008
 def cut(
-    inodes # Those of connections
+    inodes # The inodes of the connections
 ):
-    "Shut connections down, for both ends, whoever holds them"
+    "Shut connections down at both ends, even if other processes hold copies"
     for inode,s in _sockets():
         with s,suppress(OSError):
             if inode in inodes: s.shutdown(socket.SHUT_RDWR)
 
 # %% ../../nbs/scale/00_sockets.ipynb #so000011
 def open_ones(
-    inodes # Those of connections
-)->set: # Of `inodes`, those whose other end is there
-    "Find which connections are open, without reading from them"
+    inodes # The inodes of the connections
+)->set: # The inodes whose remote end is still open
+    "Find the connections that are still open, without reading from them"
     res = set()
     for inode,s in _sockets():
         with s:

@@ -1,4 +1,4 @@
-"""The processes of a run: who they are, where they meet, and how the error of one reaches all
+"""The processes of a run: their ranks, their meetings, and how the error of one reaches all
 
 Docs: https://learnloop.github.io/learnloop/scale/team.html.md"""
 
@@ -18,18 +18,18 @@ from .sockets import connections, cut, open_ones
 
 # %% ../../nbs/scale/00_team.ipynb #te000006
 class PeerError(RuntimeError):
-    "Another process of the run failed, or is gone: the message says which, and how"
+    "Another process of the run failed or died: the message says which one, and how"
 
 # %% ../../nbs/scale/00_team.ipynb #te000019
 def leave_group(
-    e=None # The error that ends this process; None for the one that Python has reported, if any
+    e=None # The error that ends this process; None for the last one that Python reported, if any
 ):
-    "End the default group of this process, if it has one, leaving word for others that still wait"
+    "Destroy the default process group, if any, and leave the reason for processes that still wait"
     with suppress(Exception):
         if _team is not None and _team.pid==os.getpid() and not _team.broken:
             e = e or getattr(sys, 'last_value', None)
-            why = f'failed: {_name(e)}' if e else ('is at the end of its program already. What all have to do, such as '
-                'validate and save, may not stand under an `if` for one rank')
+            why = f'failed: {_name(e)}' if e else ('has already reached the end of its program. What all processes '
+                'must do, such as validating and saving, must not be under an `if` for one rank')
             _team.store.set(f'left/{_team.rank}', f'rank {_team.rank} {why}')
     with suppress(Exception):
         if dist.is_initialized(): dist.destroy_process_group()
@@ -40,21 +40,21 @@ def _make_group(wait):
     if acc is not None:
         n,there = int(os.environ.get('LOCAL_RANK', 0)),torch.accelerator.device_count()
         if n>=there:
-            raise RuntimeError(f'LOCAL_RANK is {n}, and there are {there} devices ({acc.type}): start at most as many '
-                'processes on a host as it has devices')
+            raise RuntimeError(f'LOCAL_RANK is {n}, but this host has {there} devices ({acc.type}): start at most one '
+                'process per device')
         torch.accelerator.set_device_index(n)
         backend = f'cpu:gloo,{acc.type}:{dist.get_default_backend_for_device(acc)}'
     dist.init_process_group(backend, timeout=wait, **_store())
     atexit.register(leave_group)
 
 def _store():
-    "Of processes that were restarted, a store without what those before them left in it"
+    "Return arguments for a store that hides the keys of earlier restarts"
     env = os.environ
     if int(env.get('TORCHELASTIC_MAX_RESTARTS') or 0)==0 or env.get('TORCHELASTIC_USE_AGENT_STORE')!='True': return {}
-    if env.get('LOCAL_WORLD_SIZE')!=env.get('WORLD_SIZE'):  # agents of several hosts count restarts each for itself
+    if env.get('LOCAL_WORLD_SIZE')!=env.get('WORLD_SIZE'):  # each host's agent counts restarts on its own
         if env.get('RANK')=='0':
-            warnings.warn('torchrun keeps one store for all restarts, and restarted processes read in it the addresses '
-                'of those before: set TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 on all hosts', stacklevel=5)
+            warnings.warn('torchrun keeps one store for all restarts, so restarted processes read the addresses of '
+                'earlier ones: set TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 on all hosts', stacklevel=5)
         return {}
     store,rank,world = next(dist.rendezvous('env://'))
     store = dist.PrefixStore(f"restart {env.get('TORCHELASTIC_RESTART_COUNT')}", store)
@@ -66,40 +66,40 @@ def _port(store):
 
 # %% ../../nbs/scale/00_team.ipynb #te000008
 class Team:
-    "The processes of a run, on the default group of torch, which is made if there is none"
+    "The processes of a run: torch's default process group, which is created if there is none"
     def __init__(self,
-        timeout:float=600. # Seconds that a process waits for the others
+        timeout:float=600. # Seconds to wait for the other processes
     ):
         self.timeout,self.pid,wait = timeout,os.getpid(),timedelta(seconds=timeout)
         before = {*connections()}
         if not dist.is_initialized(): _make_group(wait)
         self.rank,self.world = dist.get_rank(),dist.get_world_size()
-        late = wait+timedelta(seconds=60)  # the team says better what it waited for
+        late = wait+timedelta(seconds=60)  # the team's own message is clearer, so gloo times out later
         self.group,self.flags = (dist.new_group(backend='gloo', timeout=late) for _ in range(2))
         self.store = dist.distributed_c10d._get_default_store()
-        self.error = None   # The one that parted the processes
-        self._in_first = False # Does this process do something that the others don't?
-        self.runs = []      # Who runs in this process, the innermost last: told of cancels
-        self.n_meets,self.seconds = 0,0. # Meetings so far, and how long they took
-        self.listeners = [] # Functions of where a meeting was, and of its seconds, that are told of each
+        self.error = None   # The error that disconnected the processes
+        self._in_first = False # Is this process running a function in `first`?
+        self.runs = []      # Engines of the fits in this process, the innermost last: they handle cancels
+        self.n_meets,self.seconds = 0,0. # Number of meetings so far, and their total duration
+        self.listeners = [] # Functions called after each meeting, with its place and its duration in seconds
         self._mine,self._every = bytearray(_ROW.size),bytearray(self.world*_ROW.size)
         self._sum = torch.zeros(1, dtype=torch.int64)
         self._row = torch.frombuffer(self._mine, dtype=torch.uint8)
         self._rows = [*torch.frombuffer(self._every, dtype=torch.uint8).chunk(self.world)]
         self._find_made(before)
-        # of this run alone: the store may outlive it
+        # a prefix for this run: the store may outlive it
         self.store = dist.PrefixStore(f'learnloop/{self.from_first(time.time_ns())}', self.store)
         self.find_ends()
         if dist.get_backend()!='gloo': threading.Thread(target=self._watch, daemon=True).start()
-    is_first = property(lambda self: self.rank==0, doc='Does this process write, print, and decide?')
-    broken = property(lambda self: self.error is not None, doc='Has an error parted the processes?')
+    is_first = property(lambda self: self.rank==0, doc='Does this process write, print and decide?')
+    broken = property(lambda self: self.error is not None, doc='Has an error disconnected the processes?')
     def __repr__(self): return f'Team(rank={self.rank}, world={self.world})'
-    def __deepcopy__(self, memo): return self  # there is one a process, and a copy of a learner is in it, too
+    def __deepcopy__(self, memo): return self  # one per process: a copy of a learner shares it
 
 # %% ../../nbs/scale/00_team.ipynb #te000007
-_ROW = struct.Struct('<32s32sq')  # where a process is, the phase that it cancels, a number
+_ROW = struct.Struct('<32s32sq')  # the place of a process, the phase that it cancels, a number
 _SECOND = timedelta(seconds=1)
-_MANY = 8 # Processes: gloo passes rows on from each to the next, and more of them are faster by way of the first
+_MANY = 8 # Above this many processes, gathering through the first one is faster than gloo's ring
 
 def _dumps(o):
     f = io.BytesIO()
@@ -113,15 +113,15 @@ def _text(b): return b.rstrip(b'\0').decode(errors='ignore')
 # %% ../../nbs/scale/00_team.ipynb #te000010
 @patch
 def meet(self:Team,
-    kind:str, # Where this process is, in at most 32 bytes
-    cancel:str='', # The phase that it is about to end
-    number:int=0 # Anything that the others may want to know
-)->list: # A tuple of the three from each process, by rank
-    "Tell the others where this process is, and hear where they are"
-    if self.broken: raise PeerError(f'the processes have parted: {self.error}. Start them again')
+    kind:str, # The place of this process, in at most 32 bytes
+    cancel:str='', # The phase that it is about to cancel, if any
+    number:int=0 # A number to exchange
+)->list: # A tuple of these three for each process, by rank
+    "Wait for all processes, and exchange their places"
+    if self.broken: raise PeerError(f'the processes are disconnected: {self.error}. Start them again')
     if self._in_first:
-        raise RuntimeError(f'{(kind or cancel).split()[0]!r} inside team.first: that runs in rank 0 alone, and may not '
-            'meet the others. Do it outside, in all processes')
+        raise RuntimeError(f'{(kind or cancel).split()[0]!r} inside team.first, which runs in rank 0 only and must not '
+            'wait for the others. Do this outside, in all processes')
     start = time.perf_counter()
     _ROW.pack_into(self._mine, 0, kind.encode(), cancel.encode(), number)
     said = self._exchange(kind or cancel)
@@ -134,13 +134,13 @@ def meet(self:Team,
     if any(c for _,c,_ in rows) and self.runs: self.runs[-1].agree(rows, cancel)
     elif len(heads)>1:
         at = ', '.join(f'rank {r} at {c or k}' for r,(k,c,_) in enumerate(rows))
-        raise RuntimeError(f'the processes are at different places: {at}. What one does in a fit, all have to do')
+        raise RuntimeError(f'the processes are at different places: {at}. All of them must run the same steps of a fit')
     return rows
 
 # %% ../../nbs/scale/00_team.ipynb #te000024
 @patch
 def _exchange(self:Team, kind):
-    "The rows of all processes, one after the other"
+    "Return the rows of all processes, joined in the order of ranks"
     if self.world>_MANY:
         self._all_gather(self._rows, self._row, kind)
         return bytes(self._every)
@@ -148,14 +148,14 @@ def _exchange(self:Team, kind):
     h = int.from_bytes(hashlib.blake2b(mine, digest_size=6).digest(), 'big')
     self._sum[0] = h
     self._wait(kind, self.group.allreduce, [self._sum])
-    # a sum is exchanged sooner than rows, and most often they are all alike
+    # usually all rows are equal, and a sum is exchanged faster than rows
     if self._sum.item()==h*self.world: return mine*self.world
     self._all_gather(self._rows, self._row, kind)
     return bytes(self._every)
 
 @patch
 def _all_gather(self:Team, rows, t, kind):
-    "Have `t` of each process in `rows`"
+    "Gather `t` of each process into `rows`"
     if self.world<=_MANY: return self._wait(kind, self.group.allgather, [rows], [t])
     self._wait(kind, dist.gather, t, rows if self.is_first else None, group=self.group, async_op=True)
     every = torch.cat(rows)
@@ -172,25 +172,25 @@ def _wait(self:Team, kind, f, *args, **kwargs):
             except RuntimeError:
                 if work.is_completed(): return work.wait()
             self._look_up(kind, time.monotonic()-start)
-    except RuntimeError as e: raise self.fail(e)  # noqa: B904  has its cause
+    except RuntimeError as e: raise self.fail(e)  # noqa: B904  `fail` sets the cause
 
 # %% ../../nbs/scale/00_team.ipynb #te000025
 @patch
 def _look_up(self:Team, kind, waited):
-    "See what keeps the others"
+    "Check why the others are late: an error, or the time limit"
     if self.store.check(['error']): raise dist.DistError('another process has failed')
     at = [f'at/{r}' for r in range(self.world)]
     self.store.set(at[self.rank], str(self.n_meets))
     if waited<self.timeout: return
     there = [self.store.check([k]) and self.store.get(k).decode()==str(self.n_meets) for k in at]
     late = ', '.join(str(r) for r,o in enumerate(there) if not o)
-    if late: text = f'rank {late} did not come to {kind!r}, where rank {self.rank} has waited for {waited:.0f} s'
-    else: text = f'all ranks are at {kind!r}, and nothing gets through between them: look at the network'
-    raise PeerError(f'{text}. to_ddp(timeout=) says how long they wait')
+    if late: text = f'rank {late} did not arrive at {kind!r}, where rank {self.rank} waited {waited:.0f} s'
+    else: text = f'all ranks are at {kind!r}, but their messages do not get through: check the network'
+    raise PeerError(f'{text}. to_ddp(timeout=) sets this limit')
 
 # %% ../../nbs/scale/00_team.ipynb #te000011
 def _asked(what):
-    "`what`, and the function that asks for it: what two different ones ask for is never matched"
+    "Return `what` and its caller, so that exchanges of different callers never match"
     f = sys._getframe(2)
     while f.f_back and f.f_globals['__name__'] in ('learnloop.scale.team', 'learnloop.scale.agree'): f = f.f_back
     return f'{what} in {f.f_code.co_qualname}'
@@ -199,7 +199,7 @@ def _asked(what):
 def gather(self:Team,
     o # Plain data and tensors
 )->list: # By rank
-    "Give all processes what each of them has"
+    "Give all processes the objects of each of them"
     b = _dumps(o)
     sizes = [n for *_,n in self.meet(_asked('gather'), number=len(b))]
     mine,every = bytearray(max(sizes)),bytearray(self.world*max(sizes))
@@ -211,9 +211,9 @@ def gather(self:Team,
 # %% ../../nbs/scale/00_team.ipynb #te000012
 @patch
 def from_first(self:Team,
-    o # Plain data and tensors; only that of the first process counts
+    o # Plain data and tensors; only the first process's object is used
 ): # The same in all processes
-    "Give all processes what the first one has"
+    "Give all processes the object of the first one"
     b = bytearray(_dumps(o)) if self.is_first else bytearray()
     n = self.meet(_asked('from_first'), number=len(b))[0][-1]
     if not self.is_first: b = bytearray(n)
@@ -223,10 +223,10 @@ def from_first(self:Team,
 # %% ../../nbs/scale/00_team.ipynb #te000013
 @patch
 def first(self:Team,
-    f, # Function, which may not meet the others
-    *args # To `f`
+    f, # Function, which must not wait for other processes
+    *args # Arguments of `f`
 ):
-    "Run `f(*args)` in the first process alone; an error of it is one of all"
+    "Run `f(*args)` in the first process only; its error is raised in all"
     err = None
     if self.is_first:
         self._in_first = True
@@ -244,15 +244,15 @@ def _name(e): return f'{type(e).__name__}: {e}'.removesuffix(': ')
 # %% ../../nbs/scale/00_team.ipynb #te0000f1
 @patch
 def all_reduce_max(self:Team,
-    t:Tensor # Numbers, in whose place come the largest that any process gave
-): # What to `wait` for, until they are there
-    "Exchange numbers beside what else goes on, unmet: all processes do so in the same order"
+    t:Tensor # Numbers, replaced by their maximum over all processes
+): # A handle: call `wait()` before you read `t`
+    "Exchange numbers in the background, without a meeting; all processes must call this in the same order"
     return dist.all_reduce(t, dist.ReduceOp.MAX, group=self.flags, async_op=True)
 
 # %% ../../nbs/scale/00_team.ipynb #te000026
 @patch
 def _find_made(self:Team, before):
-    "Find the connections that came with the groups, before anything is asked of them"
+    "Find the connections that opened with the groups, before anything uses them"
     self._port = _port(self.store)
     self._made = {o:None for o,ends in connections().items() if o not in before and self._is_between(*ends)}
 
@@ -261,7 +261,7 @@ def _is_between(self:Team, here, there): return there and self._port not in (her
 
 @patch
 def find_ends(self:Team):
-    "Find the connections between processes of the run, those of groups that others have made, too"
+    "Find the connections between processes of the run, including those of other groups"
     mine,held = connections(),{}
     for r,ends in enumerate(self.gather([*mine.values()])): held |= {(there, here):r for here,there in ends}
     self._made = {k:v for k,v in self._made.items() if k in mine}
@@ -272,8 +272,8 @@ def find_ends(self:Team):
 @patch
 def fail(self:Team,
     e # An error in this process
-): # The one to raise: another process's, if that is what `e` comes of
-    "Part from the others, telling them of `e`; or learn what parted them"
+): # The error to raise: another process's error, if that caused `e`
+    "Disconnect from the others and report `e`; or find out which error disconnected them"
     if self.broken or getattr(e, 'in_all', False): return e
     self.error,res = str(e) if isinstance(e, PeerError) else _name(e),e
     if _is_of_group(e):
@@ -288,38 +288,38 @@ def fail(self:Team,
     return res
 
 def _is_of_group(e):
-    "Does `e` say that another process is gone?"
+    "Whether `e` says that another process is gone"
     words = '/gloo/', 'Gloo', 'ncclComm', 'NCCL', 'Connection closed', 'Connection reset'
     return isinstance(e, dist.DistError) or isinstance(e, RuntimeError) and any(o in str(e) for o in words)
 
 # %% ../../nbs/scale/00_team.ipynb #te000027
 @patch
 def _say(self:Team, text):
-    "Tell all what parted them; returns what was said first"
+    "Report the error that disconnected the processes; return the first report"
     return self.store.compare_set('error', '', text).decode()
 
 @patch
 def _ask(self:Team, e):
-    "What parted the processes"
+    "Find the error that disconnected the processes"
     is_open = open_ones(self._made)
     gone = sorted({r for o,r in self._made.items() if o not in is_open}-{None})
     if 'Timed out' in str(e):
-        text = f'rank {self.rank} has waited for others in an exchange of torch, until its time was over'
+        text = f'rank {self.rank} waited for the others in a collective of torch until its timeout'
     else:
         text = self._left(gone)
     try: return self._say(text)
     except Exception:
-        keeper = 'whoever started the processes' if _has_agent() else 'rank 0'
-        return f'{keeper} is gone, and the store with it, in which errors are told'
+        keeper = 'the launcher of the processes' if _has_agent() else 'rank 0'
+        return f'{keeper} is gone, and with it the store that holds the error'
 
 @patch
 def _left(self:Team, gone):
-    "What is known of processes that are gone"
+    "Describe why processes are gone, as far as known"
     for r in gone:
         with suppress(Exception):
             if self.store.check([f'left/{r}']): return self.store.get(f'left/{r}').decode()
-    text = f'rank {", ".join(map(str, gone))}' if gone else f'a process of the {self.world}'
-    return f'{text} is gone without a word, killed perhaps: whoever started the processes reports how'
+    text = f'rank {", ".join(map(str, gone))}' if gone else f'one of the {self.world} processes'
+    return f'{text} died without an error message, perhaps killed: see what the launcher of the processes reports'
 
 # %% ../../nbs/scale/00_team.ipynb #te0000f7
 def _has_agent(): return os.environ.get('TORCHELASTIC_USE_AGENT_STORE')=='True'
@@ -327,7 +327,7 @@ def _has_agent(): return os.environ.get('TORCHELASTIC_USE_AGENT_STORE')=='True'
 # %% ../../nbs/scale/00_team.ipynb #te000042
 @patch
 def _keep_groups(self:Team):
-    "Have gloo's groups never be destroyed"
+    "Keep gloo's groups from ever being destroyed"
     every = dist.distributed_c10d._world.pg_map
     for o in {self.group, self.flags, *(o for o in every if dist.get_backend(o)=='gloo')}:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(o))
@@ -335,7 +335,7 @@ def _keep_groups(self:Team):
 # %% ../../nbs/scale/00_team.ipynb #te000039
 @patch
 def _hang_up(self:Team):
-    "End what the others wait for, and give them time to read why"
+    "End the collectives that others wait for, and give them time to read the reason"
     cut(self._made)
     self._keep_groups()
     self.store.add('heard', 1)
@@ -347,7 +347,7 @@ def _hang_up(self:Team):
 
 @patch
 def _watch(self:Team):
-    "End what waits for a process that has failed, where a cut connection doesn't: on accelerators"
+    "End collectives that wait for a failed process on accelerators, where cutting connections doesn't"
     store = self.store.clone()
     with suppress(Exception):
         while not self.broken and not store.check(['error']): time.sleep(1)
@@ -355,14 +355,14 @@ def _watch(self:Team):
 
 # %% ../../nbs/scale/00_team.ipynb #te000017
 def find_team(
-    timeout:float=600. # Seconds that a process waits for the others, if the team is made by this call
-)->Team|None: # None if this process is alone
-    "Find the team of this process, the same for all learners; it is made if processes were started together"
+    timeout:float=600. # Seconds to wait for the other processes, if this call creates the team
+)->Team|None: # None in a single process
+    "Return the team of this process, shared by all learners; create it if processes were started together"
     global _team
     if dist.is_available() and dist.is_initialized():
         if dist.get_world_size()==1: return None
     elif int(os.environ.get('WORLD_SIZE') or 1)==1: return None
-    if _team is not None and _team.pid!=os.getpid(): _team = None  # of the process that this one was forked from
+    if _team is not None and _team.pid!=os.getpid(): _team = None  # it belongs to the parent of this fork
     if _team is None or _team.broken and dist.is_initialized(): _team = Team(timeout)
     return _team
 _team = None

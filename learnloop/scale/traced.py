@@ -1,4 +1,4 @@
-"""One training step, traced by Dynamo into one graph of tensors, with guards that say for which steps it is valid
+"""A training step, traced by Dynamo to one graph of tensors, with guards that decide for which steps it is valid
 
 Docs: https://learnloop.github.io/learnloop/scale/traced.html.md"""
 
@@ -29,15 +29,15 @@ class Unfusable(Exception):
     "A step can't be compiled, for the reason in the message"
 
 # %% ../../nbs/scale/07_traced.ipynb #td000008
-_options = 'fused','capturable','differentiable'  # each asks for other arithmetic, or for a step with a graph
+_options = 'fused','capturable','differentiable'  # each needs other arithmetic, or a step with a graph
 _step_hooks = '_optimizer_step_pre_hooks','_optimizer_step_post_hooks'
 _global_hooks = '_global_optimizer_pre_hooks','_global_optimizer_post_hooks'
 
 def why_no_step(
     opt # An optimizer
-)->str: # '' if nothing is in the way
-    "Tell why a compiled step can't include `opt.step()`"
-    if not isinstance(opt, Optimizer): return f'{type(opt).__name__} is not one torch optimizer'
+)->str: # '' if nothing prevents it
+    "Return why a compiled step can't include `opt.step()`"
+    if not isinstance(opt, Optimizer): return f'{type(opt).__name__} is not a single torch optimizer'
     name,own = type(opt).__name__,vars(opt).get('step')
     is_counted = hasattr(own, '_wrapped_by_lr_sched') and getattr(own, '__wrapped__', None) is type(opt).step
     if own is not None and not is_counted: return f'another function replaces {name}.step'
@@ -55,13 +55,13 @@ def _why_not_params(ps):
     odd = next((p for p in ps if type(p) not in (nn.Parameter,Tensor)), None)
     if odd is not None: return f'a parameter is a {type(odd).__name__}'
     if any(p.layout is not torch.strided for p in ps): return 'a parameter is not dense'
-    if not all(p.is_floating_point() for p in ps): return 'a parameter is not of real numbers'
+    if not all(p.is_floating_point() for p in ps): return 'a parameter does not have real numbers'
     if len({id(p) for p in ps})<len(ps): return 'the optimizer holds a parameter twice'
     return ''
 
 # %% ../../nbs/scale/07_traced.ipynb #td000010
 def _bare(f):
-    "The function `f` without what torch wraps around it: hooks, the profiler, `no_grad`"
+    "Return the function `f` without torch's wrappers: hooks, the profiler, `no_grad`"
     while (g := getattr(f, '_torchdynamo_orig_callable', None) or getattr(f, '__wrapped__', None)) is not None: f = g
     return f
 
@@ -69,8 +69,8 @@ def _nothing(self): pass
 
 def stand_in(
     cls:type # Class of an optimizer
-)->type: # Its methods, without what torch wraps around them
-    "Make a class that steps as `cls` does, and holds what the trace gives it"
+)->type: # A class with its methods, without torch's wrappers
+    "Make a class that steps as `cls` does, with attributes that the trace sets"
     fs = {k:_bare(v) for c in reversed(cls.__mro__[:-1]) for k,v in vars(c).items()
         if isinstance(v, types.FunctionType) and not k.startswith('__')}
     fs |= dict.fromkeys(['_cuda_graph_capture_health_check','_accelerator_graph_capture_health_check'], _nothing)
@@ -80,8 +80,8 @@ def stand_in(
 _shared = {*vars(torch.optim.SGD([torch.zeros(1)])), 'step', '_step_count', '_opt_called'}
 def own_attributes(
     opt # An optimizer
-)->list: # Their names
-    "List the attributes of an optimizer, and of its classes, that torch's optimizers don't have"
+)->list: # Names of attributes
+    "List the attributes of an optimizer, and of its classes, that torch's optimizers lack"
     classes = [c for c in type(opt).__mro__[:-1] if not c.__module__.startswith('torch.optim')]
     shared = [k for c in classes for k,v in vars(c).items()
         if not k.startswith('__') and not callable(v) and not hasattr(v, '__get__')]
@@ -108,18 +108,18 @@ class Numbers:
         self.values.append(v)
         return len(self.values)-1
     def key(self): # A string
-        "Describe what isn't a number: a compiled step is for one such description"
+        "Describe the constants: a compiled step is valid for one such description"
         return repr(self.groups)
 
 # %% ../../nbs/scale/07_traced.ipynb #td000014
 class StepPlan:
-    "What the trace of a step needs to know beside tensors: the fuser owns it, so no guard looks at it"
+    "Settings for the trace of a step, besides tensors: the fuser owns it, so no guard checks it"
     whole = named = False # Does the step include the optimizer's? Does the model take the batch by name?
-    cast = None           # The device type for which autocast is on, which ends with the loss
-    dtype = torch.float32 # Of the numbers that callbacks take
+    cast = None           # The device type of autocast, which ends with the loss
+    dtype = torch.float32 # Dtype of the numbers for callbacks
     stand = None          # See `stand_in`
     capturable = False    # Step as with `capturable=True`, whose formulas never ask for the value of a tensor?
-    groups = counts = ()  # See `Numbers`; for each parameter, where its number of steps is in `numbers`, or None
+    groups = counts = ()  # See `Numbers`; for each parameter, the index of its step count in `numbers`, or None
 
 def _refuse(why): torch._dynamo.graph_break(msg=why)
 FRESH = 'the optimizer has state to create'
@@ -136,7 +136,7 @@ def _loss_of(plan, parts, model, loss_func, xb, yb, numbers):
     if loss is None: _refuse('there is no loss')
     seen = loss
     for f,at in parts['after_loss']: loss = f(_tensors(plan, numbers, at), loss)
-    if loss.numel()!=1 or not loss.requires_grad: _refuse('the loss is no scalar that requires a gradient')
+    if loss.numel()!=1 or not loss.requires_grad: _refuse('the loss is not a scalar that requires a gradient')
     return loss,seen,pred,found
 
 def _tensors(plan, numbers, at): return [torch.full((), numbers[i], dtype=plan.dtype) for i in at]
@@ -186,7 +186,7 @@ def _optimizer_step(plan, have, params, states, extras, numbers):
             if k not in s: _refuse(FRESH)
             elif isinstance(v, Tensor) and isinstance(s[k], Tensor):
                 if v is not s[k]: s[k].copy_(v)
-            elif v is not s[k]: _refuse(f'the optimizer changes {k!r} in its state, which is no tensor')
+            elif v is not s[k]: _refuse(f'the optimizer changes {k!r} in its state, which is not a tensor')
     for g,old in zip(opt.param_groups, before, strict=True):
         for k,v in g.items():
             if k not in old or v is not old[k]: _refuse(f'the optimizer changes {k!r} in its group')
@@ -226,7 +226,7 @@ class _WithTensors(torch.fx.Interpreter):
         return super().call_function(target, args, kwargs) if res is NotImplemented else res
 
 def _written_out(name, args, kwargs):
-    "What the operation returns, if it takes a tensor where torch takes numbers only"
+    "Return the result of an operation that gets a tensor where torch accepts only numbers"
     op,inplace = name.rstrip('_'),name.endswith('_')
     if op in _SCALED and isinstance(k := kwargs.get('alpha'), Tensor):
         new = _SCALED[op](args[0], args[1]*k)
@@ -250,10 +250,10 @@ _PYTHON |= {
 def _is_number(n): return isinstance(o := n.meta.get('val'), Tensor) and o.dtype is torch.float64 and not o.dim()
 
 def compute_numbers(
-    gm,           # A graph, as `trace` makes it; it is changed
-    inputs:list   # Its placeholders that stand for Python numbers
-)->tuple: # A function that takes those numbers, and returns those that the graph takes in their place; how many
-    "Move what a graph computes from numbers alone to Python: bias corrections, for instance"
+    gm,           # A graph from `trace`, which is changed
+    inputs:list   # Its placeholders for Python numbers
+)->tuple: # A function from these numbers to the numbers that the graph now takes; and how many these are
+    "Move computations that need only numbers, such as bias corrections, from a graph to Python"
     names,lines,done,wanted = {n:f'n{i}' for i,n in enumerate(inputs)},[],{},[]
     for n in gm.graph.nodes:
         if n.op!='call_function' or n in names or not _is_number(n): continue
@@ -301,11 +301,11 @@ def _take_numbers(gm, names, wanted):
 
 # %% ../../nbs/scale/07_traced.ipynb #td000025
 def _floats(gm):
-    "Which inputs of Dynamo's graph stand for Python numbers"
+    "Return the indices of inputs of Dynamo's graph that are Python numbers"
     return [i for i,n in enumerate(gm.graph.find_nodes(op='placeholder')) if n.meta['grapharg'].pass_arg_as_tensor]
 
 class _Library:
-    "What Dynamo calls in place of the graph `gm`: a library for it, or the graph itself, operation by operation"
+    "Replaces the graph `gm` for Dynamo: runs its library, or the graph itself, operation by operation"
     def __init__(self, gm, args, make):
         self.gm,self.at = gm,_floats(gm)
         others = [i for i in range(len(args)) if i not in self.at]
@@ -335,7 +335,7 @@ class _Library:
     def __call__(self, *ts):
         return self.run(ts) if self.trial is None else self.trial(self, ts)
     last = None  # The numbers of the last step
-    trial = None # A function that takes the place of `run` for one call
+    trial = None # A function that replaces `run` for one call
     def run(self, ts):
         now,lasting = self.numbers_of(ts),self.lasting_of(ts)
         if now!=self.last:
@@ -350,20 +350,20 @@ class _Library:
 
 # %% ../../nbs/scale/07_traced.ipynb #td00025a
 def _picker(at):
-    "What gets the elements number `at` of a tuple, as a tuple"
+    "Return a function that returns the elements `at` of a tuple, as a tuple"
     if len(at)>1: return operator.itemgetter(*at)
     return lambda ts: tuple([ts[i] for i in at])
 
 _address = Tensor.data_ptr
 
 def _lasting(gm, others, written):
-    "Which inputs are more than a part of the batch: they may come to share memory with what the step writes to"
+    "Return the indices of inputs outside the batch: they may later share memory with tensors that the step writes to"
     ins = gm.graph.find_nodes(op='placeholder')
     names = [n.meta['grapharg'].source.name for n in ins]
     return [i for i in others if i in written or not names[i].startswith(("L['xb']", "L['yb']"))]
 
 def _check_apart(written, ts):
-    "Refuse a step that writes to memory which it reads as another tensor, too: a graph's order is another"
+    "Raise an error if a step writes to memory that it also reads as another tensor: a graph has another order"
     mine,end,last = {*map(id, written)},0,None
     for t in sorted([t for t in ts if t.numel()], key=_address):
         if t.data_ptr()<end and not mine.isdisjoint((id(t), id(last))):
@@ -373,7 +373,7 @@ def _check_apart(written, ts):
 
 # %% ../../nbs/scale/07_traced.ipynb #12240ea9
 def _slack(gm):
-    "How far rounding may go beside what is explained: more where a graph has numbers of low precision"
+    "Return the allowed difference by rounding: larger if the graph has dtypes of low precision"
     found = {getattr(n.meta.get('val'), 'dtype', None) for n in gm.graph.nodes}
     low = [d for d in (torch.bfloat16, torch.float16) if d in found]
     return 8*torch.finfo(low[0]).eps if low else 1e-4
@@ -381,29 +381,29 @@ def _slack(gm):
 # %% ../../nbs/scale/07_traced.ipynb #td000030
 _CONFIG = dict(
     trace_autograd_ops=True,           # gradients are part of the graph
-    capture_scalar_outputs=True,       # `x.mean().item()` is, too
+    capture_scalar_outputs=True,       # so is `x.mean().item()`
     skip_nnmodule_hook_guards=False,   # hooks may be added later
     allow_rnn=True,                    # `trace` takes recurrent layers apart
-    use_numpy_random_stream=True,      # so that a draw from NumPy's stream is refused
+    use_numpy_random_stream=True,      # draws from NumPy's stream are refused
     specialize_float=False, automatic_dynamic_shapes=True, assume_static_by_default=True, # see `_declare_numbers`
     suppress_errors=False, record_runtime_overhead=False)
 _numbered = count()
 _lock = threading.Lock()
 
 def _declare_numbers(code, n):
-    "Tell Dynamo that the first `n` of the numbers change from step to step, which it would find out by compiling twice"
+    "Declare the first `n` numbers as changing to Dynamo, which would otherwise compile twice to find out"
     from torch._dynamo import pgo
     state = pgo.get_code_state()[pgo.CodeId.make(code)].automatic_dynamic
     for i in range(n): state[f"L['numbers'][{i}]"] = pgo.FrameStateSizeEntry(scalar=pgo.auto_dynamic)
 
 class _Torch:
-    "Stands for torch in what Dynamo writes: numbers need not become tensors on their way to a `_Library`"
+    "Replaces torch in Dynamo's code: numbers for a `_Library` need not become tensors"
     _as_tensor_fullprec = staticmethod(float)
     def __getattr__(self, k): return getattr(torch, k)
 
 # %% ../../nbs/scale/07_traced.ipynb #td000032
 class TracedStep:
-    "A compiled step, and the guards that say for which steps it is valid"
+    "A compiled step, and the guards that decide for which steps it is valid"
     def __init__(self,
         make,  # Function of a `_Library`, a graph and its arguments: sets `call` of the library
     ):
@@ -416,7 +416,7 @@ class TracedStep:
         self.library.trial = self.trial
         mode = next(o for n in gm.graph.nodes if isinstance(o := n.meta.get('example_value'), Tensor)).fake_mode
         known = mode.fake_tensor_converter.meta_converter.describer.lookup_tensor
-        known.clear()  # its weak references would stop `torch.utils.swap_tensors`
+        known.clear()  # its weak references would prevent `torch.utils.swap_tensors`
         return self.library
     def _note_guards(self, guards):
         classes = {c:0 for g in guards if g.has_value for c in _classes_of(g.value)}
@@ -428,9 +428,9 @@ class TracedStep:
     def _methods(self): return [*map(call, self.getters, self.spaces)]
 
     def compile(self,
-        args:dict, # Of the step, by name
+        args:dict, # Arguments of the step, by name
         trial      # See `_Library.trial`: it runs the library for the first time
-    ): # What the step returns
+    ): # The results of the step
         "Trace the step, compile it, and run it"
         call = torch.compile(self.function, fullgraph=True, dynamic=None, backend=self._backend,
             options=dict(guard_filter_fn=self._note_guards))
@@ -440,20 +440,20 @@ class TracedStep:
             self.trial = trial
             try:
                 with warnings.catch_warnings():
-                    warnings.simplefilter('ignore')  # `why_untraced` says it in our words
+                    warnings.simplefilter('ignore')  # `why_untraced` explains it
                     return call(*args.values())
             finally: self._take_entry(torch._dynamo.eval_frame._debug_get_cache_entry_list(code))
 
     def fits(self,
         args # As for `compile`
     ): # Bool
-        "Do the guards hold for `args`? They don't see methods that somebody replaces"
+        "Whether the guards hold for `args`; they don't see replaced methods"
         try: return self.check(args) and self._methods()==self.methods
         except KeyError: return False  # a class has lost a method
     def why_not(self,
         args # As for `compile`
     ): # Text
-        "Tell which guard fails, as code and the user's line"
+        "Describe the guard that fails, with the user's line"
         parts = self.guards.check_verbose(args).verbose_code_parts
         return _guarded(parts[0]) if parts else 'a method of a class'
 
@@ -476,31 +476,31 @@ _BASE = {*nn.Module.__mro__, Tensor, nn.Parameter, torch._C.TensorBase}
 def methods_of(
     names # The namespace of a class: `vars(cls)`
 ): # Function of the namespace
-    "Make a function that gets all methods of a class at once"
+    "Make a function that returns all methods of a class at once"
     keys = [k for k,v in names.items() if callable(v) or hasattr(v, '__get__')]
     return operator.itemgetter(*keys) if keys else len
 
-_mro = operator.attrgetter('__mro__')  # another one, if somebody sets `__bases__`
+_mro = operator.attrgetter('__mro__')  # changes if code sets `__bases__`
 
 # %% ../../nbs/scale/07_traced.ipynb #td00034c
 _OWN = set()  # Names of this module, filled at its end
 
-_ASKED = 'AUTOGRAD_SAVED_TENSORS_HOOKS',  # The fuser asks in each step, and quicker than this guard does
+_ASKED = 'AUTOGRAD_SAVED_TENSORS_HOOKS',  # The fuser checks this in each step, faster than the guard
 def _is_ours(name):
-    "Does the guard called `name` look at what the fuser owns, at a name of this module, or at `len`?"
+    "Whether the guard called `name` checks an object of the fuser, a name of this module, or `len`"
     if not name.startswith('G['): return name.partition('.')[0].partition('[')[0] in ('plan','numbers')
     root,_,rest = name[3:].partition("'")
     return root.startswith('__builtins_dict') or rest==']' and (root in _OWN or root.startswith('__import_'))
 
 def _classes_of(o):
-    "Classes whose methods somebody may replace: of users, and torch's modules"
+    "Return classes whose methods may be replaced: the user's, and torch's modules"
     mro = (o if isinstance(o, type) else type(o)).__mro__
     libraries = [c for c in mro if c.__module__.partition('.')[0] in ('builtins','torch','learnloop','collections')]
     return [c for c in mro if c not in _BASE and (c not in libraries or issubclass(c, nn.Module))]
 
 # %% ../../nbs/scale/07_traced.ipynb #td00034a
 def _is_as_before(effects, var):
-    "Does each attribute that the step sets get the value back that it has?"
+    "Whether each attribute that the step sets has its old value again"
     sets,o = effects.store_attr_mutations.get(var, {}),getattr(var, 'value', None)
     if not sets or not hasattr(o, '__dict__'): return False
     had = [(vars(o).get(k, FRESH), v) for k,v in sets.items()]
@@ -508,63 +508,63 @@ def _is_as_before(effects, var):
         for old,v in had)
 
 def _side_effects():
-    "What forward and loss change beside tensors, as sentences: a graph doesn't change it"
+    "Yield sentences about what forward and loss change besides tensors: a graph doesn't change that"
     effects = torch._dynamo.symbolic_convert.InstructionTranslator.current_tx().output.side_effects
     for var in effects._get_modified_vars():
-        if isinstance(var.source, torch._dynamo.source.TempLocalSource): continue  # the step has made it itself
+        if isinstance(var.source, torch._dynamo.source.TempLocalSource): continue  # the step created it
         if _is_as_before(effects, var): continue
         name = _plainly(getattr(var.source, 'name', ''))
         at = _line([f for stack in effects.mutation_user_stacks.get(var, []) for f in stack])
-        if not name or not at: continue  # it is new, or what the optimizer's step does with gradients
+        if not name or not at: continue  # it is new, or belongs to the optimizer's step
         keys = [k for k in effects.store_attr_mutations.get(var, {}) if isinstance(k, str)]
         what = f'{name}.{keys[0]}' if keys else re.sub(r'(.*)\._(buffer|parameter|module)s$', r'a \2 of \1', name)
-        yield f'forward changes {what}{at}: keep it in a buffer, and change that in place'
+        yield f'forward changes {what}{at}: keep it in a buffer, and change it in place'
 
 # %% ../../nbs/scale/07_traced.ipynb #td00034b
 def _plainly(source):
-    "A Dynamo source, such as L['model']._modules['a'].k, as a user writes it"
+    "Write a Dynamo source, such as L['model']._modules['a'].k, as a user would"
     res = re.sub(r"[LG]\['(\w+)'\]", r'\1', source)
     res = re.sub(r"\._(modules|parameters|buffers)\['(\w+)'\]", r'.\2', res)
     return re.sub(r"__import_(\w+)", lambda m: m[1].replace('_dot_', '.'), res)
 
 # %% ../../nbs/scale/07_traced.ipynb #td00034d
 def _line(frames):
-    "Where the last of the frames is that is neither in torch nor here"
+    "Describe the last frame outside torch and learnloop"
     own = [f for f in frames if not f.filename.startswith((*_OURS, '<frozen', '<eval'))]
     own = [f for f in own if not f.filename.startswith(_LIBRARIES) and 'site-packages' not in f.filename] or own
     return f' ({Path(own[-1].filename).name}, line {own[-1].lineno}: {own[-1].line})' if own else ''
 
 def _guarded(part):
-    "A failing guard as a user reads it: what changed"
+    "Describe a failing guard: what changed"
     code,_,rest = part.partition('  # ')
     names = re.findall(r"[LG]\[[^\s,)=]*", code)
     return _plainly(names[-1] if names else code)
 
 # %% ../../nbs/scale/07_traced.ipynb #td000040
-_WHYS = [ # What Dynamo and Inductor say, and how to say it so that a user can act on it
+_WHYS = [ # Patterns in messages of Dynamo and Inductor, and what to tell the user
     ('activation checkpoint',
-        'a checkpoint of activations draws random numbers: do without it, or without dropout in it'),
-    (r'torch\.ao\.|[Oo]bserver', 'an observer or a fake quantization changes Python values: take it out to fuse'),
+        'activation checkpointing draws random numbers: remove it, or the dropout in it'),
+    (r'torch\.ao\.|[Oo]bserver', 'an observer or a fake quantization changes Python values: remove it to fuse'),
     ('ScriptModule|ScriptFunction|torch.jit',
-        'a module is a ScriptModule, which torch can not trace: use the module itself'),
+        'a module is a ScriptModule, which torch cannot trace: use the module itself'),
     ('consumed returned tensor|grad_fn',
         'forward keeps or returns a tensor with its graph, in an attribute or a cache: '
-        'detach it, or turn the cache off, by use_cache=False in transformers'),
+        'detach it, or turn the cache off (use_cache=False in transformers)'),
     ('data-dependent|data dependent|GuardOnDataDependent|Could not guard on|DataDependentOutput|tolist|local_scalar',
-        'the code asks for the value of a tensor, as `if x.sum()>0` does, and a graph has one branch: '
+        'the code reads the value of a tensor, as in `if x.sum()>0`, but a graph has only one branch: '
         'use torch.where, or torch.index_select for an index'),
     ('DynamicOutputShape|[Dd]ynamic shape operator',
         'the shape of a tensor depends on values, as in x[x>0]: use a mask'),
     ('[Rr]andom|Generator',
         "the code draws random numbers that aren't torch's own: use torch.rand or torch.randn"),
-    ('backwards? hooks', 'a module has a backward hook, which torch can not trace: use a hook of a tensor in forward'),
+    ('backwards? hooks', 'a module has a backward hook, which torch cannot trace: use a tensor hook in forward'),
     ('[Ss]parse', 'a gradient is sparse: make the embedding with sparse=False'),
-    ('einops', 'torch can not trace this call of einops: use reshape, or layers of einops.layers.torch'),
-    ('loguru|logging|Logger', 'the code writes a log: leave that out of forward, or log in a callback'),
+    ('einops', 'torch cannot trace this call of einops: use reshape, or layers of einops.layers.torch'),
+    ('loguru|logging|Logger', 'the code writes a log: remove that from forward, or log in a callback'),
     (r'\bprint\b|\bopen\b|stdout',
-        'the code prints or opens a file: leave that out of forward, or do it in a callback'),
-    ('[Cc]ache', 'the model keeps a cache from call to call: turn it off, by use_cache=False in transformers'),
-    (r'\btime\.|datetime|monotonic', 'the code asks for the time: leave that out of forward')]
+        'the code prints or opens a file: remove that from forward, or do it in a callback'),
+    ('[Cc]ache', 'the model keeps a cache between calls: turn it off (use_cache=False in transformers)'),
+    (r'\btime\.|datetime|monotonic', 'the code reads a clock: remove that from forward')]
 
 def in_a_line(
     e:BaseException # Any error
@@ -583,26 +583,26 @@ def _frames(e): return getattr(e, 'real_stack', None) or []
 def in_optimizer(
     e:BaseException # What was raised in a trace
 )->bool:
-    "Tell whether the optimizer's step is what can't be traced"
+    "Whether the optimizer's step is what can't be traced"
     return any(f.name=='_optimizer_step' for o in _chain(e) for f in _frames(o))
 
 # %% ../../nbs/scale/07_traced.ipynb #td000042
 def why_untraced(
     e:BaseException # What was raised in a trace
 )->str: # A sentence with the user's line
-    "Tell why a step can't be traced"
+    "Say why a step can't be traced"
     for o in _chain(e):
         if isinstance(o, Unfusable): return str(o)
     e = next((o for o in _chain(e) if isinstance(o, torch._dynamo.exc.Unsupported)), [*_chain(e)][-1])
     lines = [o.strip() for o in str(e).partition('from user code')[0].splitlines()]
     lines = [o for o in lines if o and not o.startswith(('Hint:', 'For more'))]
     frames,package = _frames(e),''
-    if frames: package = Path(frames[-1].filename).parent.name  # whose function it is
+    if frames: package = Path(frames[-1].filename).parent.name  # the package of the function
     text,at = ' '.join([type(e).__name__, *lines, package]),_line(frames)
     for pattern,why in _WHYS:
         if re.search(pattern, text+at): return why+at
     told = next((o.partition('Explanation: ')[2] for o in lines if o.startswith('Explanation: ')), '')
-    return f'torch can not trace this: {told[:200] or in_a_line(e)}{at}'
+    return f'torch cannot trace this: {told[:200] or in_a_line(e)}{at}'
 
 # %% ../../nbs/scale/07_traced.ipynb #td000044
 _OWN.update(globals())

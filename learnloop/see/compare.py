@@ -92,7 +92,7 @@ class Comparison:  # chkstyle: ignore-node
     def _costs(self):
         of = [o.costs for o in self.runs]
         names = sorted({k for o in of for k in o}, key=lambda k: -max(o.get(k, 0) for o in of))
-        if not names: return ['What callbacks cost is known of fits with a Tracer().']
+        if not names: return ['The cost of callbacks is only known for fits with a Tracer().']
         rows = [[nm, _share(o, run.seconds), *(duration(o.get(k)) for k in names)]
             for nm,run,o in zip(self._names(), self.runs, of, strict=True) if o]
         return [Grid('Time that callbacks took', ['run', '% of all', *names], rows, 1000, True)]
@@ -165,7 +165,7 @@ def _curves(self:Comparison):
         x = _axis(of, nm)
         series = {run.name:_points(o, nm, x) for run,o in zip(self.runs, of, strict=True)}
         charts.append(small_chart(series, nm, x, legend=False))
-    if not charts: return ['No run has a history, such as CSVLogger() writes.']
+    if not charts: return ['No run has a history, such as the file of CSVLogger().']
     legend = el('ul', *(el('li', line_sample(i), ' ', o.name) for i,o in enumerate(self.runs)), class_='legend')
     return [legend, el('div', *(el('figure', o) for o in charts), class_='charts')]
 
@@ -210,5 +210,5 @@ def page(self:Comparison)->Page:
         Metrics=self._metrics(), Callbacks=self._costs())
     notes = [f'{o.name}: {w}' for o in self.runs for w in o.unread]
     if notes: sections['Not read'] = [notes]
-    return Page(self.title, 'What was different, and what came of it. A click on the head of a table sorts it.', facts,
+    return Page(self.title, 'Settings that differ, and the results. Click a column title to sort a table.', facts,
         sections, sort_script())

@@ -124,7 +124,7 @@ def _shares(a, b):
     n = [o.about.get('machine', {}).get('processes', 1) for o in (a, b)]
     if n[0]==n[1]: return ()
     cut = [o.path for o in (a, b) if o.about.get('model', {}).get('sharded')]
-    if cut: raise ValueError(f'{cut[0]} is of a run with sharded weights, and the runs had '
+    if cut: raise ValueError(f'{cut[0]} belongs to a run with sharded weights, but the runs had '
         f'{n[0]} and {n[1]} processes: compare runs with the same number, or without to_fsdp')
     return n
 
@@ -234,8 +234,8 @@ def _refuse(self:RunDiff):
     for o in self.files:
         why = f'the last {o.lost:,} of its bytes are cut or damaged' if o.lost else 'its run ended before the first one'
         if not len(o): raise ValueError(f'{o.path} has no readable step: {why}')
-    raise ValueError(f'{a.path} has the steps {a.row(0).step} to {a.row(-1).step}, and {b.path} {b.row(0).step} to '
-        f'{b.row(-1).step}: none is in both')
+    raise ValueError(f'{a.path} has the steps {a.row(0).step} to {a.row(-1).step}, but {b.path} {b.row(0).step} to '
+        f'{b.row(-1).step}: they have no step in common')
 
 # %% ../../nbs/see/10_diff.ipynb #fb100016
 @patch(as_prop=True)
@@ -265,8 +265,8 @@ def _what(self:RunDiff):
         where = 'the forward pass' if p.other_prediction else 'the loss function, as the prediction was the same'
         return f'{met} and gave another loss ({p.a.loss_value:.9g} and {p.b.loss_value:.9g}): {where}'
     if self.edited: return f'{met}{so_far}, and then the {kind} were changed after the optimizer step, in {self.edited}'
-    if kind=='gradients': return f'{met} and gave the same loss, and other gradients: the backward pass, or what ' \
-        'changed them after it'
+    if kind=='gradients': return f'{met} and gave the same loss, and other gradients: the backward pass, or code ' \
+        'that changed them afterwards'
     who = 'the backward pass or the optimizer' if any(p.has(FUSED)) and not gradients else 'the optimizer'
     if kind=='weights': return f'{met}{so_far}, and then other weights: {who}'
     return f'{met} and left the same weights, and other {"values in the optimizer" if kind==_STATE[2] else kind}'
@@ -321,7 +321,7 @@ def lines(self:RunDiff)->list: # Sentences
         res = [f'{so_far} step {self.step:,}{gap} {self._what()}.', *self._hints()]
     if self._shares:
         n,m = (f'{o} process' if o==1 else f'{o} processes' for o in self._shares)
-        res.append(f'A had {n} and B {m}: batches, random numbers and losses are only those of the first '
+        res.append(f'A had {n} and B {m}: batches, random numbers and losses were recorded only in the first '
             'process, so they were not compared.')
     return [*res, *self._damages()]
 
@@ -368,7 +368,7 @@ def curve(self:RunDiff,
     "Draw the difference of the runs by step, and that of the yardstick if there is one"
     if kind not in _NUMBERS: raise ValueError(f'curve: kind={kind!r}: it must be one of {", ".join(_NUMBERS)}')
     if self._shares and kind=='loss': raise ValueError('curve: kind=\'loss\': the runs had different numbers of '
-        'processes, and the loss is only that of the first one; use \'weights\' or \'gradients\'')
+        'processes, but the loss is only recorded in the first one; use \'weights\' or \'gradients\'')
     if self._limit is None: self.distances,self.yard = _distances(*self.files),None
     series = {'these runs':(self.distances[0], self.distances[1][kind])}
     if self.yard: series['weights × (1+1e-7)'] = self.yard[0],self.yard[1][kind]

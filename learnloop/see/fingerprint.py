@@ -540,7 +540,7 @@ def _flush(self:Fingerprint):
     if not self._rest: return
     try: self._size,self._rest = put_at(self._path, self._size, self._rest),b''
     except OSError as e:
-        if not self._warned: warnings.warn(f'{self.label} has a gap, and the training goes on: {e}', stacklevel=2)
+        if not self._warned: warnings.warn(f'{self.label} has a gap, but training continues: {e}', stacklevel=2)
         self._warned = True
 
 @patch
@@ -601,8 +601,8 @@ def _start(self:Fingerprint, n=None):
     about,self._begun = about_run(self.learn),True
     self._run_file = open_run(self.learn, self._path.parent)
     if self._size is not None and len(data)<self._size:
-        warnings.warn(f'{self._path} has {len(data)} bytes, and had {self._size} at the checkpoint: '
-            'rows are missing in it', stacklevel=2)
+        warnings.warn(f'{self._path} has {len(data)} bytes, but had {self._size} at the checkpoint: '
+            'it lacks rows', stacklevel=2)
     elif self._size is not None: data = data[:self._size]
     if data and (n or self._size): there = self._kept(data, n)
     else: there = None

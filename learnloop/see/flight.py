@@ -113,7 +113,7 @@ def _catch_up(self:FlightRecorder):
     self._waiting.clear()
     try:
         with torch.no_grad(), preserve_rng(): self._rows.update(self._losses_of(waiting))
-    except Exception as e: self._warn(e, 'knows no losses of rows')
+    except Exception as e: self._warn(e, 'has no losses of rows')
 
 # %% ../../nbs/see/13_flight.ipynb #f1140013
 @patch
@@ -230,7 +230,7 @@ def _write(self:FlightRecorder):
 @patch
 def _warn(self:FlightRecorder, e, what):
     if not self._warned:
-        warnings.warn(f'{self.label} {what}, and the training goes on: {type(e).__name__}: {e}', stacklevel=3)
+        warnings.warn(f'{self.label} {what}, but training continues: {type(e).__name__}: {e}', stacklevel=3)
     self._warned = True
 
 @patch
@@ -332,7 +332,7 @@ def show_results(self:Blame,
     for name in (self.sources[0] or '').split('/'): dl = getattr(dl, 'parts', {}).get(name, dl)
     dl,rows = leaves(dl)[0],[self.rows[i] for i in at]
     if not isinstance(dl, DataLoader) or any(isinstance(o, str) for o in rows):
-        raise ValueError(f'rows of {type(dl).__name__} are no indices into a dataset: look them up by `rows`')
+        raise ValueError(f'rows of {type(dl).__name__} are not indices of a data set: use `rows` to find them')
     items = DataLoader(Subset(dl.dataset, rows), len(rows), collate_fn=dl.collate_fn)
     interp = Interpretation.from_learner(self.learn, dl=items, with_loss=False)
     interp.losses,interp.ids = torch.tensor([self.losses[i] for i in at]),rows

@@ -73,7 +73,7 @@ class Logger(Callback):  # chkstyle: ignore-node
         self._begun,self._warned,self._points = False,False,[]
         run_labels(self.learn)  # raises if loggers contradict each other
         if self.every_steps or hasattr(self.learn, 'recorder'): return
-        raise ValueError(f'{self.label} logs the values of a Recorder, and the learner has none: '
+        raise ValueError(f'{self.label} logs the values of a Recorder, but the learner has none: '
             'call learn.add_cb(Recorder()), or give every_steps to log loss and lr')
 
     def before_epoch(self):
@@ -99,7 +99,7 @@ class Logger(Callback):  # chkstyle: ignore-node
         except (*self.failures, *more) as e:
             if self._warned: return
             self._warned = True
-            warnings.warn(f'{self.label} has a gap, and the training goes on: {type(e).__name__}: {e}', stacklevel=4)
+            warnings.warn(f'{self.label} has a gap, but training continues: {type(e).__name__}: {e}', stacklevel=4)
 
     def after_batch(self):
         learn,n = self.learn,self.learn.count.opt_steps
@@ -207,8 +207,8 @@ class _FileLogger(Logger):
         data = self._read()
         if not self._resumed or len(data)<self._size:
             if self._resumed:
-                warnings.warn(f'{self._path} has {len(data)} bytes, and had {self._size} at the checkpoint: '
-                    'rows are missing in it', stacklevel=2)
+                warnings.warn(f'{self._path} has {len(data)} bytes, but had {self._size} at the checkpoint: '
+                    'it lacks rows', stacklevel=2)
             self._size = self._kept(data)
             if not self._size: self._rest,self.attempt = b'',1
         elif self._size<len(data): os.truncate(self._path, self._size)
@@ -229,7 +229,7 @@ class _FileLogger(Logger):
             except (ValueError,LookupError,TypeError) as e:
                 if line[-1:]!=b'\n' and (i or line.startswith(self._starts[:len(line)])): break  # incomplete
                 raise ValueError(f'line {i+1} of {self._path} was not written by {self.label}, '
-                    'which needs a file of its own: give it another fname') from e
+                    'which needs its own file: give it another fname') from e
             if line[-1:]!=b'\n' or not self.append and (not steps or step>steps): break
             n += len(line)
             ends.append(n)
@@ -257,7 +257,7 @@ def put_at(
     try:
         with open(path, 'r+b' if size else 'wb') as f:
             n = f.seek(0, 2)
-            if n<size: raise OSError(f'{path} has {n} bytes, and {size} were written to it')
+            if n<size: raise OSError(f'{path} has {n} bytes, but {size} were written to it')
             f.seek(size)
             f.truncate()
             f.write(data)
@@ -301,8 +301,8 @@ class CSVLogger(_FileLogger):  # chkstyle: ignore-node
         self._names = _columns(self.learn, self.every_steps) + ['attempt']*(self.attempt>1)
         for o in self._names:
             if len(o.splitlines())<2: continue
-            raise ValueError(f'{self.label}: there is a column {o!r}, and a line break would break the file: '
-                'give the metric a name in one line')
+            raise ValueError(f'{self.label}: the column {o!r} has a line break, which would break the file: '
+                'give the metric a name without one')
 
     def _check_columns(self):
         "Raise an error if the file has other columns"
@@ -316,7 +316,7 @@ class CSVLogger(_FileLogger):  # chkstyle: ignore-node
         rec,lost = getattr(self.learn, 'recorder', None),[o for o in there if o not in self._names]
         if rec and lost and rec.when_known(lost[0], self._check_columns): return
         raise ValueError(f'{self._path} has the columns {", ".join(there)}, '
-            f'and this fit has {", ".join(self._names)}: give it another fname')
+            f'but this fit has {", ".join(self._names)}: give it another fname')
 
     def _read(self):
         # a fit that resumes from before a rewind stored the file's size without this column

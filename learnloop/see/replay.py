@@ -120,7 +120,7 @@ def _apart(x, y):
     if x.is_complex(): x,y = torch.view_as_real(x),torch.view_as_real(y)
     if not x.is_floating_point(): return f'{(x!=y).sum()} of {x.numel()} elements'
     n = ulps(x, y)
-    most = f'at most {n.max():,} ulps' if n.min()>=0 else 'some are no numbers'
+    most = f'at most {n.max():,} ulps' if n.min()>=0 else 'some are NaN'
     return f'{(n!=0).sum()} of {x.numel()} elements, {most}, {(x-y).abs().max():.1e}'
 
 def _all_apart(xs, ys):
@@ -167,7 +167,7 @@ class StepDiff:
 def _of_begin(self:StepDiff, a, b):
     "Describe differences before the first module is called"
     if a['step']!=b['step']: raise ValueError(f'these are records of steps {a["step"]} and {b["step"]}: '
-        'record the same one of both')
+        'record the same step of both')
     if a['batch']!=b['batch']: return f'Step {a["step"]} begins with a different batch.'
     x,y = dict(map(tuple, a['weights'])),dict(map(tuple, b['weights']))
     bad = [k for k in {**x, **y} if x.get(k)!=y.get(k)]
@@ -192,7 +192,7 @@ def _of_calls(self:StepDiff, a, b):
         return f'The first module whose inputs agree and whose outputs don\'t is {self.module or "the model itself"} ' \
             f'({self.rows[0][1]}): {self.distance}.'
     if names[0]!=names[1]: return f'Different modules were called: {len(names[0])} and {len(names[1])} calls.'
-    if self.rows: return f'The inputs of {self.rows[0][0]} differ, and no module made them: it is between modules.'
+    if self.rows: return f'The inputs of {self.rows[0][0]} differ, but no module made them: look between modules.'
     how = _apart(a['loss'], b['loss'])
     if how: self.kind,self.distance = 'loss',how
     return f'The model\'s outputs are the same, but the loss differs: {how}.' if how else ''
@@ -236,7 +236,7 @@ def replay_runs(
 )->StepDiff:
     "Repeat the first differing step of two runs, with the code of each, and find the first module that differs"
     if step is None: step = diff_runs(a, b).step
-    if step is None: raise ValueError(f'{a} and {b} are equal: give the step to repeat')
+    if step is None: raise ValueError(f'{a} and {b} are equal: give the step to replay')
     folders = [run_checkpoints(o) for o in (a, b)]
     x = make().record_step(step, folders[0] or folders[1], **kwargs)
     return diff_steps(x, (make_b or make)().record_step(step, folders[1] or folders[0], **kwargs))

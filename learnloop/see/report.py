@@ -181,7 +181,7 @@ def _checkpoints(folder, num, monitor='valid_loss', better='less'):
     num.see({k:[o.metrics.get(k) for o in there] for k in {k:None for o in there for k in o.metrics}})
     def _said(k, v): return f'{k} {shown(num.cell(k, v))}'
     rows = [[o.step, o.epoch, round(o.size/1e6, 2), ', '.join(_said(k, v) for k,v in o.metrics.items()),
-        o.damage or ('' if o.consistent else 'taken in the middle of a batch')] for o in there]
+        o.damage or ('' if o.consistent else 'saved in the middle of a batch')] for o in there]
     for o in there:
         v = to_number(o.metrics.get(monitor))
         if v is not None and v==v: scored.setdefault(v, o)
@@ -224,7 +224,7 @@ def _predictions(learn, n):
         alt = f'item {i}, predicted {pred}' if targ is None else f'item {i}, predicted {pred}, is {targ}'
         caption = el('figcaption', items.caption(i), class_='wrong' if items.is_wrong(i) else None)
         return el('figure', el('img', src=_png(items.inputs(i)), alt=alt), caption)
-    return [f'{title}; what is bold is wrong.', el('div', *map(_figure, idxs), class_='items')]
+    return [f'{title}; wrong predictions are bold.', el('div', *map(_figure, idxs), class_='items')]
 
 # %% ../../nbs/see/06_report.ipynb #95f25602
 def _times(tracer):
@@ -280,8 +280,8 @@ def _folds(facts, topics=_TOPICS):
     return [folded(title, {k:str(v) for k,v in flat_facts(o).items()}) for title,o in there.items()]
 
 # %% ../../nbs/see/06_report.ipynb #1a3f0133
-_BY_HAND = dict(KeyboardInterrupt='It was interrupted, by Ctrl-C or the stop button', SystemExit='It was told to exit',
-    Terminated='It was ended by SIGTERM, as schedulers do before they take a machine back')
+_BY_HAND = dict(KeyboardInterrupt='It was interrupted, by Ctrl-C or the stop button', SystemExit='It called sys.exit',
+    Terminated='It was ended by SIGTERM, which schedulers send before they take a machine back')
 _BY_HAND['Interrupted'] = _BY_HAND['KeyboardInterrupt']
 
 _AT = re.compile(r'learnloop: in (?:(?P<who>.+?)\.(?P<event>\w+)|the (?P<phase>\w+) phase)(?:; (?P<where>.*))?', re.S)
@@ -325,21 +325,21 @@ def _ended(learn, told, tracer, cbs):
 
 # %% ../../nbs/see/06_report.ipynb #c62b8251
 _HINTS = dict(Warnings='Warnings: fit with KeepWarnings().', Predictions='Predictions of examples: report(n_preds=12).',
-    Time='Times by phase and callback, and what was cancelled: fit with a Tracer().',
+    Time='Times by phase and callback, and cancelled phases: fit with a Tracer().',
     Curves='Curves and the table of epochs: fit with a Recorder, which learners have by default.',
-    Checkpoints='Checkpoints: fit with a CheckpointCallback, given to report(cbs=…) if it was there for one fit.')
+    Checkpoints='Checkpoints: fit with a CheckpointCallback; if only one fit had it, pass it to report(cbs=…).')
 
 def _state(learn):
     "Return the progress of the training"
     c,goal = learn.count,learn.n_epoch
-    ends = dict(done='came to its end', cancelled='was stopped', failed='ended with an error')
+    ends = dict(done='finished', cancelled='was stopped', failed='ended with an error')
     rec = getattr(learn, 'recorder', None)
     secs = rec and rec.seconds
     if learn.inside('fit'): how = 'going on'
     elif not c.batches: how = 'not trained yet'
     elif rec and rec.error and rec.error['kind'] in _BY_HAND: how = 'was interrupted'
     else: how = ends.get(learn.outcome.get('fit'), 'before this session')
-    remark = f'the last fit was of {goal}' if math.isfinite(goal) and c.batches else None
+    remark = f'the last fit was for {goal}' if math.isfinite(goal) and c.batches else None
     res = {'Last fit':how, 'Epochs':(c.epochs, remark), 'Optimizer steps':c.opt_steps, 'Samples':c.samples}
     return res if secs is None or not c.batches else res | {'Duration':human_time(secs)}
 
@@ -353,7 +353,7 @@ def _of_learner(learn, cbs, shapes, n_preds, title):
     rec,kept,tracer = getattr(learn, 'recorder', None),_first(KeepWarnings),_first(Tracer)
     if tracer is None: tracer = getattr(learn, 'trace', None)
     title = title or f'A run of {type(uncompiled(learn.model)).__name__}'
-    run,num = Page(title, 'What it was trained on, how, and what came of it.', _state(learn)),Numbers()
+    run,num = Page(title, 'Data, settings and results of a run.', _state(learn)),Numbers()
     s,directions = run.sections,LOSSES if rec is None else rec.directions
     if rec is not None:
         cols = _columns(rec)
@@ -411,9 +411,9 @@ def _of_trace(file):
         return {}  # written by another program, such as the PyTorch profiler
 
 # %% ../../nbs/see/06_report.ipynb #1a3f0141
-_STATES = dict(done='came to its end', failed='ended with an error', interrupted='was interrupted', killed='was killed',
+_STATES = dict(done='finished', failed='ended with an error', interrupted='was interrupted', killed='was killed',
     running='going on')
-_KILLED = 'None of its processes is alive, and it left no error: the system may have run out of memory, or crashed.'
+_KILLED = 'None of its processes is alive, but it left no error: the system may have run out of memory, or crashed.'
 
 def _tell_run(page, run):
     "Add the facts of `run.json`, or of the last checkpoint, to `page`"
@@ -455,7 +455,7 @@ def _of_folder(folder, title=None):
     if run.unread: s['Not read'] = [run.unread]
     s['Settings'] = []  # reserve the place
     s['Versions'] = [{k:o[k] for k in ('learnloop','torch','python') if k in o} for o in made_by]
-    page = Page(title or f'The run in {folder.resolve().name}', f'What was left in {folder}.', sections=s)
+    page = Page(title or f'The run in {folder.resolve().name}', f'The files that the run left in {folder}.', sections=s)
     if run.about or len(run.saved)==1: _tell_run(page, run)
     if len(results)==1: page.facts |= results[0]
     return page

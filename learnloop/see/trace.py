@@ -178,7 +178,7 @@ def _among(self:Trace):
 # %% ../../nbs/see/03_trace.ipynb #597b343d
 def _ends(o):
     "Describe what calls raised, and how often a filter skipped them"
-    held = [f'held back {_times(o.held)} ({o.filter})'] if o.held else []
+    held = [f'filtered out {_times(o.held)} ({o.filter})'] if o.held else []
     return ', '.join(held + [f'{k} {n:,}' for k,n in o.outcomes.items()])
 
 def _folded(turns, whole):

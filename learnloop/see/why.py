@@ -33,7 +33,7 @@ def why(self:Trace,
     is_phase = what in self._inside
     phase = what if is_phase else self._phase_of(what)
     in_batch,names = phase in self._recurring,self._names
-    if iter is not None and not in_batch: raise ValueError(f'{what} is not inside a batch: leave iter out')
+    if iter is not None and not in_batch: raise ValueError(f'{what} is not inside a batch: omit iter')
     if callback is not None:
         if is_phase: raise ValueError(f"callback={callback!r}: name an event, such as 'before_{what}', not a phase")
         if callback not in names: raise ValueError(f'no callback {callback!r} recorded{did_you_mean(callback, names)}')
@@ -88,7 +88,7 @@ def _why_phase(self:Trace, phase, at):
     total = self._phases.get(name if phase=='turn' else phase)
     if at.epoch is None and at.iter is None and total and total.n>1:
         ends = ', '.join(f'{k} {total.outcomes[k]:,}' for k in ('done', 'cancelled', 'failed'))
-        return '; '.join([f'{name} was begun {total.n:,} times: {ends}', *self._blames(phase, at)])
+        return '; '.join([f'{name} began {total.n:,} times: {ends}', *self._blames(phase, at)])
     if self._is_cut(phase, at):
         gone = f'not all rows of epoch {at.epoch} are kept: {self._kept()}'
         return '; '.join([gone, *self._blames(phase, at)])
@@ -149,7 +149,7 @@ def _left_out(self:Trace, phase, s):
     if s.by: return _blamed(s.by, phase)
     why = 'is running' if s.end is None else 'ran without it'
     if s.phase in self._recurring and s.training is False: why += ', since it was in validation'
-    return f'{of_turn(phase, s.turn)} was not begun: {of_turn(s.phase, s.turn)} {why}'
+    return f'{of_turn(phase, s.turn)} did not begin: {of_turn(s.phase, s.turn)} {why}'
 
 # %% ../../nbs/see/07_why.ipynb #66b208ff
 def _order(at): return inf if at.epoch is None else at.epoch, not at.training, inf if at.iter is None else at.iter
@@ -177,9 +177,9 @@ def _unknown(self:Trace, phase, at):
     known = {o.epoch for o in self._spans()}-{None}
     first = self._first_kept() or _Place(max(known, default=-1), None, False)
     if self._n_dropped() and _order(at)<_order(first): return f'{what} is no longer recorded: {self._kept()}'
-    if not known: return f'{what} was not begun'
+    if not known: return f'{what} did not begin'
     epochs = f'is epoch {min(known)}' if len(known)==1 else f'are epochs {min(known)}–{max(known)}'
-    return f'{what} was not begun; recorded {epochs}'
+    return f'{what} did not begin; recorded {epochs}'
 
 # %% ../../nbs/see/07_why.ipynb #91d93406
 @patch
@@ -211,18 +211,18 @@ def _why_event(self:Trace, event, phase, at, callback):
     name = of_turn(event, s.turn)
     if callback is None:
         muted = [(o, self._muting(event, o, s)) for o in sorted(self._names-{r[1].callback for r in turns})]
-        heard = f'fired and was heard by {", ".join(map(_had, turns))}' if turns else 'fired, but no callback heard it'
+        heard = f'fired and called {", ".join(map(_had, turns))}' if turns else 'fired, but called no callback'
         return '; '.join([f'{name} {heard}', *(f'{o} was muted: {why}' for o,why in muted if why)])
     if mine := [r for r in turns if r[1].callback==callback]: return f'{name}: {", ".join(map(_had, mine))}'
     if turns and turns[-1][4]: return f'{callback} was not called in {name}: {_had(turns[-1])} before it'
     if why := self._muting(event, callback, s): return f'{callback} was muted in {name}: {why}'
-    return f'{callback} does not hear {name}, or was not in the learner'
+    return f'{callback} has no handler for {name}, or was not in the learner'
 
 def _had(r):
     "Describe the call in row `r`"
     _,total,_,_,outcome,held = r
     if outcome: return f'{total.callback} (raised {outcome})'
-    return f'{total.callback} (held back: {total.filter})' if held else total.callback
+    return f'{total.callback} (filtered out: {total.filter})' if held else total.callback
 
 @patch
 def _muting(self:Trace, event, callback, s):

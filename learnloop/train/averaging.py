@@ -79,7 +79,7 @@ def _tensors(self:WeightAveraging, model):
 def update(self:WeightAveraging):
     "Add the current weights to the averages"
     if self.live is not None: raise RuntimeError(f'{self.label}.update: the averages are in the model, '
-        'and would be averaged themselves')
+        'so they would be averaged themselves')
     if self.averages is None:
         now,f32 = self._tensors(self.learn.model),torch.float32
         def _copy(t): return t.detach().to(self._device or t.device, torch.promote_types(t.dtype, f32), copy=True)
@@ -99,7 +99,7 @@ def _check_fit(self:WeightAveraging, now):
     for k in {**now, **self.averages}:
         if k not in now or k not in self.averages or not _fits(now[k], self.averages[k]):
             raise ValueError(f'{self.label}: {k!r} is missing in the model or in the averages, or has another shape or '
-                f'kind of numbers there: {self.name}.reset() begins anew')
+                f'dtype there: {self.name}.reset() starts again')
 
 @patch
 def _pair(self:WeightAveraging):
@@ -185,7 +185,7 @@ def _norm_stats(self:WeightAveraging, model):
 def _check_again(dl):
     "Raise an error for a loader that can be iterated only once"
     if dl is not None and not isinstance(dl, Iterator): return
-    raise ValueError(f"buffers='recompute' goes through the training data, and {dl!r} can't: give a list or DataLoader")
+    raise ValueError(f"buffers='recompute' repeats the training data, but {dl!r} can't: use a list or DataLoader")
 
 def _is_frozen(m): return m.affine and not any(p.requires_grad for p in m.parameters())  # as in `BnFreeze`
 
@@ -255,7 +255,7 @@ def before_fit(self:WeightAveraging):
     others = [o.label for o in self.learn.cbs if isinstance(o, WeightAveraging) and o is not self and o.run]
     if others: raise ValueError(f'{self.label} and {others[0]} in one fit: '
         'a model can be evaluated with one set of averages; remove one of them')
-    if self._mine: raise RuntimeError(f'fit inside `with {self.name}.swapped()` would train the averages: leave it')
+    if self._mine: raise RuntimeError(f'fit inside `with {self.name}.swapped()` would train the averages: fit outside')
     if self.buffers=='recompute': _check_again(self.learn.dls.train)
     if self.live is not None and not self._holds_averages(model): self.reset()
     self._swap_out(model)
@@ -325,7 +325,7 @@ class EMA(WeightAveraging):
         super().__init__(**kwargs)
         if half_life is not None:
             if not half_life>0 or not self.every_steps:
-                raise ValueError(f'half_life is {half_life!r}: it must be steps, above 0, and updates be by steps')
+                raise ValueError(f'half_life is {half_life!r}: it must be above 0, and updates must be in steps')
             decay = .5**(self.every_steps/half_life)
         if not 0<=decay<1: raise ValueError(f'decay is {decay!r}: it must be from 0 to below 1')
         self.decay,self.warmup = decay,warmup
@@ -374,7 +374,7 @@ def cleanup_fit(self:SWA):
 def before_train(self:SWA):
     is_limited = any(isinstance(o, StepLimit) for o in self.learn.cbs)
     if self.swa_lr is None or is_limited or self.learn.n_iter is not None: return
-    raise ValueError(f'{self.label}: swa_lr needs to know how long the training is, and the loader has no length: '
+    raise ValueError(f'{self.label}: swa_lr needs the length of the fit, but the loader has no length: '
         'give fit max_steps or steps_per_epoch')
 
 @patch

@@ -19,7 +19,7 @@ def refuse_own_steps(
     "Raise an error for learners that run backward and step by themselves, without turns"
     learn = cb.learn
     if getattr(learn._do_grad_opt, '__func__', None) is Learner._do_grad_opt: return
-    raise ValueError(f'{cb.label} goes by turns, and {type(learn).__name__} overrides `_do_grad_opt`: override '
+    raise ValueError(f'{cb.label} works by turns, but {type(learn).__name__} overrides `_do_grad_opt`: override '
         'train_batch instead, with learn.turn(loss, opt=…) for each')
 
 # %% ../../nbs/train/02_by_turns.ipynb #7a1c0fb2
@@ -30,7 +30,7 @@ def refuse_closure(
     "Raise an error for an optimizer that evaluates the loss itself"
     learn,turn = cb.learn,cb.learn.open_turn
     asks = [turn.opt] if turn and turn.closure else [] if turn else [o for o in opts(learn.opt) if needs_closure(o)]
-    if asks: raise ValueError(f"{cb.label} can't act on {type(asks[0]).__name__}, {why}: do without it")
+    if asks: raise ValueError(f"{cb.label} can't be used with {type(asks[0]).__name__}, {why}: remove one of them")
 
 # %% ../../nbs/train/02_by_turns.ipynb #0701d701
 def refuse_graph(
@@ -40,7 +40,7 @@ def refuse_graph(
     "Raise an error for a turn whose gradients will be differentiated"
     turn = cb.learn.open_turn
     if not turn.create_graph: return
-    raise ValueError(f'{cb.label}: {turn} has create_graph=True, for a graph of its gradients, {why}: do without it')
+    raise ValueError(f'{cb.label}: {turn} has create_graph=True, a graph of its gradients, {why}: remove one of them')
 
 # %% ../../nbs/train/02_by_turns.ipynb #0701d703
 def grads_now(
@@ -58,5 +58,5 @@ def refuse_supplied(
     "Raise an error if code set gradients and cancelled *backward* since `had` was recorded"
     if cb.learn.outcome.get('backward')!='cancelled': return
     if all(p.grad is g and (g is None or g._version==v) for p,g,v in had): return
-    raise ValueError(f'{cb.label}: somebody cancelled *backward* and supplied gradients, {why}: supply them by '
+    raise ValueError(f'{cb.label}: code cancelled *backward* and supplied gradients, {why}: supply them by '
         'learn.turn(…, grads=f), in train_batch')

@@ -1,4 +1,4 @@
-"""Run a batch again in halves when it takes more memory than there is, and take the same step
+"""If a batch needs too much memory, run it again in parts, and take the same step
 
 Docs: https://learnloop.github.io/learnloop/train/heal.html.md"""
 
@@ -36,8 +36,8 @@ class HealMemory(MicroBatch, Engine):
         self.size = sd.get('size', math.inf)
     def before_fit(self):
         super().before_fit()
-        if self.learn.team.spreads: raise ValueError(f'{self.label}: with to_fsdp, each process waits for the others '
-            'inside of the model, so one that is out of memory can not tell them: use to_ddp')
+        if self.learn.team.spreads: raise ValueError(f'{self.label}: with to_fsdp, processes wait for each other '
+            'inside the model, so a process without memory cannot report it: use to_ddp')
     def before_turn(self):
         learn = self.learn
         self._rng,self._fields = read_rngs(),{k:getattr(learn, k) for k in LOSS_FIELDS}
@@ -117,8 +117,8 @@ def _halve(self:HealMemory):
     e,self._error = self._error or torch.OutOfMemoryError('another process of the run is out of memory'),None
     if n<=self.min_size: raise e
     self.size = max(math.ceil(n/2), self.min_size)
-    if learn.team.is_first: warnings.warn(f'{self.label}: out of memory with {n} items, so parts of '
-        f'{self.size} make a step from here on: {str(e)[:200]}', stacklevel=2)
+    if learn.team.is_first: warnings.warn(f'{self.label}: out of memory with {n} items, so each step '
+        f'now takes parts of {self.size} items: {str(e)[:200]}', stacklevel=2)
     self._begin()
 
 @patch

@@ -123,7 +123,7 @@ class SanityCheck(Callback):
         self.result = None  # Loss and metrics of the check, as from `learn.validate`
         if dl is None or (learn.epoch and not self.resumed): return
         if isinstance(dl, Iterator): raise ValueError('SanityCheck would lose batches of the one-shot '
-            f'{type(dl).__name__}: give a list or a DataLoader to validate on, or do without')
+            f'{type(dl).__name__}: validate on a list or a DataLoader, or omit SanityCheck')
         learn.with_events('sanity', self._validate)
     def _validate(self):
         limit = LimitBatches(valid=None if self.n==-1 else self.n)
@@ -203,8 +203,8 @@ def find_batch_size(self:Learner,
     "Find the largest batch size that fits in memory, and leave the learner unchanged"
     if not isinstance(start, Integral) or not 1<=start<=max_bs:
         raise ValueError(f'start is {start!r}: it must be a whole number from 1 to max_bs, {max_bs}')
-    if self.team.world>1: raise RuntimeError(f'find_batch_size in {self.team.world} processes: when one has no memory '
-        'left, the others wait for it: call it in a process that is alone, before to_ddp or to_fsdp')
+    if self.team.world>1: raise RuntimeError(f'find_batch_size in {self.team.world} processes: if one runs out of '
+        'memory, the others wait for it: call it in a single process, before to_ddp or to_fsdp')
     best,bs = None,start
     while bs<=max_bs:
         why_not = _try_size(self, mk_dl(bs), bs, n_steps)
@@ -227,7 +227,7 @@ def _try_size(learn, dl, bs, n_steps):
         try: learn.fit(1, cbs=trial)
         except RuntimeError as e:
             if not is_oom(e): raise
-            return 'takes more memory than there is'
+            return 'takes more memory than available'
     if trial.got<bs: return f'is more than the first batch has, {trial.got}'
 
 class _SizeTrial(LimitBatches):
@@ -249,7 +249,7 @@ class FirstBatches(Until):
         self.dl,size = dl,batch_len(dl)
         if isinstance(_check_n_batches('n', n), Integral): self.n = int(n) if size is None else min(n, size)
         elif size is not None: self.n = math.ceil(n*size - 1e-9)  # since 0.07*100 is slightly more than 7
-        else: raise ValueError(f'{n!r} is a share, and {type(dl).__name__} has no length: give a number of batches')
+        else: raise ValueError(f'{n!r} is a share, but {type(dl).__name__} has no length: give a number of batches')
 
     def __len__(self): return self.n
     def __iter__(self):

@@ -29,7 +29,7 @@ def _each(b, f):
 
 def _blend(x, perm, lam):
     if not x.is_floating_point(): raise TypeError(f'an input is {describe(x)}: only floats have a mean; '
-        'make it float, or mix what the model makes of it')
+        'convert it to float, or mix the output of a layer')
     lam = lam.to(x.device, x.dtype).view(-1, *[1]*(x.dim()-1))
     return lam*x + (1-lam)*x[perm]
 
@@ -59,9 +59,9 @@ class MixHandler(Callback):
 
     def before_train(self):
         if self.learn.loss_func is None:
-            raise ValueError(f"{self.label} needs a loss_func: it can't reach into a loss that the model computes")
+            raise ValueError(f"{self.label} needs a loss_func: it can't change a loss that the model computes")
         others = [o.label for o in self.learn.cbs if isinstance(o, MixHandler) and o is not self and o.run]
-        if others: raise ValueError(f'{self.label} and {others[0]} in one fit: mix once, and mute one of them')
+        if others: raise ValueError(f'{self.label} and {others[0]} in one fit: remove one of them')
 
 # %% ../../nbs/train/06_mixup.ipynb #c1c57165
 class MixUp(MixHandler):
@@ -99,8 +99,8 @@ class CutMix(MixHandler):
         _each(xb, lambda x: shapes.append(tuple(x.shape)))
         size = shapes[0][-self.ndim:]
         if any(len(o)<=self.ndim or o[-self.ndim:]!=size for o in shapes):
-            raise ValueError(f'{self.label}: inputs of shapes {shapes} have no {self.ndim} dimensions in common '
-                'for a box, beside that of the items: see `ndim`')
+            raise ValueError(f'{self.label}: inputs of shapes {shapes} do not share {self.ndim} dimensions '
+                'for a box, besides the batch dimension: see `ndim`')
         cuts = [round(o*(1-lam.item())**(1/self.ndim)) for o in size]
         los = [int(torch.randint(o, ()))-c//2 for o,c in zip(size, cuts, strict=True)]
         box = ...,*(slice(max(lo, 0), lo+c) for lo,c in zip(los, cuts, strict=True))
@@ -114,7 +114,7 @@ class CutMix(MixHandler):
 @patch
 def before_batch(self:MixHandler):
     learn,n,floats,self._is_mixed = self.learn,self.learn.bs,[],False
-    if not learn.yb: raise ValueError(f'{self.label}: {describe(learn.batch)} has no targets, which must be mixed, too')
+    if not learn.yb: raise ValueError(f'{self.label}: {describe(learn.batch)} has no targets to mix')
     _each((learn.xb, learn.yb), self._check_items)
     _each(learn.yb, lambda y: floats.append(y.is_floating_point()))
     direct = all(floats) or getattr(learn.loss_func, 'y_int', None) is False
@@ -134,7 +134,7 @@ def before_batch(self:MixHandler):
 @patch
 def _check_items(self:MixHandler, o):
     if not o.dim() or len(o)!=self.learn.bs:
-        raise ValueError(f'{self.label}: {describe(o)}: the first dimension must be that of the {self.learn.bs} items')
+        raise ValueError(f'{self.label}: {describe(o)}: the first dimension must be {self.learn.bs}, as many as items')
 
 # %% ../../nbs/train/06_mixup.ipynb #3447eac2
 @patch
@@ -177,12 +177,12 @@ def _mixed(self:MixHandler, pred, *yb):
     if isinstance(lam, torch.Tensor) and lam.numel()==1: lam = lam.view(())
     if not isinstance(lam, torch.Tensor) or not lam.dim(): return _between(lam, f(pred, *yb), f(pred, *self._partner))
     if how is None: raise ValueError(f'{self.label}: mix returned a share for each item, '
-        'and the loss function has no `reduction`: return one for the batch')
+        'but the loss function has no `reduction`: return one share for the batch')
     n,is_attr = len(lam),hasattr(f, 'reduction')
     if not is_attr: f = partial(f, reduction='none')
     with replaced(f, 'reduction', 'none') if is_attr else nullcontext(): a,b = f(pred, *yb),f(pred, *self._partner)
     if not isinstance(a, torch.Tensor): raise ValueError(f'{self.label}: the loss function returned {describe(a)}, '
-        'whose parts are mixed by one share for the batch: per_item=False')
+        'which can only be mixed with one share for the batch: per_item=False')
     if not a.dim() or a.numel()%n: raise ValueError(f"{self.label}: with reduction='none' the loss of {n} items "
         f'has shape {tuple(a.shape)}')
     lam = lam.view(n, 1)
@@ -205,7 +205,7 @@ def before_backward(self:MixHandler):
     learn = self.learn
     supplies = learn.open_turn and learn.open_turn.grads
     if self._partner is None or self._is_mixed and not supplies: return
-    why = "has a loss that doesn't call learn.loss_func, and so has nothing of the"
-    if supplies: why = 'supplies gradients, which know nothing of the'
+    why = "has a loss that doesn't call learn.loss_func, so it ignores the"
+    if supplies: why = 'supplies gradients, which ignore the'
     raise ValueError(f"{self.label} mixed inputs, and {learn.open_turn or 'the batch'} {why} partners' targets: give "
         'targets that are floats, such as F.one_hot(y).float(), which are mixed like inputs')

@@ -62,8 +62,8 @@ class MixedPrecision(Callback):
     ):
         if amp_mode not in _dtypes: raise ValueError(f'amp_mode is {amp_mode!r}: '
             f'it must be fp16 or bf16{did_you_mean(str(amp_mode), _dtypes)}')
-        if kwargs and amp_mode!='fp16': raise TypeError(f'{", ".join(kwargs)}: for GradScaler, '
-            f'which {amp_mode} does without: use fp16')
+        if kwargs and amp_mode!='fp16': raise TypeError(f'{", ".join(kwargs)}: arguments of GradScaler, '
+            f'which {amp_mode} does not use: use fp16')
         torch.amp.GradScaler('cpu', **kwargs)  # raises errors for wrong settings now
         self.amp_mode,self.kwargs,self.scalers,self.skipped = amp_mode,kwargs,{},0
         self._states,self._checked,self._autocasts,self._is_on,self._is_ready = {},False,[],False,False
@@ -91,8 +91,8 @@ class MixedPrecision(Callback):
 @patch
 def before_turn(self:MixedPrecision):
     if self.amp_mode=='fp16':
-        refuse_closure(self, 'which needs gradients as they are, not scaled')
-        refuse_graph(self, 'which would be of a loss that is scaled')
+        refuse_closure(self, 'which needs unscaled gradients')
+        refuse_graph(self, 'which would belong to the scaled loss')
         self._had = grads_now(self.learn)
     self._turn_on()
 
@@ -141,7 +141,7 @@ def before_backward(self:MixedPrecision):
 @patch
 def before_step(self:MixedPrecision):
     scaler = self.scaler
-    if scaler and self.learn.open_turn: refuse_supplied(self, self._had, 'which nobody has scaled')
+    if scaler and self.learn.open_turn: refuse_supplied(self, self._had, 'which are not scaled')
     probe = _Probe(self.learn.turn_params) if scaler else None
     if not probe or not probe.params: return  # without gradients, torch's scaler would raise an error
     scaler.step(probe)
@@ -151,7 +151,7 @@ def before_step(self:MixedPrecision):
     scale = scaler.get_scale()
     if scale<self.min_scale: raise FloatingPointError(f'{self.skipped} steps skipped, and gradients still overflow '
         f'at a loss scale of {scale:.0e}: they are inf or nan before any scaling '
-        '(torch.autograd.detect_anomaly says where), or too large for fp16: use bf16')
+        '(torch.autograd.detect_anomaly shows where), or too large for fp16: use bf16')
     raise CancelStepException
 
 @patch
@@ -169,9 +169,9 @@ def before_fit(self:MixedPrecision):
     self.autocast()  # raises an error if the device doesn't support it
     if self.amp_mode!='fp16': return
     half = [n for n,p in self.learn.model.named_parameters() if p.requires_grad and p.dtype is torch.float16]
-    if half: raise ValueError(f'{half[0]} is in float16, and fp16 needs weights in float32 to add small steps to: '
+    if half: raise ValueError(f'{half[0]} is in float16, but fp16 needs weights in float32 to add small steps to: '
         'learn.model.float()')
-    refuse_closure(self, 'which needs gradients as they are, not scaled')
+    refuse_closure(self, 'which needs unscaled gradients')
     self._states,self.scalers,self._is_ready = self._learned(),{},True
 
 @patch

@@ -71,7 +71,7 @@ class RNNRegularizer(Callback):
     def after_loss(self):
         if not (self.alpha or self.beta) or self.learn.loss_grad is None: return
         rnn = next((o for o in self.learn.cbs if isinstance(o, RNNCallback)), None)
-        if rnn is None: raise ValueError('RNNRegularizer needs an RNNCallback beside it: use rnn_cbs(alpha, beta)')
+        if rnn is None: raise ValueError('RNNRegularizer also needs an RNNCallback: use rnn_cbs(alpha, beta)')
         if rnn.raw_out is None: raise ValueError('RNNRegularizer: the model must return a tuple (pred, raw_out, out), '
             'not a prediction; and the loss of a turn must call it by learn.forward()')
         h,loss = rnn.raw_out.float(),self.learn.loss_grad  # squares would overflow in half precision

@@ -45,7 +45,7 @@ class _Sched:
         self.is_one,n = not sizes,max(sizes, default=1)
         self.starts,self.ends = (list(o) if isinstance(o, (list,tuple)) else [o]*n for o in ends)
         for o in self.starts+self.ends:
-            if not _is_number(o): raise TypeError(f'an end is {o!r}: it must be a number, or a list with one a group')
+            if not _is_number(o): raise TypeError(f'an end is {o!r}: it must be a number, or a list of one per group')
         self(0.)  # fail now if the formula doesn't allow these ends
     def __call__(self, pct):
         f,args = self.shape.__wrapped__,self.given[2:]
@@ -104,7 +104,7 @@ def SchedExp(
     pct    # From 0 to 1
 )->Callable: # Function of `pct`
     "Go from `start` to `end` exponentially"
-    if not start*end>0: raise ValueError(f'SchedExp({start}, {end}): no factor leads there, one end is 0 or below')
+    if not start*end>0: raise ValueError(f'SchedExp({start}, {end}): the ends must have the same sign, and not be 0')
     return start*(end/start)**pct
 
 # %% ../../nbs/train/00_schedule.ipynb #a5d0d11c
@@ -129,7 +129,7 @@ def combine_scheds(
     if not pcts or min(pcts)<0 or not math.isclose(sum(pcts), 1, abs_tol=1e-6):
         raise ValueError(f'the shares {pcts} sum to {sum(pcts)}: they must be 0 or more, and sum to 1')
     for o in scheds:
-        if not callable(o): raise TypeError(f'{o!r} is no function of pct')
+        if not callable(o): raise TypeError(f'{o!r} is not a function of pct')
     return partial(_combined, scheds, list(accumulate(pcts)), max(i for i,o in enumerate(pcts) if o))
 
 def _combined(scheds, ends, last, pct):
@@ -435,7 +435,7 @@ def rescale(self:Scheduler,
     "Scale the rest of the schedule of `k`, so that it continues from `v`"
     now,v = self._read(k),_plain(v)
     if not all(_as_list(now)):
-        raise ValueError(f'{k}={v!r}: the schedule of {k} is at {now!r} here, and no factor leads from 0 to '
+        raise ValueError(f'{k}={v!r}: the schedule of {k} is at {now!r} here, and no factor changes 0 to '
             'another value')
     self._goals = self._goals | {k: v if _is_number(v) else spread_hyper(k, v, self._n_groups)}
 
@@ -492,8 +492,8 @@ def before_train(self:Scheduler):
     learn = self.learn
     if not self.needs_length or self.total_steps or learn.n_iter is not None: return
     if any(isinstance(o, StepLimit) for o in learn.cbs): return
-    raise ValueError(f'the training loader, {type(learn.dl).__name__}, has no length, so nobody knows when the '
-        f'schedule of {", ".join(self.owns)} ends: give fit max_steps or steps_per_epoch, or the schedule total_steps')
+    raise ValueError(f'the training loader, {type(learn.dl).__name__}, has no length, so the end of the '
+        f'schedule of {", ".join(self.owns)} is unknown: give fit max_steps or steps_per_epoch, or it total_steps')
 
 # %% ../../nbs/train/00_schedule.ipynb #bfd2a6ee
 @patch

@@ -30,10 +30,11 @@ class TorchScheduler(Callback):
         unit:str, # When to step it: after each optimizer 'step', each 'epoch', or each validation ('validate')
         monitor:str='valid_loss' # Column of the recorder, for schedulers that use a value, with the unit 'validate'
     ):
-        if unit not in ('step','epoch','validate'): raise ValueError(f"unit is {unit!r}: 'step', 'epoch' or 'validate'")
+        if unit not in ('step','epoch','validate'):
+            raise ValueError(f"unit is {unit!r}: it must be 'step', 'epoch' or 'validate'")
         for f in sched.values() if isinstance(sched, Mapping) else [sched]:
             if isinstance(f, LRScheduler) or not callable(f):
-                raise TypeError(f'sched is {f!r}: give what makes one, {type(f).__name__} or a partial of it')
+                raise TypeError(f'sched is {f!r}: give its class, {type(f).__name__}, or a partial of it')
         self.sched,self.unit,self.monitor = sched,unit,monitor
         self._seen,self._due = 0,None
         self._clear()
@@ -79,7 +80,7 @@ def _make(self:TorchScheduler, f, opt):
     for g in opt.param_groups: g.pop('initial_lr', None)
     res = f(opt)
     if not callable(getattr(res, 'step', None)):
-        raise TypeError(f'{self.label}: {f!r} returned {res!r}, which has no step, so it is no scheduler')
+        raise TypeError(f'{self.label}: {f!r} returned {res!r}, which is not a scheduler, since it has no step')
     return res
 
 # %% ../../nbs/train/09_torchsched.ipynb #3d49e0b3
@@ -105,13 +106,13 @@ def _release(self:TorchScheduler, os):
 def _check_unit(self:TorchScheduler):
     "Raise an error for a scheduler that needs a value but wouldn't get one"
     if self.unit=='validate' and self.learn.dls.valid is None:
-        raise ValueError(f"{self.label}: unit is 'validate', and there is no validation loader")
+        raise ValueError(f"{self.label}: unit is 'validate', but there is no validation loader")
     self._by_value = {k for k,o in self._scheds.items() if 'metrics' in inspect.signature(o.step).parameters}
     for k in self._by_value:
         name = type(self._scheds[k]).__name__
-        if self.unit!='validate': raise ValueError(f"{name} looks at a value: use unit='validate', and monitor")
+        if self.unit!='validate': raise ValueError(f"{name} needs a value: use unit='validate', and monitor")
         if not hasattr(self.learn, 'recorder'):
-            raise ValueError(f'{name} looks at {self.monitor!r}, which a recorder would have; the learner has none')
+            raise ValueError(f'{name} needs {self.monitor!r} from a recorder, but the learner has none')
         known = self.learn.recorder.columns
         if self.monitor in known or self.learn.recorder.when_known(self.monitor, self._check_unit, True): continue
         tip = did_you_mean(self.monitor, known)
@@ -141,8 +142,8 @@ def _step(self:TorchScheduler, value=None):
 def _check_groups(self:TorchScheduler, k, sched):
     n,now = self._sizes[k],len(sched.optimizer.param_groups)
     if now==n: return
-    raise ValueError(f"{self.label}: {type(sched).__name__} was made for {n} parameter group(s), and the optimizer has "
-        f"{now} by now, which torch's schedulers can't follow: use a schedule of learnloop's, such as fit_one_cycle or "
+    raise ValueError(f"{self.label}: {type(sched).__name__} was made for {n} parameter group(s), but the optimizer "
+        f"now has {now}, which PyTorch schedulers don't support: use a learnloop schedule, such as fit_one_cycle or "
         'ParamScheduler')
 
 # %% ../../nbs/train/09_torchsched.ipynb #70e7b5ce
@@ -208,8 +209,8 @@ def _take_up(self:TorchScheduler):
     if 'was' in due: self._was,self._switched = due['was'],True
     groups = self._groups()
     if [*due['scheds']]!=[*self._scheds] or len(due['groups'])!=len(groups):
-        raise ValueError(f'the state is of schedulers for {", ".join(due["scheds"])} with {len(due["groups"])} groups, '
-            f'and there are {", ".join(self._scheds)} with {len(groups)}: use the optimizer that it was saved with')
+        raise ValueError(f'the state is for schedulers of {", ".join(due["scheds"])} with {len(due["groups"])} groups, '
+            f'but these are of {", ".join(self._scheds)} with {len(groups)}: use the optimizer that it was saved with')
     for k,o in self._scheds.items(): o.load_state_dict(due['scheds'][k])
     for g,vals in zip(groups, due['groups'], strict=True):
         for k,v in vals.items():
@@ -250,8 +251,8 @@ def rescale(self:TorchScheduler,
 ):
     "Scale the rest of the schedules, so that the learning rate continues from `v`"
     now = get_hyper(self.learn.opt, 'lr')
-    if k!='lr': raise ValueError(f'{self.label} sets {k} in this fit, and can not scale it')
-    if not all(now): raise ValueError(f'lr={v!r}: lr is {now!r} here, and no factor leads from 0 to another value')
+    if k!='lr': raise ValueError(f'{self.label} sets {k} in this fit, but cannot scale it')
+    if not all(now): raise ValueError(f'lr={v!r}: lr is {now!r} here, and no factor changes 0 to another value')
     if isinstance(v, Real): by = [v/now[-1]]*len(now)
     else: by = [a/b for a,b in zip(spread_hyper('lr', v, len(now)), now, strict=True)]
     set_hypers(self.learn.opt, self.learn.model, lr=[a*b for a,b in zip(now, by, strict=True)])
@@ -282,8 +283,8 @@ def _sources(old, new):
     theirs = [i for i,_ in hyper_groups(old)]
     ours = [i for i,_ in hyper_groups(new)]
     if set(theirs)==set(ours): return [theirs.index(i) for i in ours]
-    raise ValueError(f"the schedulers know {len(set(theirs))} parameter group(s), and {type(new).__name__} has "
-        f"{len(set(ours))}: torch's schedulers can't go on; switch_opt(…, lr=…) ends them")
+    raise ValueError(f"the schedulers have {len(set(theirs))} parameter group(s), but {type(new).__name__} has "
+        f"{len(set(ours))}: PyTorch schedulers can't continue; switch_opt(…, lr=…) ends them")
 
 _by_group = {'base_lrs','_last_lr','lr_lambdas','max_lrs','min_lrs','base_momentums','max_momentums'}
 

@@ -65,8 +65,8 @@ class _FitState(Callback):
 def _number_type(comp):
     "Return the type that `comp` accepts: float or Tensor"
     if not callable(comp):
-        raise TypeError(f"comp is {comp!r}: it must be a function of two numbers, as operator.lt; "
-            "or give better='less' or better='more' in its place")
+        raise TypeError(f"comp is {comp!r}: it must be a function of two numbers, such as operator.lt; "
+            "or give better='less' or better='more' instead")
     try: comp(0., 1.)
     except TypeError: return partial(torch.tensor, dtype=torch.float64)
     return float
@@ -89,7 +89,7 @@ class TrackerCallback(_FitState):
         if not callable(monitor) and not isinstance(monitor, str):
             raise TypeError(f'monitor is {monitor!r}: it must be a name, or a function of the recorder')
         if comp is not None and better is not None: raise ValueError('comp and better are both given: give one of them')
-        if not min_delta>=0: raise ValueError(f'min_delta is {min_delta!r}: it must be 0 or more, either way')
+        if not min_delta>=0: raise ValueError(f'min_delta is {min_delta!r}: it must be 0 or more, in either direction')
         self.monitor,self.comp,self.min_delta,self.reset_on_fit = monitor,comp,min_delta,reset_on_fit
         self.better = check_better(better)
         if callable(monitor) and comp is None: need_better(better, self.what, 'monitor is a function')
@@ -144,7 +144,7 @@ def _observe(self:TrackerCallback, v):
     if v is None: return
     try: v = float(v)
     except (TypeError,ValueError,RuntimeError) as e:
-        raise TypeError(f'{self.label}: {self.what} is {v!r}, and what is monitored must be a number') from e
+        raise TypeError(f'{self.label}: {self.what} is {v!r}, but a monitored value must be a number') from e
     self.new_best = self._improves(v, self.best)
     if self.new_best: self.best = v
     self.act(v)
@@ -155,7 +155,7 @@ def need_recorder(
 ):
     "Raise an error if the learner has no recorder that is switched on"
     if hasattr(cb.learn, 'recorder') and cb.learn.recorder.run: return
-    raise ValueError(f'{cb.label} goes by what a recorder records, and none is at work: learn.add_cb(Recorder())')
+    raise ValueError(f'{cb.label} needs a Recorder, but the learner has none: learn.add_cb(Recorder())')
 
 # %% ../../nbs/train/01_tracker.ipynb #74c46e4a
 @patch(as_prop=True)
@@ -177,7 +177,7 @@ def _check_monitor(self:TrackerCallback):
     tip = did_you_mean(self.monitor, names)
     why = '' if self.learn.dls.valid is not None else ' (no validation loader)'
     if not is_declared:
-        why += f'{undeclared(self.monitor)}; a metric is given to the learner, as metrics={self.monitor}'
+        why += f'{undeclared(self.monitor)}; pass a metric to the learner: metrics={self.monitor}'
     raise ValueError(f'{self.label}: unknown monitor {self.monitor!r}{tip}; there are {", ".join(names)}{why}')
 
 # %% ../../nbs/train/01_tracker.ipynb #8c431333
@@ -208,12 +208,12 @@ class EarlyStoppingCallback(TrackerCallback):
 
     def before_fit(self):
         super().before_fit()
-        if self.stop_reason: self._stop('not started, as it was stopped before')
+        if self.stop_reason: self._stop('not started, since it was stopped before')
     def cleanup_load(self):  # a resumed run loads its state after `before_fit`
         at = [p.name for p in self.learn.open]
         if not self.stop_reason or not self.learn.resuming or 'fit' in self.learn.outcome: return
         if at==['fit', 'load'] and self.learn.outcome['load']=='done':
-            self._stop('not resumed, as it was stopped before')
+            self._stop('not resumed, since it was stopped before')
     def act(self, val):
         is_good = self.new_best and (self.baseline is None or self._improves(val, self.baseline))
         self.wait = 0 if is_good else self.wait+1
@@ -386,7 +386,7 @@ def _skip_batch(self:SpikeDetection, v):
     self.spikes.append(dict(epoch=self.learn.epoch, iter=self.learn.iter, loss=v) | turn)
     now['in_a_row'] += 1
     if now['in_a_row']<self.patience: raise CancelBatchException
-    self._end_fit(f'loss is {v:.4g}: batch {now["in_a_row"]} in a row that is far above those before')
+    self._end_fit(f'loss is {v:.4g}: batch {now["in_a_row"]} in a row with a loss far above the mean')
 
 # %% ../../nbs/train/01_tracker.ipynb #89b2bb90
 class TimeLimit(_FitState):
@@ -593,7 +593,7 @@ class ReduceLROnPlateau(TrackerCallback):
         better:str|None=None    # As in `TrackerCallback`
     ):
         super().__init__(monitor, comp, min_delta, reset_on_fit, better=better)
-        if not factor>1: raise ValueError(f'factor is {factor!r}: the learning rate is divided by it: more than 1')
+        if not factor>1: raise ValueError(f'factor is {factor!r}: it divides the learning rate, so it must be above 1')
         self.patience,self.cooldown = check_whole('patience', patience),check_whole('cooldown', cooldown, 0)
         self.factor,self.min_lr = factor,min_lr
 
@@ -610,4 +610,4 @@ class ReduceLROnPlateau(TrackerCallback):
         if new==old: return
         self.learn.set_hypers(lr=new)
         why = f'{self.what} has not improved ({self.rule})'
-        self._tell(f'epoch {self.learn.epoch}: lr lowered to {new[-1]:.3g}, as {why}')
+        self._tell(f'epoch {self.learn.epoch}: lr lowered to {new[-1]:.3g}, since {why}')

@@ -103,7 +103,7 @@ def _refuse_shared(self:GradientAccumulation):
         if held_params(learn.opt if k is None else learn.opt[k]).keys() & learn.turn_params.keys():
             names = [repr(o) if o else 'all optimizers' for o in (k, learn.turn_key)]
             raise ValueError(f'{self.label}: turns of {" and of ".join(names)} share parameters, so one window would '
-                "end the other's: give the turns optimizers that share none")
+                'end the other: give the turns optimizers without common parameters')
 
 # %% ../../nbs/train/03_training.ipynb #8d6405cb
 @patch
@@ -153,8 +153,8 @@ def _check_size(self:GradientAccumulation):
     self._is_checked,n,size = True,self._n_items,self._size
     if self.n_batches is not None or not 1<size<=n: return  # 1 means no accumulation
     what = 'samples' if self._count is None else 'items'
-    warnings.warn(f'GradientAccumulation: n_acc is {size} {what}, and a batch has {n}, so each batch makes a step and '
-        f'nothing is accumulated. If {size} batches are to make a step, give n_batches={size}; else a larger n_acc',
+    warnings.warn(f'GradientAccumulation: n_acc is {size} {what}, but a batch has {n}, so each batch makes a step and '
+        f'nothing is accumulated. To step after {size} batches, give n_batches={size}; else give a larger n_acc',
         stacklevel=2)
 
 # %% ../../nbs/train/03_training.ipynb #19d0cda4
@@ -456,7 +456,7 @@ class MicroBatch(Callback):
         learn,n = self.learn,self.learn.bs
         self._refuse_closure()
         if learn.open_turn.grads: raise ValueError(f'MicroBatch takes losses in parts, and {learn.open_turn} '
-            'supplies gradients, which may be no sum of those of parts: use GradientAccumulation')
+            'supplies gradients, which may not be sums over parts: use GradientAccumulation')
         self._had,self._joined = grads_now(learn),None
         if n>self.size: _tell_stats(self)
         if learn.open_turn.joins is None: learn.open_turn.joins = self._joined = Joined(self.label)
@@ -528,8 +528,8 @@ def _settle(self:MicroBatch, k):
 @patch
 def _refuse_loss(self:MicroBatch):
     mean_of = self.learn.mean_of
-    raise ValueError(f'{self.label}: {mean_of.name_of(self.learn)} {mean_of.why["loss"]}, so the step of parts is not '
-        f'that of the batch. If it is a mean of something else, {MEAN_HELP}')
+    raise ValueError(f'{self.label}: {mean_of.name_of(self.learn)} {mean_of.why["loss"]}, so a step in parts would '
+        f'differ from a step of the batch. If it is a mean over something else, {MEAN_HELP}')
 
 # %% ../../nbs/train/03_training.ipynb #11dad6a1
 def _join_losses(vals, units, k):
@@ -582,11 +582,11 @@ class SAM(Callback):
         refuse_own_steps(self)
         self._refuse_closure()
         if any(isinstance(o, MicroBatch) for o in self.learn.cbs):
-            raise ValueError('SAM passes through a whole batch twice: use GradientAccumulation, not MicroBatch')
+            raise ValueError('SAM computes the whole batch twice: use GradientAccumulation, not MicroBatch')
     def _refuse_closure(self): refuse_closure(self, 'which moves the weights while it looks for a step')
     def before_turn(self):
         self._refuse_closure()
-        refuse_graph(self, 'which would be of weights that are moved and put back')
+        refuse_graph(self, 'which would belong to weights that are moved and then restored')
         self._autocast,self._rng = ambient_autocast(self.learn.device),read_rngs()
         del self._rng['evaluations']  # evaluations in this batch count
         self._had = grads_now(self.learn)
@@ -598,7 +598,7 @@ class SAM(Callback):
 
     def after_backward(self):
         learn,ps = self.learn,_with_grads(self.learn)
-        if not _is_repeated(learn): refuse_supplied(self, self._had, 'which are none at another place')
+        if not _is_repeated(learn): refuse_supplied(self, self._had, 'which are not the gradients at the moved weights')
         if _is_repeated(learn) or learn.outcome['backward']!='done' or not ps: return
         learn.team.again()
         self._home = [(p, p.detach().clone()) for p in ps]

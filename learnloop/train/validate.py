@@ -39,7 +39,7 @@ class ValidateCallback(Callback):
         elif not callable(when): raise TypeError(f'when is {when!r}: it must be a function of the learner')
         if not name.isidentifier(): raise ValueError(f"name is {name!r}: it must be an identifier, such as 'test'")
         if name=='valid' and (dl is not None or ds_idx not in (1,'valid')):
-            raise ValueError("name is 'valid', and the loader is another: give it its own, such as name='test'")
+            raise ValueError("name is 'valid', but the loader is another one: give another name, such as 'test'")
         self.every_steps,self.every_epochs,self.when = every_steps,given.get('every_epochs'),when
         self.ds_idx,self.dl_,self.dl_name,self.cbs_ = ds_idx,dl,name,cbs
         self.name,self._seen = f'validate_{name}',0
@@ -55,7 +55,7 @@ class ValidateCallback(Callback):
 def before_fit(self:ValidateCallback):
     need_recorder(self)
     if isinstance(self.learn.find_dl(self.ds_idx, self.dl_), Iterator):
-        raise ValueError(f'{self.label}: the loader can be gone through once only: give a list or a DataLoader')
+        raise ValueError(f'{self.label}: the loader can be iterated only once: use a list or a DataLoader')
     self._seen = self.learn.count.opt_steps
 
 # %% ../../nbs/train/01_validate.ipynb #c20f19c0

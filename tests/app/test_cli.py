@@ -138,7 +138,7 @@ def left(tmp_path_factory):
 @pytest.mark.parametrize('args,path', [([], '{}/report.html'), (['-o', 'out.html'], 'out.html'), (['--output', '{}/sub.html'], '{}/sub.html')])
 def test_report(args, path, run, left):
     path = path.format(left)
-    assert run('report', left, *(o.format(left) for o in args))==(0, f'Report: {path}, which any browser opens\n', '')
+    assert run('report', left, *(o.format(left) for o in args))==(0, f'Report: {path}; open it in any browser\n', '')
     page = Path(path).read_text()
     assert '<table' in page and 'valid_loss' in page
 
@@ -227,7 +227,7 @@ def test_demo_in_an_epoch(tmp_path):
 def outputs(capsys, *argv):
     "What `learnloop` with `argv` prints, read as JSON"
     with suppress(SystemExit): cli.main([*argv, '--json'])
-    return json.loads(capsys.readouterr().out, parse_constant=lambda o: pytest.fail(f'{o} is no JSON'))
+    return json.loads(capsys.readouterr().out, parse_constant=lambda o: pytest.fail(f'{o} is not JSON'))
 
 def test_json_has_what_tables_and_pages_say(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

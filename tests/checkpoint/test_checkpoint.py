@@ -548,7 +548,7 @@ def test_case_60_another_batch_size_or_number_of_workers_may_be_accepted(change,
 @pytest.mark.parametrize('batch_size,workers,said', [(2, 0, 'batch_size was 4 and is 2; train_batches was 6 and is 11'), (4, 1, 'workers was 0 and is 1')])
 def test_case_60_in_the_middle_of_an_epoch_it_is_said_not_to_be_exact(batch_size, workers, said, tmp_path):
     with pytest.raises(Boom): quiet(mk_learner(), cbs=At('before_fetch', 3, boom), resume=tmp_path)
-    with pytest.warns(UserWarning, match=f'not exact: {said}, so the rest of epoch 0 may repeat items'):
+    with pytest.warns(UserWarning, match=f'not exact: {said}, so the rest of epoch 0 may repeat or skip items'):
         quiet(mk_learner(batch_size=batch_size, num_workers=workers), resume=tmp_path, accept=['batch_size', 'train_batches', 'workers', 'callbacks'])
 
 def test_what_is_read_only_may_come_and_go(tmp_path):
@@ -563,7 +563,7 @@ def test_case_46_all_that_is_different_is_listed(tmp_path):
     quiet(mk_learner(), 1, resume=tmp_path)
     learn = mk_learner(model=other)
     before = deepcopy(learn.model.state_dict())
-    with pytest.raises(ValueError, match=r"'0.weight' is float32 \(9, 3\) in the model, and float32 \(8, 3\) in the file; .*; 4 more have other shapes or types; the file lacks '5.weight', '5.bias'; the model has no '4.bias'"):
+    with pytest.raises(ValueError, match=r"'0.weight' is float32 \(9, 3\) in the model, but float32 \(8, 3\) in the file; .*; 4 more have other shapes or types; the file lacks '5.weight', '5.bias'; the model has no '4.bias'"):
         quiet(learn, 2, resume=tmp_path, accept=True)
     check(dict(learn.model.state_dict()), dict(before))
 
@@ -775,7 +775,7 @@ def test_point_23_a_resume_from_one_folder_saves_in_no_other(begun, own, tmp_pat
     savers = [CheckpointCallback(tmp_path/'a', every_steps=2), CheckpointCallback(tmp_path/'b')]
     savers[0].name = 'first'
     learn = mk_learner(cbs=savers*own)
-    with pytest.raises(ValueError, match=r"resume=.*/a', and CheckpointCallback saves in .*/b': .*CheckpointCallback\('.*/a', …\), or resume='.*/b'"):
+    with pytest.raises(ValueError, match=r"resume=.*/a', but CheckpointCallback saves in .*/b': .*CheckpointCallback\('.*/a', …\), or resume='.*/b'"):
         quiet(learn, 2, resume=tmp_path/'a', cbs=savers*(not own))
     assert learn.count.batches==0 and learn._opt is None and not (tmp_path/'b').exists() and len(list_checkpoints(tmp_path/'a'))==begun
 
@@ -900,11 +900,11 @@ def test_point_21_what_was_altered_is_refused_by_file_and_place_before_anything_
                 assert f'{c.path.name}/state.json' in said or 'loaded its state from' in said and c.path.name in said, (at, v, e)
     assert refused or n
 
-@pytest.mark.parametrize('at,v,said', [(('loop','count','opt_steps'), 99, 'is that of step 99, and the checkpoint is of step'), (('loop','next'), 'nowhere', "loop.next is 'nowhere', and must be one of"),
-    (('loop','batch'), -1, 'loop.batch is -1, and must be a whole number, 0 or more'), (('loop',), GONE, "it has no 'loop'"), (('rng','now','torch'), GONE, "rng.now has no 'torch'"),
-    (('callbacks','recorder','raw'), ['x'], "callbacks.recorder.raw.0 is 'x', and must be a number"), (('grads',), {'0.weight':{'$tensor':'rng.now.torch'}}, 'grads.0.weight is .* and must be'),
-    (('callbacks','ema','averages'), {}, "while EMA loaded its state"), (('rng','now','numpy','state','pos'), 10**6, 'rng.now.numpy is no state of that generator .pos is outside'),
-    (('callbacks','early_stopping','wait'), 'x', "callbacks.early_stopping.wait is 'x', and must be a whole number")], ids=plainly)
+@pytest.mark.parametrize('at,v,said', [(('loop','count','opt_steps'), 99, 'is from step 99, but the checkpoint is from step'), (('loop','next'), 'nowhere', "loop.next is 'nowhere', but must be one of"),
+    (('loop','batch'), -1, 'loop.batch is -1, but must be a whole number, 0 or more'), (('loop',), GONE, "it has no 'loop'"), (('rng','now','torch'), GONE, "rng.now has no 'torch'"),
+    (('callbacks','recorder','raw'), ['x'], "callbacks.recorder.raw.0 is 'x', but must be a number"), (('grads',), {'0.weight':{'$tensor':'rng.now.torch'}}, 'grads.0.weight is .* but must be'),
+    (('callbacks','ema','averages'), {}, "while EMA loaded its state"), (('rng','now','numpy','state','pos'), 10**6, 'rng.now.numpy is not a state of that generator .pos is outside'),
+    (('callbacks','early_stopping','wait'), 'x', "callbacks.early_stopping.wait is 'x', but must be a whole number")], ids=plainly)
 def test_point_21_the_message_names_the_place(at, v, said, whole, tmp_path):
     c = whole[0]
     copy = shutil.copytree(c.path, tmp_path/c.path.name)
@@ -1029,7 +1029,7 @@ def test_a_pause_of_a_fit_with_a_folder_goes_on_saving_there(tmp_path):
 
 def test_no_checkpoint_is_written_by_hand_after_a_stop(tmp_path):
     learn = stopped_at(mk_learner(), 9)
-    with pytest.raises(RuntimeError, match=r'after a fit that was stopped on its way: learn.resume\(\)'): learn.save_checkpoint(tmp_path)
+    with pytest.raises(RuntimeError, match=r'after an interrupted fit: learn.resume\(\)'): learn.save_checkpoint(tmp_path)
     with learn.no_logging(): learn.fit(1)
     assert learn.save_checkpoint(tmp_path)
 
@@ -1045,7 +1045,7 @@ def test_one_asked_for_in_after_epoch_has_the_history_of_that_epoch(tmp_path):
     assert again.recorder.values==whole.recorder.values
 
 def test_by_hand_in_after_epoch_it_waits_for_the_recorder(tmp_path):
-    with mk_learner().no_logging() as learn, pytest.raises(RuntimeError, match='before the recorder has its row'):
+    with mk_learner().no_logging() as learn, pytest.raises(RuntimeError, match='before the recorder adds its row'):
         learn.fit(1, cbs=Callback(after_epoch=lambda cb: cb.learn.save_checkpoint(tmp_path)))
 
 @pytest.mark.filterwarnings('ignore:no signal reaches')
@@ -1088,7 +1088,7 @@ def test_what_was_loaded_ends_a_pause(change, tmp_path):
 @pytest.mark.parametrize('change', [lambda l: setattr(l, 'model', mk_model()), lambda l: l.create_opt()], ids=['model','opt'])
 def test_a_pause_is_of_one_model_and_its_optimizer(change):
     change(learn := stopped_at(mk_learner(), 2))
-    with learn.no_logging(), pytest.raises(RuntimeError, match='model or optimizer was replaced'): learn.resume()
+    with learn.no_logging(), pytest.raises(RuntimeError, match='the model or the optimizer was replaced'): learn.resume()
 
 def test_changed_metrics_and_losses_are_told(tmp_path):
     with mk_learner().no_logging() as learn: learn.fit(1, resume=tmp_path)
@@ -1145,7 +1145,7 @@ def test_two_callbacks_with_folders_of_their_own(tmp_path):
 
 def test_fewer_steps_than_were_made(tmp_path):
     with mk_learner().no_logging() as learn: learn.fit(max_steps=9, resume=tmp_path)
-    with pytest.raises(ValueError, match='max_steps is 7, and .* has 9 steps of this fit'): mk_learner().fit(max_steps=7, resume=tmp_path, accept='max_steps')
+    with pytest.raises(ValueError, match='max_steps is 7, but .* already has 9 steps of this fit'): mk_learner().fit(max_steps=7, resume=tmp_path, accept='max_steps')
 
 def test_one_saved_by_hand_needs_the_folder_for_itself(tmp_path):
     learn = quiet(mk_learner(), 1)
@@ -1159,10 +1159,10 @@ def test_one_saved_by_hand_needs_the_folder_for_itself(tmp_path):
 def test_odd_arguments_are_told(tmp_path):
     learn = mk_learner()
     for k in ('epoch','next','batch','step','consistent'):
-        with pytest.raises(ValueError, match=f"'{k}' is a name of the manifest"): learn.save_checkpoint(tmp_path, **{k:1})
+        with pytest.raises(ValueError, match=f"'{k}' is reserved for the manifest"): learn.save_checkpoint(tmp_path, **{k:1})
     with pytest.raises(TypeError, match='metrics is 3'): learn.save_checkpoint(tmp_path, metrics=3)
     learn.save_checkpoint(tmp_path)
-    with pytest.raises(ValueError, match='is of another run'): mk_learner(opt=torch.optim.SGD).load_checkpoint(tmp_path, accept=False)
+    with pytest.raises(ValueError, match='is from another run'): mk_learner(opt=torch.optim.SGD).load_checkpoint(tmp_path, accept=False)
 
 class Word(Metric):
     "Has a word for a value"
@@ -1268,9 +1268,9 @@ def test_what_a_process_had_for_itself_is_read_in_the_layout_of_an_older_learnlo
     s = origin.state
     assert s['rng'] is rng and s['loader']==dict(n=3) and s['callbacks']['noise']==dict(seen=.5) and 'recorder' in s['callbacks']
 
-@pytest.mark.parametrize('own,why', [([[['loop', 'epoch'], -1]], 'loop.epoch is -1'), ([[['loop', 'count', 'opt_steps'], 5]], 'that of step 5'),
-    ([[['grads'], {}]], 'no place in a state'), ([[['callbacks'], {}]], 'no place in a state'), ([[]], 'no place in a state'),
-    ([[[3], 3]], 'no place in a state'), ([[['a', 'b'], 3]], 'no such place'), ([[['rng']]], "no 'rng'")])
+@pytest.mark.parametrize('own,why', [([[['loop', 'epoch'], -1]], 'loop.epoch is -1'), ([[['loop', 'count', 'opt_steps'], 5]], 'is from step 5'),
+    ([[['grads'], {}]], 'not a place in a state'), ([[['callbacks'], {}]], 'not a place in a state'), ([[]], 'not a place in a state'),
+    ([[[3], 3]], 'not a place in a state'), ([[['a', 'b'], 3]], 'no such place'), ([[['rng']]], "no 'rng'")])
 def test_what_a_process_cannot_have_had_is_refused(own, why, tmp_path):
     with pytest.raises(DamagedCheckpoint, match=why): take_own(of_processes(tmp_path, own), mk_learner())
 
@@ -1518,12 +1518,12 @@ def test_point_5_in_the_same_process_it_goes_on_exactly_or_says_why_not(cls, sto
 def test_point_5_where_nobody_knows_where_a_fit_is_what_would_need_it_is_refused(cls, kw, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     name = next(k for k in vars(cls) if k.startswith('_') and not k.startswith('__'))
-    with pytest.raises(ValueError, match=rf'{cls.__name__}.{name} overrides a piece of the loop.*cannot be resumed at all.*keeps_place = True'): subclassed(cls, **kw)
+    with pytest.raises(ValueError, match=rf'{cls.__name__}.{name} overrides a part of the loop.*cannot be resumed at all.*keeps_place = True'): subclassed(cls, **kw)
     assert not [*tmp_path.iterdir()]
     subclassed(cls)
 
-@pytest.mark.parametrize('cls,why', [(TwoPasses, 'this is pass 2 through the data'), (FetchTwo, 'FetchTwo took 2 batches of the loader and counts 1'), (Ahead, 'Ahead took 2 batches of the loader and counts 1'),
-    (OwnCount, 'OwnCount took 1 batches of the loader and counts 0')])
+@pytest.mark.parametrize('cls,why', [(TwoPasses, 'this is pass 2 through the data'), (FetchTwo, 'FetchTwo took 2 batches of the loader, but learn.data_pass.n_done is 1'), (Ahead, 'Ahead took 2 batches of the loader, but learn.data_pass.n_done is 1'),
+    (OwnCount, 'OwnCount took 1 batches of the loader, but learn.data_pass.n_done is 0')])
 def test_point_5_what_is_not_saved_in_the_middle_of_an_epoch_is_said(cls, why, tmp_path):
     with pytest.warns(UserWarning, match=f'not saved in the middle of epoch 0: {why}') as ws: subclassed(cls, cbs=[CheckpointCallback(tmp_path, every_steps=1)])
     assert len(ws)==1
@@ -1531,11 +1531,11 @@ def test_point_5_what_is_not_saved_in_the_middle_of_an_epoch_is_said(cls, why, t
 def test_point_5_a_method_that_is_set_on_the_learner_counts_as_well(tmp_path):
     learn = mk_learner()
     learn._do_fit = lambda: learn.with_events('epoch', learn._do_epoch)
-    with pytest.raises(ValueError, match='Learner._do_fit overrides a piece'): quiet(learn, resume=tmp_path)
+    with pytest.raises(ValueError, match='Learner._do_fit overrides a part'): quiet(learn, resume=tmp_path)
 
 def test_point_5_a_checkpoint_in_the_middle_of_an_epoch_is_refused_by_what_could_not_go_there(tmp_path):
     with pytest.raises(Boom): subclassed(Learner, 'later', resume=tmp_path)
-    with pytest.warns(UserWarning, match='cannot be resumed in the middle'), pytest.raises(ValueError, match="is in the middle of an epoch, next is 'train': AllBatches.all_batches"):
+    with pytest.warns(UserWarning, match='cannot be resumed in the middle'), pytest.raises(ValueError, match="is in the middle of an epoch, before 'train': AllBatches.all_batches"):
         subclassed(AllBatches, resume=tmp_path)
 
 # --- what a model keeps in plain attributes
@@ -1568,7 +1568,7 @@ class Usual(nn.Module):
 def test_point_25_an_attribute_that_changes_while_training_and_is_not_saved_is_named_at_the_first_save(every, tmp_path):
     def fit(model, cbs): quiet(mk_learner(model=model, metrics=None), 2, cbs=cbs)
     for model,names in ((Steps, 'n, t, total, name'), (lambda: nn.Sequential(nn.Linear(3, 3), Steps()), '1.n, 1.t, 1.total, 1.name')):
-        with pytest.warns(UserWarning, match='attributes of the model changed while training.*get_extra_state') as ws: fit(model, CheckpointCallback(tmp_path/names, **every))
+        with pytest.warns(UserWarning, match='attributes of the model changed during training.*get_extra_state') as ws: fit(model, CheckpointCallback(tmp_path/names, **every))
         assert len(ws)==1
         for nm in names.split(', ')[:2]: assert f'{nm} (1' in str(ws[0].message) or f'{nm} (1.0' in str(ws[0].message)
     for model in (Kept, Usual): fit(model, CheckpointCallback(tmp_path/model.__name__, **every))

@@ -186,7 +186,7 @@ def test_point_23_ctrl_c_names_what_goes_on(name, capsys):
     learn = mk_learner()
     with pytest.raises(KeyboardInterrupt) as e: quiet(learn, FITS['fit'], cbs=At(name, 1, f=send(INT)))
     assert 'learnloop: learn.resume() continues the fit' in e.value.__notes__
-    assert capsys.readouterr().err in ('', 'Ctrl-C: stopping after this batch; learn.resume() continues the fit; once more stops at once\n')
+    assert capsys.readouterr().err in ('', 'Ctrl-C: stopping after this batch; learn.resume() continues the fit; press it again to stop at once\n')
     go_on(learn)
     check(state(learn), whole('plain', 'fit'))
 
@@ -274,7 +274,7 @@ def test_a_signal_in_the_evaluation_of_a_callback_saves_the_fit_where_it_is(name
     if name=='between_batches': assert learn.paused.place==(0, 'train', 0)
     err,c = capsys.readouterr().err,newest_checkpoint(tmp_path)
     assert c.step==learn.count.opt_steps
-    if name in OUTSIDE: assert err=={INT:'Ctrl-C: stopping after this evaluation; learn.resume() continues the fit; once more stops at once\n',
+    if name in OUTSIDE: assert err=={INT:'Ctrl-C: stopping after this evaluation; learn.resume() continues the fit; press it again to stop at once\n',
         TERM:'SIGTERM: stopping after this evaluation\n'}[signum]
     other = mk_learner()
     quiet(other, FITS['fit'], cbs=At(name, f=boom), resume=shutil.copytree(tmp_path, tmp_path/'copy'), accept='callbacks')
@@ -385,7 +385,7 @@ def test_case_19_in_another_thread_that_no_signal_saves_is_said(tmp_path):
     t = threading.Thread(target=run)
     t.start()
     t.join(WAIT)
-    assert said==['no signal reaches a fit outside of the main thread: Ctrl-C and SIGTERM will not save a checkpoint'] and list_checkpoints(tmp_path)
+    assert said==['no signal reaches a fit outside the main thread: Ctrl-C and SIGTERM will not save a checkpoint'] and list_checkpoints(tmp_path)
 
 async def _direct(f): f()
 async def _child(f): await asyncio.create_task(_direct(f))

@@ -26,7 +26,7 @@ def test_ctrl_c_ends_a_script_with_one_line(name, tmp_path):
     (tmp_path/'train.py').write_text(SCRIPT.format(code))
     res = as_script(tmp_path/'train.py')
     *_,first,last = res.out.splitlines()
-    assert first=='Ctrl-C: stopping after this batch; once more stops at once'
+    assert first=='Ctrl-C: stopping after this batch; press it again to stop at once'
     assert re.search(f'^KeyboardInterrupt in epoch 0, batch 3; {want}', last), res.out
     assert 'Traceback' not in res.out and 'learn.resume()' not in res.out and res.rc==1
 

@@ -138,7 +138,7 @@ def test_point_22_an_error_in_a_fetch_that_may_draw_is_gone_on_from_exactly_or_n
     if how!='alone':
         go_on(learn)
         return check(state(learn), whole('noisy', fit))
-    with pytest.raises(RuntimeError, match='while batch 2 of epoch 0 was made in this process, by code that may have drawn.*keep_failed=True.*resume=folder'): learn.resume()
+    with pytest.raises(RuntimeError, match='while it fetched batch 2 of epoch 0 in this process, by code that may have drawn.*keep_failed=True.*resume=folder'): learn.resume()
     learn.fit(1)
     with pytest.raises(RuntimeError, match='the last fit ended'): learn.resume()
 
@@ -172,7 +172,7 @@ def test_point_22_after_its_error_what_gives_each_batch_once_is_not_gone_on_with
     learn = mk_learner()
     learn.dls.train = it = (b for b in DataLoader(Raises(14), 4)) if kind=='generator' else iter(DataLoader(Raises(14), 4, num_workers=1))
     stopped(learn, 'fit', keep_failed=keep)
-    with pytest.raises(RuntimeError, match='of epoch 0 was made, by .*which returns each batch only once'): learn.resume()
+    with pytest.raises(RuntimeError, match='of epoch 0 from .*which returns each batch only once'): learn.resume()
     if kind=='workers': it._shutdown_workers()  # collected as garbage, with its queues, it would take five seconds
 
 def test_an_error_in_the_middle_of_a_batch_says_what_to_do():

@@ -147,10 +147,10 @@ def test_newer_checkpoints_are_never_left_beside_those_of_a_fit_that_went_back(t
     before = files(run)
     for kw in (dict(), dict(cbs=CheckpointCallback(run))):
         learn = mk_learner()
-        with pytest.raises(ValueError, match=r"resume is '.*step-000000006', and this fit would save in '.*run', where newer checkpoints are, up to step-000000018"):
+        with pytest.raises(ValueError, match=r"resume is '.*step-000000006', but this fit would save in '.*run', which has newer checkpoints, up to step-000000018"):
             quiet(learn, 3, resume=run/'step-000000006', **kw)
         assert files(run)==before and learn.count.batches==0
-    with pytest.raises(ValueError, match="where other checkpoints are, up to step-000000018"): quiet(learn, 3, resume=folder/'step-000000018', cbs=CheckpointCallback(run))
+    with pytest.raises(ValueError, match="which has other checkpoints, up to step-000000018"): quiet(learn, 3, resume=folder/'step-000000018', cbs=CheckpointCallback(run))
     for k in (12, 18): shutil.rmtree(run/f'step-{k:09d}')
     check(dict(quiet(mk_learner(), 3, resume=run/'step-000000006').model.state_dict()), dict(want))
     assert names(run)[-1]=='step-000000018'
@@ -158,7 +158,7 @@ def test_newer_checkpoints_are_never_left_beside_those_of_a_fit_that_went_back(t
 def test_a_renamed_checkpoint_needs_a_folder_to_save_in(three, tmp_path):
     folder,want = three
     best = shutil.copytree(folder/'step-000000006', tmp_path/'best')
-    with pytest.raises(ValueError, match="resume is '.*best', and its name does not tell the folder of its run"): quiet(mk_learner(), 3, resume=best)
+    with pytest.raises(ValueError, match="resume is '.*best', which does not show the folder of its run"): quiet(mk_learner(), 3, resume=best)
     check(dict(quiet(mk_learner(), 3, resume=best, cbs=CheckpointCallback(tmp_path/'run')).model.state_dict()), dict(want))
     assert sorted(o.name for o in tmp_path.iterdir())==['best', 'run']
 

@@ -148,16 +148,16 @@ def test_random_programs_of_detours(seed):
 def test_what_is_refused():
     def go(**kwargs): return lambda cb: cb.learn.rewind(**kwargs)
     def at_3(how): return Callback(after_batch=lambda cb: cb.learn.rewind(**how) if cb.learn.training and cb.learn.iter==3 else None)
-    for error,message,how,cbs in ((ValueError, 'can only go back', dict(to=Place(2)), [Snapshots(2)]), (ValueError, 'has not had as many', dict(batches=99), [Snapshots(2)]),
-        (ValueError, 'unknown hyper-parameter', dict(batches=1, lrr=1), [Snapshots(2)]), (ValueError, 'give fit cbs=Snapshots', dict(batches=1), []), (ValueError, 'give one of them', {}, []),
-        (RuntimeError, 'would repeat for ever', dict(batches=2), [Snapshots(2)])):
+    for error,message,how,cbs in ((ValueError, 'can only go back', dict(to=Place(2)), [Snapshots(2)]), (ValueError, 'has had fewer', dict(batches=99), [Snapshots(2)]),
+        (ValueError, 'unknown hyper-parameter', dict(batches=1, lrr=1), [Snapshots(2)]), (ValueError, 'use fit\\(cbs=Snapshots', dict(batches=1), []), (ValueError, 'give one of them', {}, []),
+        (RuntimeError, 'would repeat forever', dict(batches=2), [Snapshots(2)])):
         with pytest.raises(error, match=message): mk().fit(1, cbs=[*cbs, at_3(how)])
     for e in ('before_fit', 'after_fit', 'cleanup_fit'):
         with pytest.raises(UncaughtCancelError, match='RewindException'): mk().fit(1, cbs=[Snapshots(2), Callback(**{e:go(batches=1)})])
     learn = mk()
     learn.dls.train = iter([(X, X.sum(1, True))]*3)
-    with pytest.raises(ValueError, match='gives each batch once'): learn.fit(1, cbs=Snapshots(2))
-    with pytest.raises(RuntimeError, match='no fit to take back'): mk().rewind(batches=1)
+    with pytest.raises(ValueError, match='returns each training batch only once'): learn.fit(1, cbs=Snapshots(2))
+    with pytest.raises(RuntimeError, match='no fit to rewind'): mk().rewind(batches=1)
 
 # ---- left out, and between fits
 

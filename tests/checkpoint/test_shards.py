@@ -21,7 +21,7 @@ def test_what_is_taken_out_is_put_back_in_its_place():
     again = put_shards(rest, {k:v.full_tensor() for k,v in shards.items()})
     assert torch.equal(again['a']['b.c'], torch.tensor([1., 2.])) and torch.equal(again['a']['b']['c'], torch.tensor([3.]))
     assert torch.equal(again['l'][0], torch.tensor([4.])) and again['l'][2][0] is plain
-    with pytest.raises(DamagedCheckpoint, match="a place for 'l.0', and no file"): put_shards(rest, {k:v for k,v in shards.items() if k!='l.0'})
+    with pytest.raises(DamagedCheckpoint, match="refers to 'l.0', but no file"): put_shards(rest, {k:v for k,v in shards.items() if k!='l.0'})
 
 def write(folder, rows=((0, 2), (2, 1)), **changes):
     "Files of a tensor of three rows, in parts by first row and number, and their table with `changes` of the tensor's facts"
@@ -46,7 +46,7 @@ def test_a_table_that_makes_no_sense_is_refused(changes, why, tmp_path):
 def test_a_file_that_is_missing_outside_or_another_is_refused(tmp_path):
     write(tmp_path)
     (tmp_path/'__1_0.distcp').unlink()
-    with pytest.raises(DamagedCheckpoint, match="names '__1_0.distcp', which is not there"): read_shards(tmp_path)
+    with pytest.raises(DamagedCheckpoint, match="names '__1_0.distcp', which does not exist"): read_shards(tmp_path)
     (tmp_path/'__1_0.distcp').write_bytes((tmp_path/'__0_0.distcp').read_bytes())
     with pytest.raises(DamagedCheckpoint, match='has no part of w'): read_shards(tmp_path)
     table = json.loads((tmp_path/'shards.json').read_text())

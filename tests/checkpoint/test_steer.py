@@ -137,7 +137,7 @@ def test_one_cycle_is_scaled_for_each_group_and_the_optimizer_is_as_before_after
     assert b[5,-1].item()==pytest.approx(.2) and end==end_b
 
 @pytest.mark.parametrize('cb,why', [(lambda: SWA(start_pct=.1, swa_lr=.01), 'SWA sets lr'),
-    (lambda: TorchScheduler(partial(ts.LambdaLR, lr_lambda=lambda n: n>6), 'step'), 'no factor leads from 0')])
+    (lambda: TorchScheduler(partial(ts.LambdaLR, lr_lambda=lambda n: n>6), 'step'), 'no factor changes 0')])
 def test_a_schedule_that_can_not_be_scaled_is_refused(cb, why):
     learn = mk()
     learn.fit(1, cbs=[cb(), Tells({5:['lr=.01']})])
@@ -188,11 +188,11 @@ def test_100_commands_at_random_places_and_a_replay_has_equal_bits(fit, tmp_path
 def test_a_replay_of_a_run_without_commands_is_an_error(tmp_path):
     with pytest.raises(FileNotFoundError, match='commands.json'): mk().fit(1, replay=tmp_path)
     (tmp_path/'commands.json').write_text('{"version":1,"commands":[{"text":3}]}')
-    with pytest.raises(ValueError, match='is no log of commands'): mk().fit(1, replay=tmp_path)
+    with pytest.raises(ValueError, match='is not a log of commands'): mk().fit(1, replay=tmp_path)
 
 def test_a_replay_that_never_comes_to_a_place_says_so(tmp_path):
     mk().fit(2, cbs=[CheckpointCallback(tmp_path), Tells({N+3:['lr=.1']})])
-    with pytest.warns(UserWarning, match='never came to their places: 1'): mk().fit(1, replay=tmp_path)
+    with pytest.warns(UserWarning, match='never reached their places: 1'): mk().fit(1, replay=tmp_path)
 
 def test_what_comes_too_late_is_told_and_the_next_fit_in_the_folder_begins_anew(tmp_path):
     learn = mk()

@@ -107,7 +107,7 @@ WRAPS = dict(dict=lambda o: dict(tracker=dict(best=o)), list=lambda o: dict(trac
 
 @covering(bad=BAD, wrap=WRAPS)
 def test_case_50_what_could_not_be_read_is_refused_by_its_place(bad, wrap):
-    with pytest.raises(TypeError, match=r"^callbacks\.tracker\.best(\.1(\.3)?)? is .*which a checkpoint can't hold: have state_dict\(\) give"): to_plain(WRAPS[wrap](bad), {}, 'callbacks')
+    with pytest.raises(TypeError, match=r"^callbacks\.tracker\.best(\.1(\.3)?)? is .*which a checkpoint can't hold: return numbers"): to_plain(WRAPS[wrap](bad), {}, 'callbacks')
 
 def test_an_odd_key_is_refused_by_its_place():
     with pytest.raises(TypeError, match=r"^a\.key (Posix)?Path\('x'\) is"): to_plain(dict(a={Path('x'):1}), {})
@@ -227,7 +227,7 @@ def reseal(path, **changes):
 def test_case_49_a_newer_version_is_passed_over_by_name(folder):
     put(folder, 1)
     reseal(put(folder, 2), version=storage.VERSION+1, learnloop='99.0')
-    with pytest.warns(UserWarning, match=r'manifest.json was written by learnloop 99\.0, in layout 4: this one reads up to 3, update learnloop'): assert newest_checkpoint(folder).step==1
+    with pytest.warns(UserWarning, match=r'manifest.json was written by learnloop 99\.0, in layout 4: this version reads layouts up to 3, so update learnloop'): assert newest_checkpoint(folder).step==1
 
 def test_case_45_all_damaged_is_one_error_that_lists_them(folder):
     for i in (1, 2): flip(put(folder, i)/'model.pt')
@@ -240,7 +240,7 @@ def test_case_45_all_damaged_is_one_error_that_lists_them(folder):
 def test_a_checkpoint_under_the_name_of_another(folder):
     put(folder, 1)
     os.rename(put(folder, 2), folder/'step-000000003')
-    with pytest.warns(UserWarning, match='step-000000003/manifest.json is that of step 2'): assert value(newest_checkpoint(folder))==1
+    with pytest.warns(UserWarning, match='step-000000003/manifest.json is from step 2'): assert value(newest_checkpoint(folder))==1
 
 def test_a_copy_may_have_any_name(folder, tmp_path):
     shutil.copytree(put(folder, 7), tmp_path/'best one')
@@ -399,7 +399,7 @@ def full_disk(folder):
         for n in range(1, 100):
             with new_checkpoint(folder, n) as write: write('model.pt', dict(w=torch.full((100_000,), float(n))))
     assert e.value.errno in (errno.ENOSPC,errno.EFBIG) and n>1 and f'step-{n:09d}' in e.value.__notes__[-1], repr(e.value)
-    if e.value.errno==errno.ENOSPC: assert 'bytes are free; checkpoints that were there are as they were' in e.value.__notes__[-1]
+    if e.value.errno==errno.ENOSPC: assert 'bytes are free; existing checkpoints are unchanged' in e.value.__notes__[-1]
     assert newest_checkpoint(folder).step==n-1 and not [o for o in names(folder) if o[0]=='.']
     prune(folder, 1)
     put(folder, n)
@@ -461,7 +461,7 @@ def test_case_68_a_folder_removed_meanwhile_is_made_anew_with_a_warning(tmp_path
     folder,learn = tmp_path/'run',mk()
     def _remove(cb):
         if cb.learn.count.batches==4: shutil.rmtree(folder)
-    with learn.no_logging(), learn.no_bar(), pytest.warns(UserWarning, match='run is gone, and what was in it: it is made anew'):
+    with learn.no_logging(), learn.no_bar(), pytest.warns(UserWarning, match='run and its contents are gone: it is created again'):
         learn.fit(3, cbs=[CheckpointCallback(folder, every_steps=1), Callback(before_batch=_remove)])
     assert steps(folder)==[8, 9] and learn.count.batches==9
 
@@ -503,7 +503,7 @@ def test_a_file_system_without_locks_warns(folder, monkeypatch):
         put(folder, 1)
         with pytest.raises(RuntimeError, match='another run'), locked_folder(folder): pass
         shutil.rmtree(folder)
-        with pytest.warns(UserWarning, match='run is gone, and what was in it: it is made anew'): put(folder, 2)
+        with pytest.warns(UserWarning, match='run and its contents are gone: it is created again'): put(folder, 2)
     assert names(folder)==step_names(2)
 
 def is_locked(folder):
@@ -561,7 +561,7 @@ def test_point_19_a_folder_that_is_another_runs_by_now_is_left_alone(done, folde
         end = other_run(folder, done)
         try:
             for f in (lambda: put(folder, 7), lambda: put(folder, 5), lambda: prune(folder, 1)):
-                with pytest.raises(RuntimeError, match='was deleted, or its file .lock, while this run had it to itself, and ' + ('step-000000005 is there' if done else 'another run writes there')): f()
+                with pytest.raises(RuntimeError, match='or its file .lock was deleted while this run was using it, and ' + ('it has step-000000005' if done else 'another run writes there')): f()
                 assert names(folder)==step_names(5)
         finally: end()
     assert value(newest_checkpoint(folder))==5 and not is_locked(folder)
@@ -581,7 +581,7 @@ def test_point_19_a_lock_file_that_is_gone_is_made_anew_and_locked(folder):
     with locked_folder(folder):
         put(folder, 1)
         (folder/'.lock').unlink()
-        with pytest.warns(UserWarning, match='its file .lock, while this run had it to itself: it is locked again'): put(folder, 2)
+        with pytest.warns(UserWarning, match='its file .lock was deleted while this run was using it: it is locked again'): put(folder, 2)
         put(folder, 3)
         assert is_locked(folder)
         (folder/'.lock').rename(folder/'x')
@@ -602,7 +602,7 @@ def test_point_19_a_link_that_leads_elsewhere_by_now(tmp_path):
         put(link, 1)
         link.unlink()
         link.symlink_to(tmp_path/'b')
-        with pytest.raises(RuntimeError, match='step-000000009 is there'): put(link, 2)
+        with pytest.raises(RuntimeError, match='it has step-000000009'): put(link, 2)
     assert steps(tmp_path/'a')==[1] and steps(tmp_path/'b')==[9]
 
 def test_an_error_in_the_block_opens_the_lock(folder):
@@ -726,7 +726,7 @@ def test_the_home_folder(tmp_path, monkeypatch):
     with new_checkpoint('~/run', 2) as write: write('state.json', {})
     with locked_folder('~/run') as f: assert f==tmp_path/'run' and newest_checkpoint('~/run').step==2 and not Path('~').exists()
 
-@pytest.mark.parametrize('info,err,msg', [(dict(version=3), ValueError, "'version' is a name of the manifest"), (dict(files={}), ValueError, "'files'"), (dict(blake2b=1), ValueError, "'blake2b'"),
+@pytest.mark.parametrize('info,err,msg', [(dict(version=3), ValueError, "'version' is reserved for the manifest"), (dict(files={}), ValueError, "'files'"), (dict(blake2b=1), ValueError, "'blake2b'"),
     (dict(note=Path('x')), TypeError, 'not JSON serializable')])
 def test_info_that_cannot_be_is_refused_before_anything_is_written(info, err, msg, folder):
     with pytest.raises(err, match=msg): put(folder, 1, **info)
@@ -748,7 +748,7 @@ def test_a_table_of_them(folder):
     put(folder, 2, consistent=False)
     flip(put(folder, 3)/'model.pt')
     a,b,c = str(list_checkpoints(folder)).splitlines()[1:]
-    assert a.split()[:2]==['1', '0'] and a.endswith('loss 0.25') and b.endswith('taken in the middle of a batch') and 'step-000000003/model.pt is damaged' in c
+    assert a.split()[:2]==['1', '0'] and a.endswith('loss 0.25') and b.endswith('saved in the middle of a batch') and 'step-000000003/model.pt is damaged' in c
     assert list_checkpoints(folder, verify=False)[-1].damage=='' and list_checkpoints(folder.parent/'nothing')==[]
 
 @pytest.mark.parametrize('body', [dict(), dict(version='x', step=2), dict(files=[]), dict(files={}), dict(files={'a':3}),
@@ -758,8 +758,8 @@ def test_case_44_a_manifest_with_odd_contents_is_damage(body, folder):
     p = put(folder, 2)/'manifest.json'
     own = {k:v for k,v in json.loads(p.read_text()).items() if k!='blake2b'}
     p.write_text(_sealed(own|body if body else dict(a=1)))
-    assert 'is no manifest of a checkpoint' in list_checkpoints(folder)[-1].damage
-    with pytest.warns(UserWarning, match='is no manifest of a checkpoint'): assert newest_checkpoint(folder).step==1
+    assert 'is not the manifest of a checkpoint' in list_checkpoints(folder)[-1].damage
+    with pytest.warns(UserWarning, match='is not the manifest of a checkpoint'): assert newest_checkpoint(folder).step==1
 
 ODD = [None, True, 'x', '', -1, 1.5, math.nan, math.inf, -1e300, 10**15, 10**400, [], [1], {}, {'a':{}}, 'a|b\nc', '\ud800']
 
@@ -790,12 +790,12 @@ def test_point_21_only_names_of_files_are_read(nm, folder):
     body = {k:o for k,o in json.loads(p.read_text()).items() if k!='blake2b'}
     body['files'][nm] = dict(size=1, blake2b='')
     p.write_text(_sealed(body))
-    assert 'is no manifest of a checkpoint' in Checkpoint(p.parent).damage
+    assert 'is not the manifest of a checkpoint' in Checkpoint(p.parent).damage
 
 MISFITS = [(3, int, None), (True, int, 'it is True'), (-1, int, 'whole number, 0 or more'), (2**63, int, 'whole'), (3, float, None), (math.nan, float, None), ('3', float, 'a number'),
-    (None, (int, None), None), ('x', (int, None), "it is 'x', and must be a whole number, 0 or more or None"), ('a', {'a','b'}, None), ([], {'a','b'}, "must be one of 'a', 'b'"),
+    (None, (int, None), None), ('x', (int, None), "it is 'x', but must be a whole number, 0 or more or None"), ('a', {'a','b'}, None), ([], {'a','b'}, "must be one of 'a', 'b'"),
     ([1, 2], [int], None), ((1, 2), [int], None), ([1, 'x'], [int], "1 is 'x'"), ('ab', [str], 'must be a list'), ([1, math.inf], [float], None), ([1, None], [float], '1 is None'),
-    ({}, {'a':int}, "it has no 'a'"), ({'a':1}, {'a?':int}, None), ({}, {'a?':int}, None), ({'b':1}, {'a?':int}, "it has 'b', which nobody knows"), ({'b':1, 3:2}, {'*':int}, None),
+    ({}, {'a':int}, "it has no 'a'"), ({'a':1}, {'a?':int}, None), ({}, {'a?':int}, None), ({'b':1}, {'a?':int}, "it has an unknown entry 'b'"), ({'b':1, 3:2}, {'*':int}, None),
     ({'a':{'b':['x']}}, {'a':{'b':[int]}}, "a.b.0 is 'x'"), (3, {}, 'must be a dict'), (3, ..., None), (torch.ones(1), torch.Tensor, None), (3, torch.Tensor, 'a tensor'), (3, list, 'a list')]
 
 @pytest.mark.parametrize('o,schema,want', MISFITS, ids=range(len(MISFITS)))

@@ -288,12 +288,12 @@ def test_workers_go_with_the_fit():
 # What is refused
 
 @pytest.mark.parametrize('f,exc,match', [
-    (lambda: Zip(), ValueError, 'no loader'), (lambda: Zip([1], iter([2])), TypeError, "'1' of Zip is an iterator.*each batch once"),
+    (lambda: Zip(), ValueError, 'no loader'), (lambda: Zip([1], iter([2])), TypeError, "'1' of Zip is an iterator.*each batch only once"),
     (lambda: Zip(a=[1], b=3), TypeError, "'b' of Zip=int is not a loader"),
     (lambda: Zip([1], b=[2]), TypeError, 'not both'), (lambda: Alternate(a=[1], stop='b'), ValueError, "stop='b' of Alternate.*the name of a loader"),
     (lambda: Zip([1], stop=1), ValueError, 'an index below 1'),
     (lambda: Zip(labelled=[1], stop='labeled'), ValueError, "did you mean 'labelled'"),
-    (lambda: Zip(shortest=[1]), ValueError, "'shortest' can't be the name of a loader"), (lambda: Zip([1], stop=None), ValueError, 'stop=None'),
+    (lambda: Zip(shortest=[1]), ValueError, "'shortest' can't name a loader"), (lambda: Zip([1], stop=None), ValueError, 'stop=None'),
     (lambda: Zip([1], n_inp=(1, 2)), ValueError, 'one number for each'), (lambda: Zip(a=[1], n_inp=dict(b=2)), ValueError, "n_inp of Zip has 'b'"),
     (lambda: Zip([1], n_inp=0), ValueError, '1 or more'),
     (lambda: Alternate([1], [2], weights=[1]), ValueError, 'a number for each of 0, 1'),

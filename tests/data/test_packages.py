@@ -239,7 +239,7 @@ def test_an_optimizer_that_chooses_its_own_learning_rate(how):
     fitted(learn, 1)
     assert not same(before, weights(learn.model)) and all(lr!=lr for lr in learn.recorder.lrs) and learn.opt.param_groups[0]['lr'] is None
     repr(learn)
-    with pytest.raises(ValueError, match='choose its own lr.*make the optimizer with a number'): learn.set_hypers(lr=.1)
+    with pytest.raises(ValueError, match='choose its own lr.*create the optimizer with a number'): learn.set_hypers(lr=.1)
 
 # ---- lazy layers
 

@@ -290,7 +290,7 @@ def test_a_typo_is_an_error_that_names_it():
         def __init__(self): self.threshold = 1
         def on_train_step_end(self, trainer, **kwargs): self.seen = self.treshold
     run_theirs([Typo()], 1)
-    with pytest.raises(AttributeError, match='Typo .pytorch-accelerated. reads an attribute of itself that it lacks'): mk_learn().fit(1, cbs=[Typo()])
+    with pytest.raises(AttributeError, match='Typo .pytorch-accelerated. reads an attribute that it does not have'): mk_learn().fit(1, cbs=[Typo()])
 
 def test_stop_in_run_start():
     class Stop(TrainerCallback):

@@ -77,7 +77,7 @@ def test_point_30_tensorboard_callback_shows_predictions_of_fastais_loaders(tmp_
 
 def test_point_30_distributed_trainer_is_refused_by_name():
     cls = type('DistributedTrainer', (fc.Callback,), dict(__module__='fastai.distributed'))  # whose own module needs accelerate
-    with pytest.raises(TypeError, match="DistributedTrainer .fastai. can't run here: .*DistributedDataParallel"): ours().fit(1, cbs=cls())
+    with pytest.raises(TypeError, match="DistributedTrainer .fastai. can't be used in learnloop: .*DistributedDataParallel"): ours().fit(1, cbs=cls())
 
 # ---------------------------------------------------------------- traces
 EVENTS = [o for o in vars(event) if o[0]!='_' and o!='after_create']
@@ -413,7 +413,7 @@ def test_all_of_its_callbacks_are_taken_or_refused():
     for cls in found:
         cb = cls.__new__(cls)
         if any(o.__name__ in ('TrainEvalCallback','Recorder','ProgressCallback','CastToTensor') for o in cls.__mro__):
-            with pytest.raises(TypeError, match="can't run here: learnloop"): FastAI(cb)
+            with pytest.raises(TypeError, match="can't be used in learnloop: learnloop"): FastAI(cb)
         else: FastAI(cb)
     assert len(found)>30
 

@@ -181,7 +181,7 @@ def test_early_stop_takes_the_monitor_of_the_trainer():
 
 def test_unknown_monitors_are_refused():
     for cb in (EarlyStopCallback('mea'), LoadBestModelCallback('mea')):
-        with pytest.raises(ValueError, match="monitors 'mea', and validation gives valid_loss, mae; did you mean 'mae'"): ours(cb)
+        with pytest.raises(ValueError, match="monitors 'mea', but validation returns valid_loss, mae; did you mean 'mae'"): ours(cb)
 
 def files(folder): return sorted(o.parent.name for o in folder.rglob('*.pkl.tar'))
 

@@ -248,7 +248,7 @@ def test_a_list_of_callbacks():
 
 @pytest.mark.parametrize('make', [lambda: kc.BackupAndRestore('x'), lambda: kc.TensorBoard('x'), kc.SwapEMAWeights], ids=['BackupAndRestore', 'TensorBoard', 'SwapEMAWeights'])
 def test_those_that_need_more_are_refused_when_added(make):
-    with pytest.raises(TypeError, match=r"\(Keras\) can't run here: it needs more of a Keras model than there is here; use "): our_fit(1, make())
+    with pytest.raises(TypeError, match=r"\(Keras\) can't be used in learnloop: it needs parts of a Keras model that a learner does not have; use "): our_fit(1, make())
 
 def test_other_attributes_are_refused():
     class Saves(kc.Callback):

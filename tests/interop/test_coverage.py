@@ -53,4 +53,4 @@ def mixed(name):
 def test_hooks_of_a_mixin_are_its_own():
     cb = as_cb(mixed('on_run_initialized')())
     assert cb.hears('on_run_initialized') and not cb.hears('on_log')
-    with pytest.raises(TypeError, match='on_lag is none of the hooks of transformers; did you mean .on_log'): as_cb(mixed('on_lag')())
+    with pytest.raises(TypeError, match='on_lag is not a hook of transformers; did you mean .on_log'): as_cb(mixed('on_lag')())

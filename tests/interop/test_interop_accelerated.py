@@ -357,7 +357,7 @@ def test_typos_in_hooks_are_refused():
     for slip,want in (('on_training_epoch_end', 'on_train_epoch_end'), ('on_train_step', 'on_train_step_end'), ('on_eval_begin_epoch', 'on_eval')):
         cls = type('Slip', (TrainerCallback,), {slip: lambda self, trainer, **kwargs: None})
         if want in HOOKS:
-            with pytest.raises(TypeError, match=f'Slip.*{slip} is none of the hooks.*did you mean {want!r}'): mk_learn().fit(1, cbs=[cls])
+            with pytest.raises(TypeError, match=f'Slip.*{slip} is no hook.*did you mean {want!r}'): mk_learn().fit(1, cbs=[cls])
         else: as_cb(cls)  # far enough away to be an event of one's own
 
 def test_typos_in_hooks_of_the_packages_own_base_are_errors():
@@ -369,7 +369,7 @@ def test_typos_in_hooks_of_the_packages_own_base_are_errors():
     class Typo(base):
         def __init__(self): self.threshold = 1
         def on_train_step_end(self, trainer, **kwargs): return self.treshold
-    with pytest.raises(AttributeError, match="Typo.* reads an attribute of itself that it lacks: see the last line") as e: mk_learn().fit(1, cbs=[Typo()])
+    with pytest.raises(AttributeError, match="Typo.* reads an attribute that it does not have: see the last line") as e: mk_learn().fit(1, cbs=[Typo()])
     assert type(e.value.__cause__).__name__=='CallbackMethodNotImplementedError'
     cb = as_cb(base())
     assert cb.name=='accelerated_trainer' and not cb.hears('on_train_step_end') and cb.state_dict()=={}

@@ -222,7 +222,7 @@ def test_several_optimizers_are_no_engine_s():
     model = mk_model()
     learn = mk_learner(model=model, opt_func=dict(a=torch.optim.SGD([model.weight], LR), b=torch.optim.SGD([model.bias], LR)))
     def look(o, hook, kwargs): o.engine.optimizer  # noqa: B018
-    with pytest.raises(ValueError, match='one optimizer, and this learner has a, b'): learn.fit(1, cbs=Recording(['on_train_start'], hear=look))
+    with pytest.raises(ValueError, match='one optimizer, but this learner has a, b'): learn.fit(1, cbs=Recording(['on_train_start'], hear=look))
 
 def test_callback_without_an_engine_says_so():
     with pytest.raises(RuntimeError, match='Everything has no engine yet'): Everything().engine  # noqa: B018

@@ -161,7 +161,7 @@ def test_those_that_hear_nothing_of_an_evaluation_are_left_alone():
 
 def test_point_30_distributed_trainer_is_refused_by_name():
     cls = type('DistributedTrainer', (fa.Callback,), dict(__module__='fastai.distributed'))
-    with pytest.raises(TypeError, match="DistributedTrainer .fastai. can't run here: .*learn.forward_model to DistributedDataParallel"): mk().fit(1, cbs=cls())
+    with pytest.raises(TypeError, match="DistributedTrainer .fastai. can't be used in learnloop: .*learn.forward_model to DistributedDataParallel"): mk().fit(1, cbs=cls())
 
 def test_point_30_a_batch_that_a_callback_runs_is_there_afterwards():
     class Runs(fa.Callback):

@@ -266,8 +266,8 @@ def test_unknown_monitors_are_refused_before_training():
     class Watch(Callback):
         def __init__(self, monitor): self.monitor = monitor
         def on_evaluate_end(self, t, results): pass
-    with pytest.raises(ValueError, match=r"Watch \(fastNLP\) monitors 'l2_loss', and validation gives valid_loss, l1_loss; did you mean 'l1_loss'\?"): fit(1, Watch('l2_loss'))
-    with pytest.raises(ValueError, match="monitors 'l1_loss', and there is no validation loader"): fit(1, Watch('l1_loss'), valid=False)
+    with pytest.raises(ValueError, match=r"Watch \(fastNLP\) monitors 'l2_loss', but validation returns valid_loss, l1_loss; did you mean 'l1_loss'\?"): fit(1, Watch('l2_loss'))
+    with pytest.raises(ValueError, match="monitors 'l1_loss', but there is no validation loader"): fit(1, Watch('l1_loss'), valid=False)
     for o in ('l1_loss', None, len): fit(1, Watch(o))
 
 # Steps

@@ -256,7 +256,7 @@ def test_a_stop_that_was_saved_is_heeded(tmp_path):
 def test_state_loaded_by_ignites_own_checkpoint():
     sd = dict(epoch=2, epoch_length=4, max_epochs=3)
     def attach(t): t.trainer.load_state_dict(sd)
-    with pytest.raises(ValueError, match=r'after iteration 8, in epoch 2, and this fit begins with epoch 0: start_epoch=2'): Ours(attach)
+    with pytest.raises(ValueError, match=r'after iteration 8, in epoch 2, but this fit begins with epoch 0: start_epoch=2'): Ours(attach)
     ours = Ours(attach, start_epoch=2)
     assert ours.trainer.state.iteration==12 and ours.trainer.state.epoch==3
     with ours.learn.no_logging(): ours.learn.fit(1, cbs=ours.ig)  # a run that is done begins anew, as in ignite
@@ -274,7 +274,7 @@ def test_what_is_refused():
         with pytest.raises(ValueError, match='one pass through the loader'): ig.evaluator.run(VALID, **kwargs)
     with pytest.raises(ValueError, match='no learner has this Ignite'): ig.evaluator.run(VALID)
     for o in (EarlyStopping(1, len, ig.trainer), Timer(), TimeLimit(1), MeanAbsoluteError(), PiecewiseLinear(opt, 'lr', [(0, .1), (4, .5)]), EMAHandler(model)):
-        with pytest.raises(TypeError, match=r'is no Engine: attach it'): learn.fit(1, cbs=o)
+        with pytest.raises(TypeError, match=r'is not an Engine: attach it'): learn.fit(1, cbs=o)
     with pytest.raises(ValueError, match='is your own.*output_transform'): as_cb(Engine(lambda engine, batch: None))
     with pytest.raises(ValueError, match='made for another model'): learn.fit(1, cbs=create_supervised_trainer(model, opt, F.mse_loss))
     with pytest.raises(ValueError, match='another optimizer'): learn.fit(1, cbs=create_supervised_trainer(learn.model, opt, F.mse_loss))
@@ -282,11 +282,11 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match='another optimizer'): learn.fit(1, cbs=ig)
     ig = Ignite()
     ig.trainer.add_event_handler(Events.ITERATION_STARTED, PiecewiseLinear(learn.opt, 'lr', [(0, .1), (4, .5)]))
-    with pytest.raises(ValueError, match='PiecewiseLinear sets the learning rate, and so does'): learn.fit_one_cycle(1, cbs=ig)
+    with pytest.raises(ValueError, match='PiecewiseLinear and .* both set the learning rate'): learn.fit_one_cycle(1, cbs=ig)
     assert learn.count.batches==0
 
 @pytest.mark.parametrize(('kwargs', 'match'), [(dict(gradient_accumulation_steps=2), r'GradientAccumulation\(n_batches=2\)'),
-    (dict(prepare_batch=lambda batch, device, non_blocking: batch), 'prepare_batch, of which'), (dict(model_fn=lambda model, x: model(2*x)), 'model_fn, of which')])
+    (dict(prepare_batch=lambda batch, device, non_blocking: batch), 'prepare_batch, which the learner'), (dict(model_fn=lambda model, x: model(2*x)), 'model_fn, which the learner')])
 def test_a_step_that_does_more_than_the_learner_is_refused(kwargs, match):
     learn = Learner(DataLoaders(TRAIN, VALID), mk_model(), F.mse_loss)
     trainer = create_supervised_trainer(learn.model, learn.create_opt(), F.mse_loss, **kwargs)

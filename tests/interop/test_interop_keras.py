@@ -249,7 +249,7 @@ def test_what_is_no_data_is_refused(x):
     with pytest.raises(TypeError, match='it must be an array, a list of arrays, or a loader of batches'): Model(mk_learner()).predict(x)
 
 def test_no_logs_without_a_recorder_or_before_it():
-    with pytest.raises(ValueError, match=r'RecA \(Keras\): the logs of on_train_batch_end come from the recorder, and none is active'):
+    with pytest.raises(ValueError, match=r'RecA \(Keras\): the logs of on_train_batch_end come from the recorder, but none is active'):
         fit(mk_learner().remove_cb(Recorder), cbs=mk_recorder([]))
     with pytest.raises(ValueError, match='whose order is 50: the order 20 must be higher'): fit(mk_learner(), cbs=as_cb(mk_recorder([]), order=20))
     trace = []

@@ -132,7 +132,7 @@ def test_no_loader_to_evaluate_on():
     cb = Record()
     fit(cb, valid=None)
     assert cb.short=='iT' + 'E(po)(po)(po)el'*2 + 'lt'
-    with pytest.raises(ValueError, match="eval_strategy is 'epoch', and there is no validation loader"): fit(Transformers(Record(), eval_strategy='epoch'), valid=None)
+    with pytest.raises(ValueError, match="eval_strategy is 'epoch', but there is no validation loader"): fit(Transformers(Record(), eval_strategy='epoch'), valid=None)
     for at in (('on_step_end', 1), ('on_epoch_end', 3)):
         with pytest.raises(ValueError, match='the learner has no validation loader'): fit(Record({at: flag('should_evaluate')}), valid=None)
 
@@ -269,7 +269,7 @@ def test_state_as_json(tmp_path):
 def test_uploads_of_a_folder_that_is_not_written_are_refused(monkeypatch, package, name, own, env):
     for k,v in env.items(): monkeypatch.setenv(k, v)
     cls = type(name, (TrainerCallback,), own | dict(__module__=f'{package}.integrations'))
-    with pytest.raises(TypeError, match=f'{name} .transformers. would look for a folder'): Transformers(cls())
+    with pytest.raises(TypeError, match=f'{name} .transformers. expects a checkpoint folder'): Transformers(cls())
     assert Transformers(type(name, (TrainerCallback,), own))  # of somebody else's
 
 @pytest.fixture
@@ -304,7 +304,7 @@ def test_errors(at, what):
     with pytest.raises(what, match='mine') as e: quiet(learn, 2)
     assert f'learnloop: in {at[0]} of Record (transformers)' in e.value.__notes__
     for o in (a, b): assert o.short.count('t')==1 and o.short.endswith('t') and o.short.count('e')==o.short.count('E')-(at[0] in ('on_epoch_begin','on_step_begin','on_optimizer_step','on_step_end'))
-    assert c.short.count('t')==(at[0]!='on_train_begin')  # it was not begun
+    assert c.short.count('t')==(at[0]!='on_train_begin')  # it did not begin
     b.acts = {}
     quiet(learn, 1)
     assert learn.outcome['fit']=='done' and b.short.endswith('TE(po)(po)(po)elvvlmlt')

@@ -118,7 +118,7 @@ def test_model_checkpoint(tmp_path, kwargs):
             for x,y in zip(*(read_weights(tmp_path/o/k) for o in ('ours', 'theirs')), strict=True): np.testing.assert_array_equal(x, y)
 
 def test_a_checkpoint_of_a_torch_model_is_refused(tmp_path):
-    with pytest.raises(TypeError, match=r'ModelCheckpoint \(Keras\) can.t run here: the model is a Linear, .* use SaveModelCallback'):
+    with pytest.raises(TypeError, match=r'ModelCheckpoint \(Keras\) can.t be used in learnloop: the model is a Linear, .* use SaveModelCallback'):
         torch_learner().fit(1, cbs=kc.ModelCheckpoint(tmp_path/'x.keras'))
 
 def orbax(): return type('Saves', (kc.OrbaxCheckpoint,), dict(__init__=lambda self: None))()  # its own needs orbax

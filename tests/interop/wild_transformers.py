@@ -131,7 +131,7 @@ def test_their_own(tmp_path, cls):
 def test_what_needs_their_trainer_is_refused(tmp_path):
     from transformers.trainer_jit_checkpoint import JITCheckpointCallback
     with tried('transformers', 'transformers', 'JITCheckpointCallback') as t:
-        t.refuses(lambda: ours(tmp_path, [JITCheckpointCallback()]), match=r"can't run here: learn.fit\(…, resume=folder\)")
+        t.refuses(lambda: ours(tmp_path, [JITCheckpointCallback()]), match=r"can't be used in learnloop: learn.fit\(…, resume=folder\)")
 
 # What people log with
 
@@ -302,7 +302,7 @@ def test_codecarbon(tmp_path, monkeypatch):
 def test_neptune(tmp_path):
     with tried('transformers', 'neptune', 'NeptuneCallback(log_checkpoints)') as t, warnings.catch_warnings():
         warnings.simplefilter('ignore')
-        t.refuses(lambda: ours(tmp_path, [integrations.NeptuneCallback(log_checkpoints='last')]), match='leave log_checkpoints out')
+        t.refuses(lambda: ours(tmp_path, [integrations.NeptuneCallback(log_checkpoints='last')]), match='omit log_checkpoints')
 
 class Namespace(dict):
     "What is sent to Neptune"

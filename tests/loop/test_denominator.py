@@ -51,7 +51,7 @@ def test_a_loss_that_is_no_known_mean_is_named(name):
             make,kind,_,batches,cbs = drawn(name, REFUTED, way, seed)
             _,said = fitted(make(), kind, batches, cbs)
             assert name in said and said.startswith('refused')==('MicroBatch' in str(cbs)), (way, said)
-            assert said.count('no mean over items')==1
+            assert said.count('not a mean over items')==1
         make,kind,_,batches,_ = drawn(name, REFUTED, 'accumulated', seed)
         learn = mk(make(), kind, batches)
         with pytest.warns(UserWarning, match=f'Evaluation: the loss function .*{name}'): learn.validate(dl=batches)
@@ -100,7 +100,7 @@ def test_a_term_that_counts_later_is_found():
     def late(p, y): return F.mse_loss(p, y)+scale['w']*F.mse_loss(p, y).sqrt()
     learn = mk(late, 'numbers', cut(mk_data('numbers', 40, torch.Generator().manual_seed(0)), [4]*10))
     def warm_up(cb): scale['w'] = .1*(cb.learn.iter>2)
-    with pytest.raises(ValueError, match='MicroBatch: the loss function .*late is no mean'):
+    with pytest.raises(ValueError, match='MicroBatch: the loss function .*late is not a mean'):
         learn.fit(1, cbs=[MicroBatch(2), Callback(before_batch=warm_up)])
 
 def test_clipping_sees_the_mean_once():

@@ -369,8 +369,8 @@ def test_methods_of_a_learner_named_like_events_are_heard_first():
     (lambda o: o(['before_fit', 'lunch']), "unknown event 'lunch'"),
     (lambda o: o.with_events('epoc', print), "unknown phase 'epoc'; did you mean 'epoch'"),
     (lambda o: o.ordered_cbs('after_bacth'), "unknown event 'after_bacth'; did you mean 'after_batch'"),
-    (lambda o: o.declare('after_loss'), "'after_loss' is declared already"),
-    (lambda o: o.declare(Phase('fit')), 'is declared already'),
+    (lambda o: o.declare('after_loss'), "'after_loss' is already declared"),
+    (lambda o: o.declare(Phase('fit')), 'is already declared'),
     (lambda o: Phase('GanStep'), "'GanStep'.*snake case"),
     (lambda o: Event('verify batch'), "'verify batch'.*identifier"),
 ])

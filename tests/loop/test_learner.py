@@ -670,11 +670,11 @@ def one_fit(loss_func, x=COLUMN, y=FLAT_Y, model=None, n=2):
 
 @pytest.mark.parametrize('loss_func', [outer, lambda p,t: (t-p).abs().mean(), Absolute(), partial(outer), nn.PoissonNLLLoss(), lambda p,t: torch.maximum(p, t).mean()])
 def test_point_15_a_loss_that_broadcasts_is_told_of_once(loss_func):
-    with pytest.warns(UserWarning, match=r'shape \(8, 1\) with targets of shape \(8,\), which makes \(8, 8\)') as w: learn = one_fit(loss_func)
+    with pytest.warns(UserWarning, match=r'shape \(8, 1\) and targets of shape \(8,\) to \(8, 8\)') as w: learn = one_fit(loss_func)
     assert len(w)==1
     learn.fit(1)  # warnings are errors
     model = nn.Sequential(nn.Linear(1, 1), nn.Flatten(0))
-    with pytest.warns(UserWarning, match=r'shape \(8,\) with targets of shape \(8, 1\)'): one_fit(loss_func, y=COLUMN, model=model)
+    with pytest.warns(UserWarning, match=r'shape \(8,\) and targets of shape \(8, 1\)'): one_fit(loss_func, y=COLUMN, model=model)
 
 @pytest.mark.parametrize('loss_func', [lambda p,t: outer(p.squeeze(1), t), lambda p,t: F.mse_loss(p, t[:,None]), lambda p,t: outer(p, t.view_as(p)),
     lambda p,t: outer(p.T, t), lambda p,t: F.binary_cross_entropy_with_logits(p.flatten(), t/8)])

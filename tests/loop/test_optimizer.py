@@ -171,7 +171,7 @@ def test_betas_tuple_is_one_value():
     with pytest.raises(ValueError, match=r'betas=\(0.5,\): it must be a tuple of 2'): set_hypers(opt, m, betas=(0.5,))
 
 @pytest.mark.parametrize('hypers,msg', [
-    (dict(lr=True), 'lr=True: it must be a finite number, 0 or more'), (dict(lr=None), 'lr=None: .* leave it out'),
+    (dict(lr=True), 'lr=True: it must be a finite number, 0 or more'), (dict(lr=None), 'lr=None: .* omit it'),
     (dict(lr='1'), "lr='1': it must be a finite number"), (dict(lr=-0.1), 'lr=-0.1: .* 0 or more'), (dict(lr=math.nan), 'lr=nan'),
     (dict(lr=math.inf), 'lr=inf: it must be a finite'), (dict(wd=-1), 'wd=-1: .* 0 or more'), (dict(mom=1.), 'mom=1.0: .* from 0 to below 1'),
     (dict(sqr_mom=-0.1), 'sqr_mom=-0.1'), (dict(betas=(0.9,2)), 'betas=2: .* below 1'), (dict(lr=torch.ones(2)), 'lr=tensor'),

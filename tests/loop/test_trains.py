@@ -338,7 +338,7 @@ ONE = [GradientAccumulation(n_batches=2), GradientClip(), GradientClip(.1, algor
 def test_point_4_what_goes_by_turns_refuses_a_learner_that_has_none_by_name(cb):
     learn = mk(cls=Turns)
     was = weights(learn.model)
-    with pytest.raises(ValueError, match=f'{cb.label} goes by turns, and Turns overrides `_do_grad_opt`'): learn.fit(1, cbs=cb)
+    with pytest.raises(ValueError, match=f'{cb.label} works by turns, but Turns overrides `_do_grad_opt`'): learn.fit(1, cbs=cb)
     assert same(learn.model, was) and learn.count.opt_steps==0
     learn.validate(cbs=cb)
     learn.get_preds(cbs=cb)

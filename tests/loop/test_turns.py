@@ -25,7 +25,7 @@ def equal(learn, hand):
     assert learn.recorder.raw_losses==pytest.approx(hand.losses, rel=1e-6) and len(hand.losses)==N
     assert learn.open==[] and learn.open_turn is None and all(p.grad is None for p in learn.model.parameters())
 
-CLOSURE = "can't act on LBFGS"
+CLOSURE = "can't be used with LBFGS"
 FEATURES = dict(
     plain=(list, Hand, {}),
     accumulation=(lambda: [GradientAccumulation(n_batches=2)], Accumulated, dict(lbfgs=CLOSURE, wolfe=CLOSURE)),

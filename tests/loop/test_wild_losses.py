@@ -105,11 +105,11 @@ def test_parts_are_the_whole_or_the_loss_is_named(name):
             return learn,said(learn.fit, 1)[1]
         one,_ = fit([whole])
         for learn,msg in (fit(batches, GradientAccumulation(n_batches=4)), fit([whole], MicroBatch(4))):
-            assert 'mean of something else' in msg or apart(learn.model, one.model)<1e-9, msg
+            assert 'mean over something else' in msg or apart(learn.model, one.model)<1e-9, msg
             assert not msg or name not in MEANS
         learn = mk(seeded(Net, name, kind), loss, batches)
         (got,*_),msg = said(learn.validate, dl=batches)
-        assert 'mean of something else' in msg or got==pytest.approx(learn.validate(dl=[whole])[0], rel=1e-6)
+        assert 'mean over something else' in msg or got==pytest.approx(learn.validate(dl=[whole])[0], rel=1e-6)
         (*_,losses),msg = said(learn.get_preds, dl=batches, with_loss=True)
         if losses is None: assert 'there are no losses of items' in msg
         else:
@@ -128,7 +128,7 @@ def test_batches_of_other_lengths_count_by_their_elements(name):
     one,many = (mk(seeded(Net, name, ''), loss, bs, [Callback('mean', after_loss=mean), GradientAccumulation(n_batches=len(bs))]) for bs in ([whole], batches))
     one.fit(1)
     msg = said(many.fit, 1)[1]
-    if name=='unknown': assert 'may be a mean over items or over elements, as the shapes of batches differ: (3, 6, 4), (2, 2, 4)' in msg
+    if name=='unknown': assert 'may be a mean over items or over elements, since the shapes of batches differ: (3, 6, 4), (2, 2, 4)' in msg
     else: assert not msg and apart(one.model, many.model)<1e-12 and many.recorder.values[0][0]==pytest.approx(one.recorder.values[0][0])
 
 def test_a_denominator_is_one_of_items_where_all_have_as_many_elements():
@@ -144,7 +144,7 @@ def test_the_probe_leaves_what_a_loss_function_counts():
         state['n'] += 1
         return F.mse_loss(p, y)*state['n']
     learn = mk(seeded(Net, '', ''), later, cut(DATA['numbers'](torch.Generator()), [3, 2, 5, 7]), GradientAccumulation(n_batches=2))
-    assert 'later is no mean' in said(learn.fit, 1)[1] and state['n']==4
+    assert 'later is not a mean' in said(learn.fit, 1)[1] and state['n']==4
 
 class Own(nn.Module):
     "A model that computes a loss with class weights, the head of which is untrained"
@@ -205,4 +205,4 @@ def test_a_callback_that_reduces_the_loss_in_its_own_way_is_named():
     def weigh(cb): cb.learn.loss_grad = (cb.learn.loss_grad*W[cb.learn.y]).sum()/W[cb.learn.y].sum()
     cbs = [Callback('weigh', after_loss=weigh), GradientAccumulation(n_batches=2)]
     learn = mk(seeded(Net, '', ''), nn.CrossEntropyLoss(reduction='none'), cut(DATA['classes'](torch.Generator()), [3, 14]), cbs)
-    assert 'CrossEntropyLoss is reduced by a callback, and not to its mean' in said(learn.fit, 1)[1]
+    assert 'CrossEntropyLoss is reduced by a callback, but not to its mean' in said(learn.fit, 1)[1]

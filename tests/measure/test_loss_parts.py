@@ -32,8 +32,8 @@ def mk(loss=summed, m=None, dls=None, **kwargs):
 def row(learn): return dict(zip(learn.recorder.columns, learn.recorder.values[-1], strict=True))
 
 @pytest.mark.parametrize('res,error', [
-    (dict(fit=torch.ones(2)), "'fit' is no scalar to be added up, it is float32 \\(2\\): call what is to be trained on 'loss'"),
-    (dict(fit=torch.tensor(1.), right=torch.tensor(3)), "'right' is no scalar"), ({}, 'it is empty'), (dict(fit=True), "'fit' is no scalar"),
+    (dict(fit=torch.ones(2)), "'fit' is not a float scalar but float32 \\(2\\): name the value to train on 'loss'"),
+    (dict(fit=torch.tensor(1.), right=torch.tensor(3)), "'right' is not a float scalar"), ({}, 'it is empty'), (dict(fit=True), "'fit' is not a float scalar"),
     (dict(loss=.5), 'the loss is 0.5, a float: loss_func must return a tensor, a dict of scalars, or a tuple with the loss first'),
     ([torch.tensor(1.)], 'a list: loss_func must'), ((), 'a tuple: loss_func must'), (({}, torch.tensor(1.)), 'a dict: loss_func must')])
 def test_what_is_refused(res, error):

@@ -115,7 +115,7 @@ class Fussy(nn.Module):
 
 def test_a_cancel_that_nobody_can_hear_of_is_an_error():
     a,b = together(ending, lambda: train(lambda: mk_learner(model=Fussy)))
-    assert b[0]=='RuntimeError' and 'was raised by no callback, but by the model' in b[1]
+    assert b[0]=='RuntimeError' and 'was raised by no callback but the model' in b[1]
     assert a[0]=='PeerError' and 'rank 1 failed: RuntimeError: CancelBatchException was raised by no callback' in a[1]
 
 class Late(Callback):
@@ -135,7 +135,7 @@ def test_errors():
     assert b==('ValueError', 'too much')
     assert a[0]=='PeerError' and 'rank 1 failed: ValueError: too much (in Raises.after_loss; epoch 0, batch 3' in a[1]
     a,b = together(ending, lambda: train(lambda: mk_learner([Late()])))
-    assert b[0]=='RuntimeError' and 'What cancels is a callback that is there when training begins' in b[1] and a[0]=='PeerError'
+    assert b[0]=='RuntimeError' and 'Raise it in a callback that is there when training begins' in b[1] and a[0]=='PeerError'
 
 def unlike():
     "Rank 1 has a loader that ends sooner, of batches of its own"
@@ -158,4 +158,4 @@ def test_case_76_loaders_of_different_lengths():
     a,b = together(unlike)
     assert a['counts']==b['counts'] and a['counts']['batches']==8
     assert all(map(torch.equal, a['weights'], b['weights']))
-    assert sum('the pass ends with the shortest, that of rank 1' in o for o in a['said'])>=1
+    assert sum('the pass ends with the shortest, on rank 1' in o for o in a['said'])>=1

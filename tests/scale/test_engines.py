@@ -232,20 +232,20 @@ def refused():
     return {k:ending(f) for k,f in cases.items()}
 
 REFUSED = dict(  # chkstyle: ignore-node
-    lazy    = 'to_ddp: 0.weight has no shape yet: call the model on a batch before',
+    lazy    = 'to_ddp: 0.weight has no shape yet: call the model on a batch first',
     meta    = 'to_fsdp: 0.weight is on the meta device',
     strided = 'to_fsdp: 1.weight is not contiguous',
-    twice   = 'to_ddp: this learner trains in several processes already',
-    both    = 'to_fsdp: this learner trains in several processes already',
-    model   = 'is a DistributedDataParallel already',
-    forward = 'is a DistributedDataParallel already',
-    sharded = 'to_ddp: the model is sharded already, by fully_shard: to_fsdp takes it as it is',
+    twice   = 'to_ddp: this learner already trains in several processes',
+    both    = 'to_fsdp: this learner already trains in several processes',
+    model   = 'is already a DistributedDataParallel',
+    forward = 'is already a DistributedDataParallel',
+    sharded = 'to_ddp: the model is already sharded by fully_shard: use to_fsdp',
     opted   = 'to_fsdp replaces the parameters',
     given   = 'to_fsdp replaces the parameters',
-    foreign = 'which is no module of the model',
-    number  = 'units returned 1, a int',
+    foreign = 'which is not a module of the model',
+    number  = 'units returned 1, which is not a module',
     names   = "units is 'blocks': it must be a function",
-    offload = 'offload_policy is for weights that wait on the CPU')
+    offload = 'offload_policy keeps weights on the CPU')
 
 @pytest.mark.skipif(torch.accelerator.is_available(), reason='of machines without an accelerator')
 def test_refused():
@@ -259,11 +259,11 @@ def unused():
 
 def test_a_weight_without_gradient_is_named_before_a_step():
     notes,n_steps = same(together(unused))
-    assert 'no gradient came to b.weight, b.bias' in notes and 'to_ddp(find_unused_parameters=True)' in notes and n_steps==0
+    assert 'b.weight, b.bias got no gradient' in notes and 'to_ddp(find_unused_parameters=True)' in notes and n_steps==0
 
 @pytest.mark.parametrize('how,kwargs,text', [
     ('to_ddp', dict(find_unused=True), "'find_unused' of DistributedDataParallel; did you mean 'find_unused_parameters'"),
-    ('to_ddp', dict(process_group=None), 'learnloop says that itself'),
+    ('to_ddp', dict(process_group=None), 'learnloop sets it'),
     ('to_fsdp', dict(reshard_after_fwd=True), "did you mean 'reshard_after_forward'")])
 def test_arguments_are_checked_alone_too(how, kwargs, text):
     with pytest.raises(TypeError, match=text.replace('(', r'\(')): getattr(mk(), how)(**kwargs)
@@ -289,7 +289,7 @@ def mk_sharded():
 
 def test_sharded_by_hand():
     off,(kind,text) = same(together(sharded_by_hand))
-    assert off<=NEAR and kind=='TypeError' and 'taken as it is' in text
+    assert off<=NEAR and kind=='TypeError' and 'already sharded' in text
 
 def test_units():
     m = Tied()

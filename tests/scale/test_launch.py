@@ -81,7 +81,7 @@ def raise_in(rank, e):
 def test_the_error_that_came_first(rank):
     start = time.monotonic()
     with pytest.raises(KeyError, match='boom') as e: together(raise_in, rank, KeyError('boom'), n=3)
-    assert f'rank {rank} has raised it' in e.value.__notes__[0] and 'in raise_in' in e.value.__notes__[0]
+    assert f'rank {rank} raised this error' in e.value.__notes__[0] and 'in raise_in' in e.value.__notes__[0]
     assert time.monotonic()-start<SOON
 
 def test_an_error_that_can_not_be_sent():
@@ -92,7 +92,7 @@ def test_sys_exit_does_not_end_the_parent():
     with pytest.raises(PeerError, match='rank . failed: SystemExit: 3'): together(sys.exit, 3)
 
 def test_what_can_not_be_sent():
-    with pytest.raises(TypeError, match="the function returned, function, cannot be sent"): together(lambda: lambda: 1)
+    with pytest.raises(TypeError, match="the result of the function, function, cannot be sent"): together(lambda: lambda: 1)
 
 def end_by(sig):
     team = find_team()
@@ -106,7 +106,7 @@ def test_a_killed_process_is_named():
     assert time.monotonic()-start<SOON
 
 def test_an_end_without_a_word_is_named():
-    with pytest.raises(PeerError, match='rank . ended without a word, with exit code 5'): together(os._exit, 5)
+    with pytest.raises(PeerError, match='rank . ended without an error message, with exit code 5'): together(os._exit, 5)
 
 def hang(path):
     with open(f'{path}/{os.environ["RANK"]}', 'w') as f: f.write(str(os.getpid()))
@@ -115,7 +115,7 @@ def hang(path):
 def pids(path, n=2): return [int((path/str(r)).read_text()) for r in range(n)]
 
 def test_time_limit(tmp_path):
-    with pytest.raises(TimeoutError, match='2 of 2 processes were not done after 3 s') as e:
+    with pytest.raises(TimeoutError, match='2 of 2 processes did not finish within 3 s') as e:
         together(hang, tmp_path, timeout=3)
     assert str(e.value).count('in hang')==2, 'it says where they were'
     assert not any(map(alive, pids(tmp_path)))
@@ -165,15 +165,15 @@ def test_what_is_refused(monkeypatch):
     with pytest.raises(TypeError, match='launch takes a function and its arguments'): launch(3)
     monkeypatch.setattr(torch.accelerator, 'current_accelerator', lambda *a, **k: torch.device('cuda'))
     monkeypatch.setattr(torch.cuda, 'is_initialized', lambda: True)
-    with pytest.raises(RuntimeError, match='cuda is in use in this process already.*torchrun'): launch(who)
+    with pytest.raises(RuntimeError, match='this process already uses cuda.*torchrun'): launch(who)
     monkeypatch.undo()
     monkeypatch.setenv('WORLD_SIZE', '2')
-    with pytest.raises(RuntimeError, match='is one of several already'): launch(who)
+    with pytest.raises(RuntimeError, match='already belongs to a process group'): launch(who)
 
 def test_a_group_of_its_own_is_refused():
     dist.init_process_group('gloo', store=dist.HashStore(), rank=0, world_size=1)
     try:
-        with pytest.raises(RuntimeError, match='has a group of its own'): launch(who)
+        with pytest.raises(RuntimeError, match='already belongs to a process group'): launch(who)
     finally: dist.destroy_process_group()
 
 def test_again_and_again():

@@ -20,10 +20,10 @@ def meets_inside_first():
 
 def test_who_is_at_the_end_says_so():
     (kind,text),other = together(in_one_only)
-    assert kind=='PeerError' and 'rank 1 is at the end of its program' in text and 'killed' not in text
+    assert kind=='PeerError' and 'rank 1 has already reached the end of its program' in text and 'killed' not in text
     assert other is None
 
 def test_first_may_not_meet():
     for (kind,text),every in together(meets_inside_first):
         assert kind in ('RuntimeError', 'PeerError') and "'gather' inside team.first" in text
-        assert every==[0, 1]  # the processes have not parted
+        assert every==[0, 1]  # the processes are still connected

@@ -70,7 +70,7 @@ def together(per_rank, n_pass):
     return res
 
 @pytest.mark.parametrize('kind', LOADERS)
-@pytest.mark.filterwarnings('ignore:a batch of .* items is left out')
+@pytest.mark.filterwarnings('ignore:a batch of .* items is skipped')
 def test_parts_put_together_are_the_batches_of_one_process(kind):
     for n,bs in ((1,5), (3,5), (10,5), (11,5), (12,5), (13,6), (24,6)):
         mk = LOADERS[kind](n, bs)
@@ -97,7 +97,7 @@ def test_of_tensors_each_process_takes_its_rows(rows):
             assert together(each_rank(mk, world, taken, training=False), 2)==want
 
 @pytest.mark.parametrize('n', [1, 7, 8, 16, 17, 24])
-@pytest.mark.filterwarnings('ignore:a batch of .* items is left out')
+@pytest.mark.filterwarnings('ignore:a batch of .* items is skipped')
 def test_batches_of_a_process_are_put_together(n):
     mk = dl_of(n, batch_size=4, shuffle=True)
     items = [sum(p, []) for p in alone(mk)]
@@ -108,7 +108,7 @@ def test_batches_of_a_process_are_put_together(n):
         assert len(dl)==sum(len(b)>=world for b in got[0])
 
 def test_a_batch_with_fewer_items_than_processes_is_left_out_of_training_and_said_once():
-    with pytest.warns(UserWarning, match='a batch of 1 items is left out of training, as there are 3 processes') as ws:
+    with pytest.warns(UserWarning, match='a batch of 1 items is skipped in training, since each of the 3 processes') as ws:
         each_rank(dl_of(10, batch_size=3, shuffle=True), 3, passes(3))
     assert len(ws)==1
 
@@ -255,7 +255,7 @@ def test_a_distributed_sampler_is_taken_as_it_is():
     sampler = DistributedSampler(ds, 3, 1, shuffle=False)
     dl = share(DataLoader(ds, 2, sampler=sampler), Stand(1, 3, []), True)
     assert torch.cat(list(dl)).tolist()==list(sampler) and dl.n_items(0) is None and not dl.is_sure and len(dl)==2
-    with pytest.raises(ValueError, match='DistributedSampler is for process 1 of 3, and this is 0 of 2'): share(DataLoader(ds, 2, sampler=sampler), Stand(0, 2, []), True)
+    with pytest.raises(ValueError, match='DistributedSampler is for process 1 of 3, but this is 0 of 2'): share(DataLoader(ds, 2, sampler=sampler), Stand(0, 2, []), True)
     with pytest.warns(UserWarning, match='repeats 2 items'): share(DataLoader(ds, 2, sampler=DistributedSampler(ds, 3, 0)), Stand(0, 3, []), False)
 
 def test_epochs_reach_samplers_inside():

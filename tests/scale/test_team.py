@@ -63,7 +63,7 @@ def test_errors_that_all_have():
     assert a==('NotADirectoryError', 'no such folder')
     assert b==('PeerError', 'rank 0 failed: NotADirectoryError: no such folder')
     assert ma==mb==('RuntimeError', 'the processes are at different places: rank 0 at save, rank 1 at backward. '
-        'What one does in a fit, all have to do')
+        'All of them must run the same steps of a fit')
 
 def fit(event, rank, f, rank_invariant=False, limit=LIMIT):
     "Type and text of the error that ends a fit, of its cause, when it came, and what a fit afterwards says"
@@ -84,7 +84,7 @@ def check_parted(res, rank, name, text):
     times = [o[3] for o in res]
     assert max(times)-min(times)<SOON, 'they waited for the limit of the fit'
     for o in res:
-        for err in o[4]: assert err[0]=='PeerError' and err[1].startswith('the processes have parted: '), err
+        for err in o[4]: assert err[0]=='PeerError' and err[1].startswith('the processes are disconnected: '), err
 
 @pytest.mark.parametrize('rank,rank_invariant,n', [(0, False, 2), (1, False, 2), (0, True, 2), (1, True, 2), (1, True, 3),
     (2, False, 3)])
@@ -136,7 +136,7 @@ def test_a_killed_process(rank, rank_invariant, tmp_path):
         together(told_by, 'after_loss', rank, kill, rank_invariant, tmp_path, n=3)
     assert time.monotonic()-start<SOON
     said = [(tmp_path/str(r)).read_text() for r in range(3) if r!=rank]
-    text = f'PeerError rank {rank} is gone without a word, killed perhaps: whoever started the processes reports how'
+    text = f'PeerError rank {rank} died without an error message, perhaps killed: see what the launcher of the processes reports'
     assert said==[text]*2
 
 def own_store(port, rank, f, rank_invariant=False):
@@ -157,7 +157,7 @@ def port():
 def test_rank_0_keeps_the_store(port, tmp_path):
     check_parted(together(own_store, port, 0, boom), 0, 'ValueError', 'boom')
     with pytest.raises(PeerError, match='rank 0 was killed'): together(told_with_own_store, port, 0, kill, tmp_path)
-    assert (tmp_path/'1').read_text()=='PeerError rank 0 is gone, and the store with it, in which errors are told'
+    assert (tmp_path/'1').read_text()=='PeerError rank 0 is gone, and with it the store that holds the error'
 
 def test_who_does_not_come():
     "In a meeting: by name, in all; and in who comes too late"
@@ -168,7 +168,7 @@ def test_who_does_not_come():
         return res
     res = together(_fit, n=3)
     for o in res:
-        assert o[0]=='PeerError' and o[1].startswith("rank 1 did not come to 'backward', where rank "), o
+        assert o[0]=='PeerError' and o[1].startswith("rank 1 did not arrive at 'backward', where rank "), o
     assert max(res[r][3] for r in (0, 2))<res[1][3]
 
 def join(path, backend='gloo'):

@@ -192,7 +192,7 @@ def test_from_a_shell(tmp_path, capsys, monkeypatch):
     for i in range(2): leave(tmp_path/'runs'/f'r{i}', valid_loss=[1+i])
     monkeypatch.chdir(tmp_path)
     main(['compare', 'runs/*'])
-    assert capsys.readouterr().out=='Comparison: compare.html, which any browser opens\n' and (tmp_path/'compare.html').is_file()
+    assert capsys.readouterr().out=='Comparison: compare.html; open it in any browser\n' and (tmp_path/'compare.html').is_file()
     main(['compare', 'runs/r0', 'runs/r1', '-o', 'sub/x.html', '--by', 'valid_loss'])
     assert (tmp_path/'sub/x.html').is_file()
     capsys.readouterr()

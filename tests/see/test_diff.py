@@ -359,7 +359,7 @@ def test_other_models_and_runs_without_fingerprints(tmp_path):
 def test_no_step_in_common(tmp_path):
     fit(tmp_path/'a', every=5)
     fit(tmp_path/'b', [at('after_batch', 4, cancel(CancelFitException))])
-    with pytest.raises(ValueError, match='none is in both'): diff_runs(tmp_path/'a', tmp_path/'b')
+    with pytest.raises(ValueError, match='no step in common'): diff_runs(tmp_path/'a', tmp_path/'b')
 
 # ---- near
 

@@ -310,7 +310,7 @@ def test_a_full_disk_stops_no_training(tmp_path, monkeypatch):
     monkeypatch.setattr(fp, 'put_at', put_at)
     @on(event.before_batch, once=15)
     def free(cb): full[0] = False
-    with pytest.warns(UserWarning, match='gap, and the training goes on') as w: mk_learn(tmp_path, [free, Fingerprint(detail=5)]).fit(1)
+    with pytest.warns(UserWarning, match='gap, but training continues') as w: mk_learn(tmp_path, [free, Fingerprint(detail=5)]).fit(1)
     assert len(w)==1 and [o.step for o in read_fingerprint(tmp_path)]==[*range(1, 25)], 'what could not be written is tried again'
 
 # ---- resuming

@@ -182,7 +182,7 @@ def test_other_columns_need_another_file(tmp_path):
     learn.fit(1)
     before = (tmp_path/'a.csv').read_bytes()
     learn.metrics = [mae]
-    with pytest.raises(ValueError, match='has the columns epoch, step, train_loss, valid_loss, and this fit has .*, mae: give it another fname'): learn.fit(1)
+    with pytest.raises(ValueError, match='has the columns epoch, step, train_loss, valid_loss, but this fit has .*, mae: give it another fname'): learn.fit(1)
     assert learn.count.batches==3 and (tmp_path/'a.csv').read_bytes()==before
     learner(CSVLogger(tmp_path/'a.csv'), metrics=mae).fit(1)
     assert 'mae' in rows(tmp_path/'a.csv')[0], 'a new run has its own'
@@ -205,7 +205,7 @@ def test_a_name_in_two_lines_is_refused(tmp_path):
     metric = lambda pred, y: torch.tensor(1.)
     metric.__name__ = 'a\nb'
     learn = learner(CSVLogger(tmp_path/'a.csv'), metrics=metric)
-    with pytest.raises(ValueError, match=r"there is a column 'a\\nb', and a line break would break the file"): learn.fit(1)
+    with pytest.raises(ValueError, match=r"the column 'a\\nb' has a line break, which would break the file"): learn.fit(1)
     assert learn.count.batches==0 and not (tmp_path/'a.csv').exists()
     learner(JSONLogger(tmp_path/'a.jsonl'), metrics=metric).fit(1)
     assert rows(tmp_path/'a.jsonl')[0]['a\nb']==1
@@ -224,7 +224,7 @@ def test_a_folder_that_cannot_be_made_is_told_and_training_goes_on(cls, name, tm
     (tmp_path/'file').write_text('')
     for p in (tmp_path/'file'/name, tmp_path):
         learn = learner(cls(p))
-        with pytest.warns(UserWarning, match=f'{cls.__name__} has a gap, and the training goes on: .*Error: .*{p.parent.name}') as w: learn.fit(2)
+        with pytest.warns(UserWarning, match=f'{cls.__name__} has a gap, but training continues: .*Error: .*{p.parent.name}') as w: learn.fit(2)
         assert len(w)==1 and learn.count.opt_steps==6
 
 @FILES
@@ -284,7 +284,7 @@ def test_points_before_a_checkpoint_are_in_the_file_with_it(cls, name, tmp_path)
     assert [o['step'] for o in rows(tmp_path/name)]==[1, 2, 3, 4, 5, 5]
 
 def child(*args):
-    "`train` in a fork, which is killed; False if it came to its end"
+    "`train` in a fork, which is killed; False if it finished"
     if not (pid := os.fork()):
         try: train(*args)
         finally: os._exit(7)
@@ -329,7 +329,7 @@ def test_a_file_that_lost_rows_is_gone_on_with_and_told(cls, name, tmp_path):
     for text,n in ((b'', 0), (whole[:-20], 1)):
         (tmp_path/name).write_bytes(text)
         shutil.copytree(tmp_path/'run', tmp_path/'copy')
-        with pytest.warns(UserWarning, match=f'has {len(text)} bytes, and had {len(whole)} at the checkpoint'): mk().fit(4, resume=tmp_path/'run')
+        with pytest.warns(UserWarning, match=f'has {len(text)} bytes, but had {len(whole)} at the checkpoint'): mk().fit(4, resume=tmp_path/'run')
         assert [o['step'] for o in rows(tmp_path/name)]==[3, 6, 9, 12][:n]+[9, 12]
         shutil.rmtree(tmp_path/'run')
         shutil.move(tmp_path/'copy', tmp_path/'run')

@@ -88,7 +88,7 @@ def test_the_numbers_are_the_recorders(tmp_path):
     assert head==['epoch','train_loss','valid_loss','l1_loss'] and [o[0] for o in want]==['0','1','2']
     check_rows(want, learn.recorder.values)
     facts = page.facts()
-    assert facts['Epochs']=='3' and facts['Optimizer steps']=='30' and facts['Samples']=='480' and facts['Last fit']=='came to its end'
+    assert facts['Epochs']=='3' and facts['Optimizer steps']=='30' and facts['Samples']=='480' and facts['Last fit']=='finished'
     assert facts['valid_loss']==want[-1][2] and facts['Parameters']=='2'
     loss,l1 = page.all('svg')
     rec = learn.recorder
@@ -187,7 +187,7 @@ def test_any_learner_has_a_report(make, tmp_path):
     learn = make(tmp_path)
     page = read(learn.report('x.html'))
     how = dict(never='not trained yet', raised='ended with an error', stopped='was stopped', bare='not trained yet', interrupted='not trained yet')
-    assert page.facts()['Last fit']==how.get(make.__name__, 'came to its end' if learn.count.batches else 'not trained yet')
+    assert page.facts()['Last fit']==how.get(make.__name__, 'finished' if learn.count.batches else 'not trained yet')
     assert ('Curves' in page.texts('h2'))==(hasattr(learn, 'recorder') and learn.count.batches>0)
     if make is raised: assert page.rows('Errors')[1][:4]==['fail', 'RuntimeError', 'before_batch', '1'] and len(page.rows('Loss and'))==2
     if make is odd_metrics: assert '<b>odd</b>' in page.rows('Loss and')[1] and 'tensor([0, 1, 2])' in page.rows('Loss and')[1]
@@ -410,7 +410,7 @@ def test_loggers_of_one_run_may_write_to_folders_beside_each_other(resumes, tmp_
     learn = synth_learner(path=tmp_path)
     for _ in range(1+resumes): fit(learn, 1, cbs=cbs)
     page = read(report_from(tmp_path))
-    assert page.texts('h2')[:3]==['History: a/h.csv', 'History: b/h.jsonl', 'TensorBoard: c'] and page.facts()['The run']=='came to its end'
+    assert page.texts('h2')[:3]==['History: a/h.csv', 'History: b/h.jsonl', 'TensorBoard: c'] and page.facts()['The run']=='finished'
 
 @pytest.mark.parametrize('gz', ['', '.gz'])
 def test_a_trace(gz, tmp_path):
@@ -541,7 +541,7 @@ def test_what_failed_is_on_top(tmp_path):
     assert [o[:28] for o in helps]==['fit(…, keep_failed=True) wou'] and 'in after_loss\n' in trace and 'ValueError: odd <b>batch</b>' in trace
     assert str(Path.home()) not in trace
     fit(learn, 1)
-    assert card(read(learn.report())) is None, 'another fit came to its end'
+    assert card(read(learn.report())) is None, 'another fit finished'
 
 def test_what_was_kept_is_what_helps(tmp_path):
     learn = failing(tmp_path, keep_failed=True, cbs=[saver := CheckpointCallback(tmp_path/'c', every_steps=5), tracer := Tracer()])
@@ -551,7 +551,7 @@ def test_what_was_kept_is_what_helps(tmp_path):
     with pytest.raises(ValueError): learn.replay_batch()
     assert card(read(learn.report()))[0]=='It ended with ValueError: odd <b>batch</b>', 'a replay leaves all as it is'
 
-@pytest.mark.parametrize('e,said', [(KeyboardInterrupt(), 'interrupted, by Ctrl-C'), (SystemExit(3), 'told to exit'), (Terminated(), 'SIGTERM')], ids=str)
+@pytest.mark.parametrize('e,said', [(KeyboardInterrupt(), 'interrupted, by Ctrl-C'), (SystemExit(3), 'called sys.exit'), (Terminated(), 'SIGTERM')], ids=str)
 def test_an_interrupt_is_told_in_words(e, said, tmp_path):
     learn = failing(tmp_path, e, cbs=[CSVLogger()])
     for path in (learn.report(), report_from(tmp_path, tmp_path/'folder.html')):

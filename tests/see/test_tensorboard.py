@@ -673,7 +673,7 @@ def test_two_logs_of_one_learner(tmp_path):
 
 def test_what_cannot_be_shown_does_not_stop_the_training(tmp_path, monkeypatch):
     learn = learner(TensorBoardCallback(tmp_path, show=lambda x, y, pred: 1/0, every_steps=1))
-    with pytest.warns(UserWarning, match='has a gap, and the training goes on: ZeroDivisionError') as w: learn.fit(2)
+    with pytest.warns(UserWarning, match='has a gap, but training continues: ZeroDivisionError') as w: learn.fit(2)
     assert len(w)==1 and learn.count.opt_steps==6 and len(read_tensorboard(tmp_path)['loss'])==6
     def bad(*args): raise RuntimeError('odd')
     monkeypatch.setattr(tb_mod, '_graph_def', bad)

@@ -268,11 +268,11 @@ def test_why_of_a_step():
     assert t.why('step', epoch=1, iter=3)=='step ran'
     assert t.why('zero_grad', epoch=1, iter=0)=='GradientAccumulation raised CancelZeroGradException in before_zero_grad'
     assert t.why('step', epoch=0)=='GradientAccumulation raised CancelStepException in before_step: 3 times; step ran: 3 times'
-    assert t.why('step')=='step was begun 12 times: done 6, cancelled 6, failed 0; GradientAccumulation raised CancelStepException in before_step: 6 times'
-    assert t.why('step', epoch=0, iter=0, training=False)=='step was not begun: batch ran without it, since it was in validation'
+    assert t.why('step')=='step began 12 times: done 6, cancelled 6, failed 0; GradientAccumulation raised CancelStepException in before_step: 6 times'
+    assert t.why('step', epoch=0, iter=0, training=False)=='step did not begin: batch ran without it, since it was in validation'
     assert t.why('validate', epoch=1)=='validate ran' and t.why('fit')=='fit ran'
-    assert t.why('step', epoch=1, iter=6)=='step of epoch 1, iter 6 was not begun; recorded are epochs 0–1'
-    assert t.why('train', epoch=9)=='train of epoch 9 was not begun; recorded are epochs 0–1'
+    assert t.why('step', epoch=1, iter=6)=='step of epoch 1, iter 6 did not begin; recorded are epochs 0–1'
+    assert t.why('train', epoch=9)=='train of epoch 9 did not begin; recorded are epochs 0–1'
     assert repr(t.why('fit'))=='fit ran'
 
 def test_why_long_after():
@@ -281,7 +281,7 @@ def test_why_long_after():
     assert t.rows[0].epoch==1
     assert t.why('step', epoch=0, iter=2)=='GradientAccumulation raised CancelStepException in before_step'
     assert t.why('step', epoch=0, iter=1).startswith('step of epoch 0, iter 1 is no longer recorded: rows are kept from epoch 1, iter ')
-    assert 'was not begun' in t.why('step', epoch=5, iter=0) and t.why('epoch', epoch=0)=='epoch ran'
+    assert 'did not begin' in t.why('step', epoch=5, iter=0) and t.why('epoch', epoch=0)=='epoch ran'
     with pytest.raises(ValueError, match='no timeline: batch of epoch 0, iter 1 is no longer recorded'): t.timeline(epoch=0, iter=1)
 
 @pytest.mark.parametrize('what', ['step', 'batch', 'fetch', 'before_step', 'after_loss', 'loss'])
@@ -298,7 +298,7 @@ def test_what_ran_is_not_denied_once_its_rows_are_dropped(what):
     assert 'no longer recorded' in t.why('before_step', epoch=0, iter=1)
     for e in ('before_fit', 'before_epoch', 'after_train'): assert t.why(e, epoch=None if e=='before_fit' else 0).startswith(f'{e} is no longer recorded: rows are kept')
     assert t.why('before_fit', callback='train_eval').startswith('before_fit is no longer recorded')
-    assert t.why('train', epoch=0)=='train ran' and t.why('cleanup_fit')=='cleanup_fit fired, but no callback heard it'
+    assert t.why('train', epoch=0)=='train ran' and t.why('cleanup_fit')=='cleanup_fit fired, but called no callback'
 
 def test_cancels_are_bounded():
     learn = mk_learn(Callback('skip', before_step=lambda cb: act(CancelStepException)), n=30)
@@ -379,7 +379,7 @@ def test_a_tracer_that_comes_in_a_batch_counts_from_there():
     t = learn.trace
     assert sum(s for _,s in t.phases().values())<1e-2 and all((o.seconds or 0)<1e-3 for o in t.rows)
     for o in (dict(what='fit'), dict(what='epoch', epoch=1), dict(what='batch', epoch=1, iter=1)): assert t.why(**o)==f"{o['what']} had begun before the tracer was added"
-    assert t.why('batch', epoch=1, iter=2)=='batch ran' and t.why('epoch', epoch=0)=='epoch 0 was not begun; recorded is epoch 1'
+    assert t.why('batch', epoch=1, iter=2)=='batch ran' and t.why('epoch', epoch=0)=='epoch 0 did not begin; recorded is epoch 1'
 
 def test_why_of_a_batch_that_no_loader_has():
     "A cancel of training is no reason why validation had no more batches"
@@ -388,7 +388,7 @@ def test_why_of_a_batch_that_no_loader_has():
     learn = mk_learn(Callback('ex', after_batch=f), n=3)
     learn.fit(1, cbs=Tracer())
     assert 'CancelTrainException' in learn.trace.why('batch', epoch=0, iter=2)
-    assert learn.trace.why('batch', epoch=0, iter=2, training=False)=='batch of epoch 0, iter 2 was not begun; recorded is epoch 0'
+    assert learn.trace.why('batch', epoch=0, iter=2, training=False)=='batch of epoch 0, iter 2 did not begin; recorded is epoch 0'
 
 def test_why_of_the_last_fit():
     "A fit's cancels say nothing about a later one"
@@ -400,7 +400,7 @@ def test_why_of_the_last_fit():
     assert 'CancelFitException' in t.why('epoch', epoch=2)
     stop = False
     learn.fit(2)
-    assert t.why('epoch', epoch=2)=='epoch 2 was not begun; recorded are epochs 0–1'
+    assert t.why('epoch', epoch=2)=='epoch 2 did not begin; recorded are epochs 0–1'
 
 def test_why_of_what_no_callback_raised():
     class Own(Learner):
@@ -445,18 +445,18 @@ def test_muted_now_and_then():
     learn = mk_learn(log, Tracer())
     log.run = False
     learn.fit(1)
-    assert learn.trace.why('after_loss', epoch=0, iter=0)=='after_loss fired, but no callback heard it; logs was muted: run = False'
+    assert learn.trace.why('after_loss', epoch=0, iter=0)=='after_loss fired, but called no callback; logs was muted: run = False'
     log.run_train = False
     learn.fit(1)
     assert learn.trace.why('after_loss', epoch=0, iter=0, callback='logs')=='logs was muted in after_loss: run = False or run_train = False'
     log.run_train = True
     learn.fit(1)
-    assert learn.trace.why('after_loss', epoch=0, iter=0)=='after_loss fired and was heard by logs'
+    assert learn.trace.why('after_loss', epoch=0, iter=0)=='after_loss fired and called logs'
 
 def test_why_of_the_models_work():
     t = stepped()
     assert {'pred','loss'}<=t.phases().keys()
-    assert t.why('pred', epoch=0, iter=1)=='after_pred fired, but no callback heard it' and t.why('loss').startswith('after_loss fired')
+    assert t.why('pred', epoch=0, iter=1)=='after_pred fired, but called no callback' and t.why('loss').startswith('after_loss fired')
     assert 'after_pred of' not in t.why('pred', epoch=0, iter=77) and 'did not fire' in t.why('pred', epoch=0, iter=77)
 
 def test_why_of_an_event():
@@ -475,17 +475,17 @@ def test_why_of_an_event():
     learn = mk_learn(Muted(), second, never, Callback(before_epoch=off), raises, last)
     learn.fit(2, cbs=Tracer())
     def why(event, iter=0, epoch=0, **kwargs): return learn.trace.why(event, epoch=epoch, iter=iter, **kwargs)
-    assert why('after_loss')=='after_loss fired and was heard by second (held back: every 2), never (held back: when …); muted was muted: run_train = False'
+    assert why('after_loss')=='after_loss fired and called second (filtered out: every 2), never (filtered out: when …); muted was muted: run_train = False'
     assert why('after_loss', callback='muted')=='muted was muted in after_loss: run_train = False'
     assert why('after_loss', callback='muted', training=False)=='after_loss: muted'
-    assert why('after_loss', callback='last')=='last does not hear after_loss, or was not in the learner'
+    assert why('after_loss', callback='last')=='last has no handler for after_loss, or was not in the learner'
     assert why('after_loss', iter=1)==('after_loss did not fire: Callback(raises) raised CancelBatchException in after_pred, which skipped the rest of the batch phase')
     assert why('after_pred', iter=1, callback='last')=='last was not called in after_pred: raises (raised CancelBatchException) before it'
     assert why('after_pred', epoch=1, callback='last')=='last was muted in after_pred: run = False'
-    assert why('before_batch')=='before_batch fired, but no callback heard it'
+    assert why('before_batch')=='before_batch fired, but called no callback'
     assert why('after_cancel_step')=='after_cancel_step did not fire: step ran'
     assert [(o['calls'], o['filtered_out'], o['filter']) for o in learn.trace.totals() if o['callback']=='second']==[(4, 2, 'every 2')]
-    assert 'held back 2 times (every 2)' in str(learn.trace)
+    assert 'filtered out 2 times (every 2)' in str(learn.trace)
 
 # ---- turns
 
@@ -510,17 +510,17 @@ SKIPPED,CUT = 'Callback(skip) raised CancelStepException in before_step of turn 
     (('step',0,0), 'step of turn critic ran; step of turn generator ran'), (('step',0,1), f'step of turn critic ran; {SKIPPED}'),
     (('step',1,0), f'{CUT}, which skipped the rest of the turn phase; step of turn generator ran'),
     (('step',0), f'step of turn critic ran: 2 times; step of turn generator ran: 1 time; {SKIPPED}: 1 time'),
-    (('step',), f'step was begun 6 times: done 4, cancelled 2, failed 0; {SKIPPED}: 2 times; {CUT}, which skipped the rest of the turn phase: 2 times'),
+    (('step',), f'step began 6 times: done 4, cancelled 2, failed 0; {SKIPPED}: 2 times; {CUT}, which skipped the rest of the turn phase: 2 times'),
     (('turn',0,0), 'turn critic ran; turn generator ran'), (('turn',1,0), f'{CUT}; turn generator ran'), (('turn critic',1,0), CUT),
-    (('turn critic',), f'turn critic was begun 4 times: done 2, cancelled 2, failed 0; {CUT}: 2 times'),
+    (('turn critic',), f'turn critic began 4 times: done 2, cancelled 2, failed 0; {CUT}: 2 times'),
     (('turn',0), 'turn critic ran: 2 times; turn generator ran: 2 times'), (('batch',1,0), 'batch ran'),
-    (('after_step',0,0), 'after_step of turn critic fired, but no callback heard it; after_step of turn generator fired, but no callback heard it'),
-    (('after_opt_step',0,0), 'after_opt_step of turn critic did not fire: step of turn critic ran; after_opt_step of turn generator fired, but no callback heard it'),
+    (('after_step',0,0), 'after_step of turn critic fired, but called no callback; after_step of turn generator fired, but called no callback'),
+    (('after_opt_step',0,0), 'after_opt_step of turn critic did not fire: step of turn critic ran; after_opt_step of turn generator fired, but called no callback'),
     (('before_step',0,1,'skip'), 'before_step of turn critic: skip; before_step of turn generator: skip (raised CancelStepException)'),
-    (('before_step',1,0), f'before_step of turn critic did not fire: {CUT}, which skipped the rest of the turn phase; before_step of turn generator fired and was heard by skip'),
+    (('before_step',1,0), f'before_step of turn critic did not fire: {CUT}, which skipped the rest of the turn phase; before_step of turn generator fired and called skip'),
     (('after_loss',1,0,'skip'), 'skip was not called in after_loss of turn critic: cut (raised CancelTurnException) before it; skip does not hear after_loss of turn generator, or was not in the learner'),
-    (('after_loss',0,0,None,False), 'after_loss fired and was heard by cut'), (('step',0,0,None,False), 'step was not begun: batch ran without it, since it was in validation'),
-    (('turn',0,7), 'turn of epoch 0, iter 7 was not begun; recorded are epochs 0–1')], ids=str)
+    (('after_loss',0,0,None,False), 'after_loss fired and called cut'), (('step',0,0,None,False), 'step did not begin: batch ran without it, since it was in validation'),
+    (('turn',0,7), 'turn of epoch 0, iter 7 did not begin; recorded are epochs 0–1')], ids=str)
 def test_why_tells_of_each_turn(args, want, tmp_path):
     t = duel()
     assert t.why(*args)==want==load_trace(t.save(tmp_path/'t.json')).why(*args)
@@ -571,7 +571,7 @@ def test_timelines():
     assert [len(lanes[k]) for k in ('fit','epoch','train','validate','raised')]==[1, 2, 2, 2, 12] and 'batch' not in lanes
     assert 'Validation, epoch 0, iter 0' in str(t.timeline(epoch=0, iter=0, training=False))
     for o in (t.timeline(), t.timeline(epoch=0), t.timeline(epoch=0, iter=0)): assert '<svg' in o._repr_html_() and len({len(l) for l in str(o).splitlines()[1:]})==1
-    with pytest.raises(ValueError, match='no timeline: epoch 7 was not begun'): t.timeline(epoch=7)
+    with pytest.raises(ValueError, match='no timeline: epoch 7 did not begin'): t.timeline(epoch=7)
 
 def test_timeline_of_a_fit_that_runs():
     seen = []
@@ -735,7 +735,7 @@ def test_any_program_runs_the_same_and_is_recorded(program):
     (a,heard,end),(b,heard2,end2) = run(),run(t := Tracer(clock=ticks(), max_rows=None))
     assert heard==heard2 and end==end2 and same(a.model, b.model)
     assert [(e, nm) for e,nm in t.turns() if nm in 'abc']==[o[:2] for o in heard]
-    assert t._at.span.parent is None  # all that was begun has ended
+    assert t._at.span.parent is None  # all that began has ended
     for o in ('batch', 'step', 'train', 'epoch', 'fit'): assert t.phases().get(o, (0,))[0]==t.events().count(f'before_{o}')==t.events().count(f'cleanup_{o}')
     check_nesting([*t._chrome_events()])
     new = _unpacked(json.loads(json.dumps(t._packed())))

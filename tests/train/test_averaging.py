@@ -127,7 +127,7 @@ def test_loaders_without_a_length():
     fit(mk_learner([avg := WeightAveraging(start_pct=.5)], dls=(gen(), data(2))), max_steps=2*N)
     assert avg.n_averaged>=8
     stream = mk_learner([SWA(.5, swa_lr=.01)], dls=(iter(data()), data(2)))
-    with pytest.raises(ValueError, match='swa_lr needs to know'): fit(stream, 2)
+    with pytest.raises(ValueError, match='swa_lr needs the length'): fit(stream, 2)
 
 # --- training isn't changed
 

@@ -46,7 +46,7 @@ def test_it_is_the_step_of_the_whole_batch(where, room, loss, cbs):
     whole = run(99, CBS[cbs](), LOSSES[loss])
     with warnings.catch_warnings(record=True, action='always') as ws:
         learn = run(room, [HealMemory(), *CBS[cbs]()], LOSSES[loss], where)
-    assert [str(o.message).split(': CUDA')[0] for o in ws]==[f'HealMemory: out of memory with {n} items, so parts of {m} make a step from here on'
+    assert [str(o.message).split(': CUDA')[0] for o in ws]==[f'HealMemory: out of memory with {n} items, so each step now takes parts of {m} items'
         for n,m in ((7, 4), (4, 2), (2, 1)) if n>room]
     for k,v in weights(learn).items(): torch.testing.assert_close(v, weights(whole)[k], rtol=1e-4, atol=1e-6)
     torch.testing.assert_close(torch.tensor(learn.recorder.raw_losses), torch.tensor(whole.recorder.raw_losses), rtol=1e-4, atol=1e-6)
@@ -66,7 +66,7 @@ def test_a_run_with_enough_memory_is_the_one_without_it():
 @pytest.mark.filterwarnings('ignore:HealMemory')
 def test_what_can_not_be_split_is_named():
     def contrast(pred, y): return (pred@pred.T).logsumexp(1).mean()
-    with pytest.raises(ValueError, match='HealMemory: the loss function .*contrast is no mean'): run(4, [HealMemory()], contrast)
+    with pytest.raises(ValueError, match='HealMemory: the loss function .*contrast is not a mean'): run(4, [HealMemory()], contrast)
     with pytest.warns(UserWarning, match='net.1: batch norm in training computes'): run(4, [HealMemory()], norm=nn.BatchNorm1d(8))
     with pytest.warns(UserWarning, match='Evaluation'): run(99, [HealMemory()], contrast)  # nothing to split
 

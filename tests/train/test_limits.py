@@ -117,7 +117,7 @@ def test_predictions_are_complete_unless_asked_for():
 
 def test_share_without_a_length_is_refused_before_anything_runs():
     learn = mk_learner(dls=(TRAIN, iter(VALID)))
-    with pytest.raises(ValueError, match=r"0.5 is a share, and \w+ has no length"): learn.fit(1, cbs=LimitBatches(valid=.5))
+    with pytest.raises(ValueError, match=r"0.5 is a share, but \w+ has no length"): learn.fit(1, cbs=LimitBatches(valid=.5))
     assert learn.count.batches==0
 
 def test_max_steps_counts_within_the_limit():

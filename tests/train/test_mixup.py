@@ -269,7 +269,7 @@ def test_what_cannot_be_mixed_is_an_error():
     refuses('only tensors', MixUp(), TypeError, bs=[(x, ['a']*N)])
     refuses('first dimension', MixUp(), bs=[(x, y[:3])])
     refuses('MixUp and CutMix in one fit', MixUp(), cbs=[CutMix()])
-    refuses('dimensions in common', CutMix(), bs=[(torch.randn(N, 20), y)])
+    refuses('do not share', CutMix(), bs=[(torch.randn(N, 20), y)])
     refuses('a share for each item', MixHandler(mix=lambda xb, perm, lam: (xb, torch.rand(N))), loss_func=no_reduction)
     refuses("with reduction='none'", MixUp(), loss_func=lambda pred, y, reduction='mean': F.cross_entropy(pred, y))
     for a in (0, -1, float('inf'), float('nan')):

@@ -92,7 +92,7 @@ def test_ends_may_be_lists_with_a_value_for_each_group(f, ends):
     (lambda: SchedExp(0, 1), ValueError, 'no factor'), (lambda: SchedExp(1, -1), ValueError, 'no factor'),
     (lambda: combine_scheds([.5, .4], [SchedLin(0, 1)]*2), ValueError, 'sum to 0.9'), (lambda: combine_scheds([1.5, -.5], [SchedLin(0, 1)]*2), ValueError, '0 or more'),
     (lambda: combine_scheds([.5, .5], [SchedLin(0, 1)]), ValueError, '2 shares for 1'), (lambda: combine_scheds([], []), ValueError, 'sum'),
-    (lambda: combine_scheds([.5, .5], [SchedLin(0, 1), .1]), TypeError, 'no function'), (lambda: combined_cos(1.5, 0, 1, 0), ValueError, '0 or more')])
+    (lambda: combine_scheds([.5, .5], [SchedLin(0, 1), .1]), TypeError, 'not a function'), (lambda: combined_cos(1.5, 0, 1, 0), ValueError, '0 or more')])
 def test_schedules_that_make_no_sense_are_errors(f, exc, match):
     with pytest.raises(exc, match=match): f()
 
@@ -469,7 +469,7 @@ def test_units_are_explicit():
     with pytest.raises(TypeError): TorchScheduler(step)
     with pytest.raises(ValueError, match="'step', 'epoch' or 'validate'"): TorchScheduler(step, unit='batch')
     with pytest.raises(TypeError, match='StepLR'): TorchScheduler(step(SGD(mk_model().parameters(), lr=1.)), unit='step')
-    with pytest.raises(TypeError, match='no scheduler'): mk().fit(1, cbs=TorchScheduler(lambda opt: None, unit='step'))
+    with pytest.raises(TypeError, match='not a scheduler'): mk().fit(1, cbs=TorchScheduler(lambda opt: None, unit='step'))
     with pytest.raises(ValueError, match='no validation loader'): mk(dls=(FOUR, None)).fit(1, cbs=TorchScheduler(step, unit='validate'))
     with pytest.raises(ValueError, match='recorder'): mk_learner(dls=(FOUR, VALID)).fit(1, cbs=TorchScheduler(tls.ReduceLROnPlateau, unit='validate'))
 

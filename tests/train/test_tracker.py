@@ -732,4 +732,4 @@ def test_the_best_that_is_loaded_at_the_end_is_no_resume(capsys, tmp_path):
     learn = mk_learner(defaults=True, dls=(batches(4), batches(2, seed=1)), lr=.1, path=tmp_path)
     learn.logger = lambda *args: None
     learn.fit(20, cbs=[SaveModelCallback(fname='best_of_stop'), EarlyStoppingCallback(min_delta=100.)])
-    assert capsys.readouterr().out.count('as it was stopped before')==0
+    assert capsys.readouterr().out.count('since it was stopped before')==0

@@ -440,7 +440,7 @@ def test_channels_last_is_the_same_training(d):
     a,b = run([ChannelsLast(), listener('look', ['after_pred'], look)]),run([])
     assert_close(weights(a.model), weights(b.model), rtol=1e-4, atol=1e-5)  # another order of sums
     assert seen and all(map(all, seen))
-    assert all(p.is_contiguous() for p in a.model.parameters()), 'put back'
+    assert all(p.is_contiguous() for p in a.model.parameters()), 'then restored'
     seen.clear()
     a.get_preds(dl=bs)
     assert seen and all(map(all, seen)) and all(p.is_contiguous() for p in a.model.parameters())
