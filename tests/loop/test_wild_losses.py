@@ -1,8 +1,8 @@
 "Losses as users write them: parts make the step of the whole and its mean, or the loss is named"
-import functools, math, pytest, torch, warnings
+import functools, pytest, torch, warnings
 from copy import deepcopy
-from learnloop import Callback, DataLoaders, GradientAccumulation, Learner, MicroBatch, MixUp
-from means import C, F64, T, W, apart, cut, sizes_of
+from learnloop import Callback, GradientAccumulation, MicroBatch, MixUp
+from means import C, F64, W, apart, cut, sizes_of
 from torch import nn
 from torch.nn import functional as F
 from wild import DATA, MEANS, N, OTHERS, Net, ints, mk, rand, said, seeded
