@@ -1,25 +1,33 @@
 """A small run at each of its operations on files: one that fails, the last before a kill, the last before the power is cut
 
 `python -m benchmarks.crash --every-operation`. The run saves a checkpoint at each step and epoch, keeps the newest and the best, and writes the best weights to a file as well; the parts of its
-history are shared by checkpoints, and so small that there are some; once as it is, once in the background. For each
+history are shared by checkpoints, and so small that there are some; once as it is, once in the background, and both again with a rewind that abandons a checkpoint, with half the rate. For each
 operation in turn: it fails once, with EIO and with ENOSPC; it and all that follow fail; the run is killed after it; the power is cut after it, and what is there then is any of the states that `benchmarks.disk` finds.
-Each time there must be a checkpoint to go on from, not older than the last one whose save had returned, equal to one that the run wrote, none may be damaged, and the run that goes on has to leave what the one that nobody
+Each time there must be a checkpoint to go on from, not older than the last one whose save had returned, equal to one that the run wrote, and of the new attempt once that is saved; none may be damaged, and the run that goes on has to leave what the one that nobody
 disturbed left, bit for bit. States that are the same are tried once; all of them have their checkpoints verified, and one of each newest checkpoint, and one in ten of the others, is gone on with to the end.
 """
 import contextlib, errno, os, random, shutil, sys, tempfile, time, torch, traceback, warnings
+from itertools import product
 from pathlib import Path
 from unittest import mock
 from torch import nn
 from torch.nn import functional as F
 from benchmarks.crash import difference, result
 from benchmarks.disk import Disk, Watch, lay_out, tree_hash
-from learnloop import CheckpointCallback, Learner, SaveModelCallback, list_checkpoints, newest_checkpoint, set_seed
+from learnloop import Callback, CheckpointCallback, Learner, SaveModelCallback, list_checkpoints, newest_checkpoint, set_seed
 from learnloop.measure.series import Series
 from learnloop.checkpoint.files import read_state
 
 N_EPOCH,ERRORS = 2,(errno.EIO,errno.ENOSPC)
 
-def train(root, background):
+class GoBack(Callback):
+    "Goes back from the last batch to the end of the first epoch, once in a run"
+    read_only = rank_invariant = True
+    def after_batch(self):
+        learn = self.learn
+        if learn.training and not learn.keeper.attempt and learn.count.batches==4: learn.rewind(batches=1, lr=.05)
+
+def train(root, background, goes_back):
     "The run in the folder `root`, from where it is: what it leaves"
     with contextlib.chdir(root), mock.patch.multiple(Series, part=1, merge=2):  # no path differs, and the history has parts, which checkpoints share
         set_seed(3)
@@ -27,25 +35,27 @@ def train(root, background):
         model = nn.Sequential(nn.Linear(3, 2), nn.Dropout(.3), nn.Linear(2, 1), nn.Flatten(0))
         dls,best = ([(o, o.sum(1)) for o in x], [(x[0], x[0].sum(1))]),SaveModelCallback(fname='best')
         learn = Learner(dls, model, F.mse_loss, torch.optim.Adam, lr=.1, cbs=best, path='.', model_dir='.')
-        saver = CheckpointCallback(folder, every_steps=1, every_epochs=1, keep=1, best=1, background=background)
-        with learn.no_bar(), learn.no_logging(): learn.fit(N_EPOCH, cbs=saver, resume=folder)
+        saver = CheckpointCallback(folder, every_steps=1, every_epochs=1, keep=2 if goes_back else 1, best=1, background=background)
+        with learn.no_bar(), learn.no_logging(): learn.fit(N_EPOCH, cbs=[saver, *[GoBack()]*goes_back], resume=folder)
         return result(learn, folder)
 
 def saved(log):
-    "After how many of the operations in `log` which step was saved for good, and the numbers of the renames that gave checkpoints their names"
-    res = []
+    "After how many of the operations in `log` which attempt and step was saved for good, and the numbers of the renames that gave checkpoints their names"
+    res,at = [],(0, 0)
     for i,(kind,*args) in enumerate(log):
         if kind!='move' or not args[1].startswith('run/step-'): continue
+        step = int(args[1][9:])
+        at = at[0]+(step<at[1]),step
         end = next((j for j,o in enumerate(log) if j>i and o==('sync', 'run')), None)
-        if end is not None: res.append((end+1, int(args[1][9:]), i))
+        if end is not None: res.append((end+1, at, i))
     return res
 
 class Trial:
     "Runs in folders of their own, compared with one that nobody disturbed"
-    def __init__(self, root, background, share, seed):
-        self.root,self.background,self.share,self.rand = root,background,share,random.Random(seed)
+    def __init__(self, root, how, share, seed):
+        self.root,self.how,self.share,self.rand = root,how,share,random.Random(seed)
         self.n,self.lost,self.tried,self.known,self.seen = 0,[],0,{},set()
-        with Watch(self._new()) as w: self.want = train(Path(w.root), background)
+        with Watch(self._new()) as w: self.want = train(Path(w.root), *how)
         self.log,self.disk = w.log,Disk(w.log)
         self.saved = saved(self.log)
         for _,_,i in self.saved: self._know(i)
@@ -62,11 +72,11 @@ class Trial:
         self.known.setdefault(path[4:], []).append({k.removeprefix(f'{tmp}/'):b for k,b in tree.items() if k.startswith(f'{tmp}/')})
 
     def check(self, folder, at_least):
-        "What a run in `folder` would go on from: an error unless it is sound, and of step `at_least`"
+        "What a run in `folder` would go on from: an error unless it is sound, and of the attempt and step `at_least`"
         with warnings.catch_warnings():
             warnings.simplefilter('error')
             c = newest_checkpoint(folder)
-        assert (c.step if c else 0)>=at_least, f'step {at_least} was saved, and the newest is {c}'
+        assert ((c.attempt, c.step) if c else (0, 0))>=at_least, f'attempt and step {at_least} were saved, and the newest is {c}'
         bad = [o.damage for o in list_checkpoints(folder) if o.damage]
         assert not bad, bad
         return c
@@ -75,7 +85,7 @@ class Trial:
         "Go on with the run in `root`, and compare"
         with warnings.catch_warnings():
             warnings.simplefilter('ignore')
-            diff = difference(self.want, train(root, self.background))
+            diff = difference(self.want, train(root, *self.how))
         assert diff is None, f'it differs {diff}'
 
     def attempt(self, what, f, *args):
@@ -92,15 +102,15 @@ class Trial:
         try:
             with warnings.catch_warnings(), watch:
                 warnings.simplefilter('ignore')
-                train(root, self.background)
+                train(root, *self.how)
         except OSError as e: assert e.errno==err, e
-        self.check(root/'run', max((step for _,step,_ in saved(watch.log)), default=0))
+        self.check(root/'run', max((at for _,at,_ in saved(watch.log)), default=(0, 0)))
         self.finish(root)
 
     def cut(self, root, t, tree):
         "The files of `tree` are there after `t` operations"
         lay_out(tree, root)
-        c = self.check(root/'run', max((step for end,step,_ in self.saved if end<=t), default=0))
+        c = self.check(root/'run', max((at for end,at,_ in self.saved if end<=t), default=(0, 0)))
         if c: assert {p.name:p.read_bytes() for p in c.path.iterdir()} in self.known[c.path.name.removeprefix('.old-')], f'{c} is not what was written'
         if (p := root/'best.pth').exists(): read_state(p)
         key = c and (c.path.name, c.manifest['blake2b'])
@@ -127,20 +137,20 @@ class Trial:
                 tried.add(k)
                 self.attempt(f'the power is cut after {t} operations, and {sorted(tree)} are left', self.cut, t, tree)
 
-def every_operation(share=1., seed=0):
+def every_operation(share=1., seed=0, rewinds=(False, True)):
     "Try a `share` of all operations, and print how many states were tried, and lost: the number of the latter"
     root,lost = Path(tempfile.mkdtemp()),0
     torch.set_num_threads(1)
-    print(f'{"each operation":<16}{"saved":<14}{"of":>6}{"states":>8}{"lost":>6}')
+    print(f'{"each operation":<16}{"saved":<14}{"rewind":<8}{"of":>6}{"states":>8}{"lost":>6}')
     with mock.patch.object(os, 'fsync', lambda fd: None), mock.patch.object(time, 'time', lambda: 1e9):
-        for background in (False, True):
-            (root/str(background)).mkdir()
-            trial = Trial(root/str(background), background, share, seed)
+        for goes_back,background in product(rewinds, (False, True)):
+            (path := root/f'{background}{goes_back}').mkdir()
+            trial = Trial(path, (background, goes_back), share, seed)
             for what in ('faults','kills','power'):
                 trial.tried,before = 0,len(trial.lost)
                 getattr(trial, what)()
                 n = len(trial.lost)-before
-                print(f'{dict(faults="fails", kills="before a kill", power="before a cut")[what]:<16}{"in background" if background else "at once":<14}{len(trial.log):>6}{trial.tried:>8}{n:>6}', flush=True)
+                print(f'{dict(faults="fails", kills="before a kill", power="before a cut")[what]:<16}{"in background" if background else "at once":<14}{"yes" if goes_back else "no":<8}{len(trial.log):>6}{trial.tried:>8}{n:>6}', flush=True)
             for o in trial.lost[:5]: print(o, file=sys.stderr)
             lost += len(trial.lost)
     if not lost: shutil.rmtree(root)

@@ -1,4 +1,4 @@
-"""What it costs to read `learn.rows` in each step, and to keep a `FlightRecorder`, in CPU time of a step, beside the same fit without
+"""What it costs to read `learn.rows` in each step, to keep a `FlightRecorder`, and to take `Snapshots`, in CPU time of a step, beside the same fit without
 
 Learners that differ in nothing else train in turns within one fit each, a chunk of batches at a time (`benchmarks.chunks`); each chunk is compared with
 the chunk of the plain learner in the same round. `idle` is a second plain learner: its distance from 1 is the noise. All of them train on the same
@@ -15,14 +15,15 @@ from torch.utils.data import BatchSampler, DataLoader, SequentialSampler, Tensor
 from benchmarks.chunks import fitting, ratios
 from benchmarks.results import add_options, report, row, settings
 from benchmarks.works import WORKS, new_batches, new_model
-from learnloop import Callback, DataLoaders, FlightRecorder, Learner
+from learnloop import Callback, DataLoaders, FlightRecorder, Learner, Snapshots
 
 def see(cb): return cb.learn.batch
 def read(cb): return cb.learn.rows
 def calls(f): return [Callback('calls', before_batch=f)]
 HOWS = {'tiny': dict(without=lambda: calls(see), idle=lambda: calls(see)) | {'rows read': lambda: calls(read)},
-    'mlp': dict(without=list, idle=list, FlightRecorder=lambda: [FlightRecorder()])}
-LIMITS = {'rows read': 1.02, 'FlightRecorder': 1.03}
+    'mlp': dict(without=list, idle=list, FlightRecorder=lambda: [FlightRecorder()]),
+    'transformer': dict(without=list, idle=list, Snapshots=lambda: [Snapshots(every_steps=50)])} # a chunk has two of them
+LIMITS = {'rows read': 1.02, 'FlightRecorder': 1.03, 'Snapshots': 1.03}
 
 class Ticking(BatchSampler):
     "`n` batches of indices, again and again the same"

@@ -1,9 +1,10 @@
 "Several optimizers in a named dict, with a turn for each, in a phase of its own: against a loop written by hand (the lesson is in nbs/tutorials/04_gan.ipynb)"
 import pytest, torch
 from functools import partial
+from benchmarks.crash import difference as differ
 from helpers import act, covering, ending, same
-from learnloop import (Callback, CancelBatchException, CancelFitException, CancelStepException, CancelTurnException, DataLoaders, EMA,
-    GradientAccumulation, Learner, Logger, MicroBatch, Phase, SAM, event, get_hypers, on)
+from learnloop import (Callback, CancelBatchException, CancelFitException, CancelStepException, CancelTurnException, CheckpointCallback, DataLoaders,
+    EMA, GradientAccumulation, Learner, Logger, MicroBatch, Phase, Place, SAM, Snapshots, event, get_hypers, on)
 from torch import nn
 from torch.nn import functional as F
 
@@ -242,3 +243,56 @@ def test_a_loss_that_is_for_another_optimizer_is_refused(cbs):
     learn = Wrong(a.dls, a.model, opt_func=a.opt_func, cbs=cbs)
     with pytest.raises(ValueError, match=r"Turn\('gen'\): its loss depends on none of the parameters of optimizer 'gen'"): quiet(learn, 1)
     assert same(a.model, mk_gan().model)
+
+# ---- going back
+
+class Back(Callback):
+    "Goes back in `event` of the last epoch, once"
+    read_only,order = True,99
+    def __init__(self, event, **how): self.event,self.how,self.done = event,how,False
+    def handlers(self, event): return [self._go] if event==self.event else []
+    def _go(self):
+        if self.done or (self.learn.epoch, self.learn.n_done)!=(2, 3): return
+        self.done = True
+        self.learn.rewind(**self.how)
+
+class Halve(Callback):
+    "Halves the rates of all optimizers from batch 2 of epoch 1 on"
+    order,run_valid = 61,False
+    def before_batch(self):
+        if (self.learn.epoch, self.learn.iter)>=(1, 2):
+            for g in [g for o in self.learn.opt.values() for g in o.param_groups]: g['lr'] *= .5
+
+class HalveOnce(Halve):
+    "For a rate that no schedule sets"
+    def before_batch(self):
+        if (self.learn.epoch, self.learn.iter)==(1, 2): self.learn.set_hypers(lr=[o['lr']/2 for o in get_hypers(self.learn.opt)])
+
+def skip_odd(cb):
+    if cb.turn_name=='gen' and cb.iter%2: raise CancelTurnException
+BACK = dict(between_batches=list, after_loss=lambda: [Callback('skip', before_turn=skip_odd)], after_opt_step=lambda: [GradientAccumulation(n_batches=2)],
+    cleanup_turn=lambda: [EMA(.9)], after_batch=list)
+
+def left_by(learn):
+    "All tensors and numbers that a fit leaves"
+    r = learn.recorder
+    return learn.model.state_dict(),{k:o.state_dict() for k,o in learn.opt.items()},[float(o) for o in r.losses],r.values,vars(learn.count)
+
+@pytest.mark.parametrize('fit', ['fit', 'fit_one_cycle'])
+@pytest.mark.parametrize('mk', [mk_gan, mk_turns, mk_shared])
+def test_a_rewind_leads_to_the_fit_without_the_detour(mk, fit, tmp_path):
+    for i,(event,own) in enumerate(BACK.items()):
+        def fitted(*cbs):
+            learn = mk()
+            with learn.no_logging(): getattr(learn, fit)(3, cbs=[*own(), *cbs])
+            return left_by(learn)
+        def taken_back(folder, **changes):
+            keeps = Snapshots(4, keep=9) if i%2 else CheckpointCallback(tmp_path/event/folder, every_steps=2, keep=9)
+            res = fitted(keeps, back := Back(event, to=Place(1, 'train', 2), **changes))
+            assert back.done
+            return res
+        rates = []
+        note = Callback('note', before_batch=lambda cb: rates.append([o['lr'] for o in get_hypers(cb.learn.opt)]) if cb.learn.training else None)
+        note.order = 70
+        assert not differ(taken_back('same'), fitted(note)), event
+        assert not differ(taken_back('half', lr=[o/2 for o in rates[8]]), fitted(HalveOnce() if fit=='fit' else Halve())), event

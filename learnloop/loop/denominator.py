@@ -90,10 +90,13 @@ def known_denominator(
     while isinstance(f, partial):
         if f.args: return None
         f,given = f.func,f.keywords | given
+    f = innermost(f)
     if _says(f): return partial(f.denominator, **given) if given else f.denominator
-    has,name = None,getattr(f, '__name__', type(f).__name__)
+    has,name = None,getattr(f, '__name__', '')
     if isinstance(f, nn.Module):
-        if given or _is_changed(f) or not type(f).forward.__module__.startswith('torch.nn.'): return None
+        of = next(c for c in type(f).__mro__ if getattr(nn, c.__name__, None) is c)  # torch's own
+        if given or _is_changed(f) or any(getattr(type(f), k) is not getattr(of, k) for k in _CALLS): return None
+        name = of.__name__
         reduction = getattr(f, 'reduction', None)
     else:
         if getattr(F, name, ITEMS) is not f: return None
@@ -107,7 +110,7 @@ def known_denominator(
     return dict(sum=_sum, batchmean=_of_batch, mean=how, none=ITEMS).get(reduction)  # of 'none', a caller makes a mean
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000d1
-_known = {}
+_known,_CALLS = {},('forward','__call__')
 def _params_of(f):
     if f not in _known:
         try: _known[f] = {k:p.default for k,p in inspect.signature(f).parameters.items()}
@@ -120,7 +123,7 @@ def _is_changed(f):
 
 def _says(f):
     "Has `f` a `denominator` that is as new as its `forward`? A class doesn't vouch for the losses of its subclasses"
-    names,classes = ('denominator','forward','__call__'),reversed([*enumerate(type(f).__mro__)])
+    names,classes = ('denominator',*_CALLS),reversed([*enumerate(type(f).__mro__)])
     at = {k:i for i,c in classes for k in names if k in vars(c)}
     if 'denominator' in getattr(f, '__dict__', ()): return True
     return 'denominator' in at and not _is_changed(f) and at['denominator']<=at.get('forward', at.get('__call__', 99))
@@ -180,7 +183,16 @@ def _random(t, kind, g):
     "Return `t` with random values for floats"
     if not t.is_floating_point(): return t
     r = torch.rand(t.shape, generator=g, dtype=torch.float64)
-    return (r*.9+.05 if kind=='probabilities' else (2*r-1)*3).to(t.device, t.dtype)
+    return (r*.9+.05 if kind=='probabilities' else (2*r-1)*(3 if kind=='scores' else 30)).to(t.device, t.dtype)
+
+def _with_zeros(pred, y, g):
+    "The targets `y` with some elements, rows and items of floats set to 0, which may say that they are missing"
+    def _of(t):
+        for k in range(1, t.dim()+1) if t.is_floating_point() else ():
+            keep = torch.rand(t.shape[:k], generator=g)>.2
+            t = t*keep.reshape(*keep.shape, *[1]*(t.dim()-k)).to(t)
+        return t
+    return _mapped(y, _of)
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000f2
 def _some(yb, n, k, g):
@@ -215,7 +227,7 @@ _SPLITS = [3, 5],[2, 1, 5],[5, 22, 38] # Numbers of items in parts to try; the l
 
 def _compare(f, pred, yb, n, dim):
     "Parts of the loss, 'loss' for itself, that differ from the mean over parts of the items: both values, by name"
-    res = {}
+    res,dtypes = {},{t.dtype for t in tensors_in(pred) if t.is_floating_point()}
     def _call(i):
         loss,parts = split_loss(f(take_items(pred, i, n, dim), *[take_items(o, i, n) for o in yb]))
         if loss is None: raise ValueError('there is no loss')
@@ -226,7 +238,7 @@ def _compare(f, pred, yb, n, dim):
         if not all(v.isfinite() for v in whole.values()): raise ValueError('the loss is not finite')
         for k,v in whole.items():
             mean = sum(m*o[k].double() for m,o in parts)/len(every)
-            slack = (1e-9 if v.dtype is torch.float64 else 3e-5)*(abs(v)+abs(mean)+1e-3)
+            slack = (1e-9 if {v.dtype}==dtypes=={torch.float64} else 3e-5)*(abs(v)+abs(mean)+1e-3)
             if not abs(v-mean)<=slack: res.setdefault(k, (len(every), v, mean))
     return res
 
@@ -255,14 +267,14 @@ def _copied(f, memo):
     return res
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000f9
-_DRAWS = {True:('scores','probabilities'), False:('scores','probabilities','seen')} # Of predictions; with new targets?
+_DRAWS = (_resampled, ('scores','probabilities')),(_with_zeros, ('large',)),(None, ('scores','probabilities','seen'))
 
 def _try_draws(f, pred, yb, k, dim, g, is_random):
     "Compare `f` with the mean over parts, for each kind of draws that it accepts; raise its error if it accepts none"
     found,error = None,None
-    for new,kinds in _DRAWS.items() if is_random else [(False, ('seen',))]:
+    for change,kinds in _DRAWS if is_random else [(None, ('seen',))]:  # of targets, and of predictions
         for kind in kinds:
-            a,b = (pred if kind=='seen' else _mapped(pred, _random, kind, g)),(_resampled(pred, yb, g) if new else yb)
+            a,b = (pred if kind=='seen' else _mapped(pred, _random, kind, g)),(change(pred, yb, g) if change else yb)
             try:
                 bad = _compare(f, a, b, k, dim)
                 if bad:  # it may draw random numbers
@@ -552,7 +564,7 @@ def _tell(self:MeanOf,
     part:str='loss' # Name of a part of the loss
 ):
     "Warn, once, that the loss has no denominator"
-    if part in self.warned or not learn.team.is_first: return
+    if part in self.warned: return  # other processes may see no targets that refute it
     self.warned.add(part)
     why = self.why.get(part) or f'may be a mean over items or over elements, since the shapes of batches differ: \
 {", ".join(str(tuple(o)) for o in self.shapes[-2:])}'

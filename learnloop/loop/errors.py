@@ -158,7 +158,7 @@ def tip(
     if 'NoneType' in s and any(o is None for o in (*learn.xb, *learn.yb)): return 'the batch contains None'
     # not for an error raised in your own code
     raised_by = [f for f,_ in walk_tb(e.__traceback__)][-1].f_globals['__name__'].split('.')[0]
-    if learn.loss_func and not learn.yb and learn.pred is not None and 'argument' in s:
+    if learn.loss_func is not None and not learn.yb and learn.pred is not None and 'argument' in s:
         return f'{_NO_TARG.format(describe(learn.batch))}; {_CALL}'
     if raised_by not in ('torch','learnloop') or 'argument' not in s: return ''
     xb = learn.xb or ()

@@ -73,16 +73,17 @@ def own_loss(
 
 # %% ../../nbs/loop/07_loss.ipynb #5e1d0c3b
 def innermost(
-    f # A function, perhaps in `partial`s
+    f # A function, perhaps in `partial`s, or a module, perhaps compiled
 ): # What they call in the end
-    "Take `partial`s off `f`"
-    while isinstance(f, partial): f = f.func
+    "Take `partial`s and `torch.compile` off `f`"
+    while isinstance(f, partial) or type(f).__name__=='OptimizedModule':
+        f = f.func if isinstance(f, partial) else f._orig_mod
     return f
 
 # %% ../../nbs/loop/07_loss.ipynb #586a47f3
 def _takes(f, k):
     "Whether `f` has a parameter `k`, or accepts any"
-    try: ps = inspect.signature(f).parameters
+    try: ps = inspect.signature(f.forward if isinstance(f, nn.Module) else f).parameters
     except (TypeError,ValueError): return False  # a builtin without a signature
     return k in ps or any(p.kind is p.VAR_KEYWORD for p in ps.values())
 
@@ -122,8 +123,8 @@ class EachItem:
     ):
         self.weights,self.is_sum = weights,getattr(innermost(f), 'reduction', None)=='batchmean'
         self.f,self.reduced,self.failed = f,innermost(f),False
-        if not hasattr(self.reduced, 'reduction'): self.reduced = None
-        self.own = getattr(self.reduced, 'reduction', None)
+        try: self.own = self.reduced.reduction = self.reduced.reduction
+        except Exception: self.own = self.reduced = None  # it has none, or can't be told, such as a ScriptModule
         # `f` without reduction, if it supports that
         self.whole = f if self.reduced is not None else partial(f, reduction='none') if _takes(f, 'reduction') else None
     def __getattr__(self, k):
@@ -134,7 +135,7 @@ class EachItem:
         with replaced(self.reduced, 'reduction', 'none'): return self._items(pred, *yb)
     def _items(self, pred, *yb):
         n,loss = first_len((pred, *yb)) or 1,None
-        try: loss = self.whole(pred, *yb) if self.whole else None
+        try: loss = None if self.whole is None else self.whole(pred, *yb)
         except TypeError as e:
             if 'reduction' not in str(e): raise
         loss = _each(loss, n)

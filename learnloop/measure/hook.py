@@ -437,7 +437,7 @@ class ModelSummary:
         self.n_params,self.n_trainable = total_params(model)
         self.input = describe(xb[0] if len(xb)==1 else xb) if xb else ''
         self.title = f'{self.type}, input {self.input}' if xb else self.type
-        self.loss  = label_of(learn.loss_func) if learn.loss_func else 'by the model'
+        self.loss  = 'by the model' if learn.loss_func is None else label_of(learn.loss_func)
         self.optimizers = list(_optimizers(learn.opt_func if learn._opt is None else learn._opt))
         self.lines = [f'{self.n_params:,} parameters, {self.n_trainable:,} of them trainable', f'Loss: {self.loss}']
         for nm,what,groups in self.optimizers: self.lines += [f'{nm}: {what}', *(f'    {o}' for o in groups)]

@@ -1,5 +1,6 @@
 "A fit that was taken back is the fit that never made the detour, to the bit"
 import random
+from copy import copy
 import pytest, torch
 from benchmarks.disk import Disk, Watch, lay_out
 from fastcore.basics import noop
@@ -89,7 +90,7 @@ def test_with_half_the_rate(own):
     learn = fitted(Snapshots(4, keep=9), back := Back('after_batch', (2, 1), batches=4, lr=lr), own=OWN[own](), **kwargs)
     assert back.came==[Place(1, 'train', 2)] and equal(learn, state)
 
-# ---- programs of rewinds, cancels and validations
+# ---- programs of rewinds, cancels, validations and kills
 
 CANCELS = CancelBatchException,CancelStepException,CancelTrainException
 
@@ -101,6 +102,7 @@ class Program(Callback):
         self.looks = {(r.randrange(2), r.randrange(3)) for _ in range(r.randrange(2))}
         self.backs = {(r.choice(['between_batches','after_loss','after_batch','after_validate']), r.randrange(2), r.randrange(3)):r.randrange(1, 6)
             for _ in range(r.randrange(1, 4))} if goes_back else {}
+        self.kills = {(r.choice(['after_loss','after_batch','after_validate']), r.randrange(2), r.randrange(3)) for _ in range(r.randrange(1, 4))}
     def between_batches(self):
         if (self.learn.epoch, self.learn.n_done) in self.looks: self.learn.validate()
     def before_batch(self):
@@ -108,13 +110,19 @@ class Program(Callback):
     def before_step(self):
         if self.cancels.get((self.learn.epoch, self.learn.iter)) is CancelStepException: raise CancelStepException
 
+class Killed(Exception): "Ends a fit as a kill does, but for clean-ups"
+
 class Backs(Program):
-    order = 70
+    order,is_killed = 70,False
     def before_fit(self): self.been = set()
     def _go(self, event):
         learn = self.learn
         key = next((k for k in self.backs if k[:2]==(event, learn.epoch) and (event=='after_validate' or k[2]==learn.n_done)), None)
-        if learn.inside('evaluate') or key is None: return
+        if learn.inside('evaluate'): return
+        if self.is_killed and (at := (event, learn.epoch, learn.n_done if event!='after_validate' else 0)) in self.kills:
+            self.kills.remove(at)
+            raise Killed
+        if key is None or not self.been: return
         been = sorted(o for o in self.been if o<=(learn.epoch, learn.train_pass.n_done))
         e,n = been[-min(self.backs.pop(key), len(been))]
         learn.rewind(to=Place(e, 'train', n))
@@ -128,20 +136,30 @@ class Backs(Program):
         if self.learn.training: self._go('after_batch')
     def after_validate(self): self._go('after_validate')
 
-def ran(cb, *cbs):
+def ran(cb, *cbs, **kwargs):
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(4, 2), nn.Dropout(.2), nn.Linear(2, 1))
     learn = Learner(([(x, x.sum(1, True)) for x in X.split(14)], [(X, X.sum(1, True))]), model, F.mse_loss, lr=.02)
     learn.logger = noop
-    learn.fit_one_cycle(2, cbs=[*cbs, cb])
+    learn.fit_one_cycle(2, cbs=[*cbs, cb], **kwargs)
     return learn
 
 @pytest.mark.parametrize('seed', range(0, 200, 40))
-def test_random_programs_of_detours(seed):
+def test_random_programs_of_detours(seed, tmp_path):
     for i in range(seed, seed+40):
         ref = left_by(ran(Program(i, False)))
         learn = ran(Backs(i, True), Snapshots(1+i%4, keep=20))
         assert equal(learn, ref), i
+        if i%4==0: assert equal(killed(Backs(i, True), tmp_path/str(i)), ref), i
+
+def killed(cb, folder):
+    "What the last of the processes leaves that are killed and begun again; it knows what `cb` has done"
+    cb.is_killed = True
+    while True:
+        again = copy(cb)
+        again.learn = None
+        try: return ran(again, CheckpointCallback(folder, every_steps=1, keep=20), Snapshots(2, keep=20), resume=folder)
+        except Killed: pass
 
 # ---- refused
 
