@@ -11,7 +11,6 @@ __all__ = ['SUM', 'ITEMS', 'MEAN_HELP', 'join_units', 'as_size', 'mean_of_all', 
 # %% ../../nbs/loop/07_denominator.ipynb #002dc91a
 import inspect, math, torch, warnings
 from collections.abc import Mapping
-from contextlib import contextmanager
 from copy import deepcopy
 from functools import partial
 from operator import gt, is_
@@ -293,7 +292,7 @@ def refute_mean(
     pred,yb = _mapped(pred, Tensor.detach),_mapped(yb, Tensor.detach)
     if not _has_items(pred, n): return dict(loss=f'{_UNTRIED}: no tensor in {what} has {n} rows')
     try: f = _copied(loss_func, {id(o):o for o in keep})  # it may count its calls
-    except Exception: f = loss_func
+    except Exception as e: return dict(loss=f'{_UNTRIED}, as it cannot be copied: {type(e).__name__}: {e}')
     g = torch.Generator().manual_seed(0)
     size = sum(t.numel() for t in tensors_in(pred))/n
     k = sum(_SPLITS[-1 if is_random and size<2**12 else 0])
@@ -413,24 +412,22 @@ class MeanOf:
         self.why,self.form,self.warned = dict(sd['why']),sd['form'],{*sd['warned']}
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000e1
-def _why_not(learn):
-    "Why the model can't be called for a probe; '' if it can"
-    hooked = any(m._forward_hooks or m._forward_pre_hooks for m in learn.model.modules())
-    return 'is sharded' if learn.team.spreads else 'has hooks' if hooked else ''
+def _in_common(learn):
+    "What a copy of the model, or of a loss function, shares with it: the copy may change all else"
+    return learn,learn.dls,learn._opt,*learn.cbs,*learn.model.parameters()
 
-@contextmanager
 def _shaken(learn):
-    "Make a function of the model, without dropout, and with random weights where all are equal"
-    model,is_named,g = learn.model,learn._named,torch.Generator().manual_seed(0)
-    training = [m for m in model.modules() if m.training]
+    "Copy the model as a function, without dropout, and with random weights where all are equal; else tell why not"
+    is_named,g = learn._named,torch.Generator().manual_seed(0)
+    if learn.team.spreads: return None,'is sharded'
+    if any(m._forward_hooks or m._forward_pre_hooks for m in learn.model.modules()): return None,'has hooks'
+    try: model = deepcopy(learn.model, {id(o):o for o in _in_common(learn)}).eval()
+    except Exception as e: return None,f'cannot be copied: {type(e).__name__}: {e}'
     with torch.no_grad(): new = {k:p+torch.rand(p.shape, generator=g).to(p) for k,p in model.named_parameters()
         if p.numel()>1 and p.min()==p.max()}
+    @torch.no_grad()
     def _f(xb): return functional_call(model, new, () if is_named else xb, xb[0] if is_named else None)
-    model.eval()
-    try:
-        with torch.no_grad(): yield _f
-    finally:
-        for m in training: m.training = True
+    return _f,''
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000d3
 def _is_due(n): return n&(n-1)==0 or n%64==0  # 1, 2, 4, …, 64, 128, 192, …
@@ -457,8 +454,9 @@ def _confirmed(self:MeanOf, learn, form):
     "Return `form`, or None if the losses are alike only because the head is untrained"
     x = _labels_and_logits(learn)[1]
     if form not in _FORMS or (x.amax(-1)-x.amin(-1)).max()>.1: return form
-    if _why_not(learn): return None
-    with _shaken(learn) as f: pred = f(learn.xb)
+    f,_ = _shaken(learn)
+    if f is None: return None
+    with preserve_rng(): pred = f(learn.xb)
     loss = split_loss(own_loss(pred)[0])[0]
     there = SimpleNamespace(xb=learn.xb, yb=learn.yb, pred=pred, loss=loss, model=learn.model)
     return form if there.loss is not None and find_form(there)==form else None
@@ -484,9 +482,10 @@ def _is_reduced_else(learn):
 
 def _refute_model(learn):
     "As `refute_mean`, for the loss that the model computes"
-    if why_not := _why_not(learn): return dict(loss=f'{_UNTRIED}, as the model {why_not}')
-    with _shaken(learn) as f: return refute_mean(lambda b: own_loss(f((*b.values(),)))[0],
-        dict(enumerate(learn.xb)), (), learn.bs, is_random=False, what='the input')
+    f,why_not = _shaken(learn)
+    if f is None: return dict(loss=f'{_UNTRIED}, as the model {why_not}')
+    return refute_mean(lambda b: own_loss(f((*b.values(),)))[0], dict(enumerate(learn.xb)), (), learn.bs,
+        is_random=False, what='the input')
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000f7
 @patch
@@ -509,9 +508,7 @@ def _look(self:MeanOf, learn):
     if not (is_wider or is_new or _is_due(self.n)): return
     if is_new: self.shapes.append(shape)
     if _is_of_model(learn): found = _refute_model(learn) if learn.training or learn._one_loss else {}
-    else:
-        keep = learn,learn.model,learn.dls,learn._opt,*learn.cbs
-        found = refute_mean(f, learn.pred, learn.yb, learn.bs, keep)
+    else: found = refute_mean(f, learn.pred, learn.yb, learn.bs, _in_common(learn))
     self.why = found | self.why
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000033
