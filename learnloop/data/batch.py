@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/data/batch.html.md"""
 __all__ = ['BATCH_ARGS', 'as_device', 'default_device', 'batch_parts', 'batch_like', 'batch_map', 'tensors_in', 'to_device',
            'AlsoInput', 'as_targs', 'split_batch', 'by_name', 'join_batch', 'find_bs', 'count_items', 'first_len',
            'narrow_batch', 'unpack', 'batch_args', 'row_keys', 'describe', 'BatchSample', 'facts_of', 'to_detach',
-           'to_concat', 'detuplify', 'batch_digest']
+           'is_items', 'to_concat', 'detuplify', 'batch_digest']
 
 # %% ../../nbs/data/02_batch.ipynb #130e1564
 import hashlib, torch
@@ -469,6 +469,16 @@ def to_detach(
 
 _cpu = torch.device('cpu')
 
+# %% ../../nbs/data/02_batch.ipynb #623f7c09
+def is_items(
+    o, # Part of a batch, or of a prediction
+    n:int # Number of items in the batch
+)->bool:
+    "Whether `o` is a list or tuple of items, rather than of their features"
+    if type(o) not in (list,tuple) or len(o)!=n or not n: return False
+    ts,some = tensors_in(o),any if type(o) is tuple else all
+    return isinstance(o[0], Mapping) or not ts or not some(t.shape[:1]==(n,) for t in ts)
+
 # %% ../../nbs/data/02_batch.ipynb #623f7c08
 def _join(ts, dim):
     "Concatenate the tensors `ts` along `dim`; stack scalars"
@@ -484,6 +494,7 @@ def _join(ts, dim):
 def to_concat(
     bs, # The result of each batch, all of the same structure
     dim:int=0, # Dimension of the items
+    sizes=None # Number of items in each batch; needed to tell a list of items from a list of their features
 ): # The same structure; a list of values for objects that can't be joined
     "Concatenate the results of batches: tensors along `dim`, containers element by element"
     bs = list(bs)
@@ -491,6 +502,8 @@ def to_concat(
     b = bs[0]
     if all(isinstance(o, Tensor) for o in bs): return _join(bs, dim)
     if (vals := batch_parts(b)) is None: return bs
+    is_list = sizes and type(b) in (list,tuple) and all(type(o) is type(b) for o in bs) and [*map(len, bs)]==sizes
+    if is_list and any(map(is_items, bs, sizes)): return type(b)(o for p in bs for o in p)
     is_flat = not any(isinstance(o, Tensor) or batch_parts(o) is not None for o in vals)
     if isinstance(b, list) and is_flat: return [o for p in bs for o in p]
     rows = [batch_parts(o) if type(o) is type(b) else None for o in bs]
@@ -499,7 +512,7 @@ def to_concat(
         odd = ', '.join(dict.fromkeys(map(describe, bs)))
         raise ValueError(f"can't join different structures: {odd}; return the same structure for each batch")
     if isinstance(b, Mapping): rows = [[o[k] for k in b] for o in bs]  # keys may have another order
-    return batch_like(b, [to_concat(col, dim) for col in zip(*rows, strict=True)])
+    return batch_like(b, [to_concat(col, dim, sizes) for col in zip(*rows, strict=True)])
 
 # %% ../../nbs/data/02_batch.ipynb #666abd28
 def detuplify(

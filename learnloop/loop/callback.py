@@ -352,6 +352,7 @@ def _check_events(flow, cb):
 
 def _misfit(f, *args):
     "Return the error of a call of `f` with `args`, without calling it; None if it takes them, or has no signature"
+    if inspect.isgeneratorfunction(f) or inspect.iscoroutinefunction(f): return 'and does not wait for yield or await'
     try: inspect.signature(f).bind(*args)
     except TypeError as e: return e
     except ValueError: return None

@@ -10,6 +10,7 @@ __all__ = ['Checks']
 # %% ../../nbs/loop/06_fit_checks.ipynb #c50d58f2
 import warnings
 from fastcore.basics import patch
+from ..data.checks import called_here
 from ..data.loaders import why_empty
 from .callback import Callback, InGraph
 from .learner import Learner, default_cb
@@ -27,7 +28,8 @@ class Checks(Callback):
         if not self.learn.predicting and not self.learn.inside('fit'): self._look_at_loss()
     def before_epoch(self):
         if self._begins: self.learn._check_held(_CHANGED)
-        self._begins = False
+        else: self._warn_of_flags()
+        self._begins,self._attrs = False,{*vars(self.learn)}
     def before_train(self):
         self.learn.warn_of_unheld()
         self._versions,self._pass = self._now(),self.learn.data_pass
@@ -64,6 +66,13 @@ def _check_length(self:Checks, n):
     learn = self.learn
     if learn.n_iter is not None and n!=learn.n_iter:
         warnings.warn(f'the loader has a length of {learn.n_iter} but returned {n} batches', stacklevel=3)
+
+@patch
+def _warn_of_flags(self:Checks):
+    "Warn of new attributes of the learner that end a fit in other frameworks"
+    for k in vars(self.learn).keys()-self._attrs:
+        if 'CancelFit' not in (here := called_here('attribute', k)): continue
+        warnings.warn(f'learn.{k} was set, which the loop does not read{here}', stacklevel=3)
 
 @patch
 def _warn_of_no_step(self:Checks, n):

@@ -716,6 +716,7 @@ def _check_fit(learn, n_epoch, start_epoch, max_steps, steps_per_epoch):
         ('steps_per_epoch', steps_per_epoch, 1)):
         if v is not None: check_whole(nm, v, low)
     _check_loss(learn.loss_func)  # it may have changed since the constructor
+    learn.dls = mk_dls(learn.dls)
     dl = learn.dls.train
     if dl is None: raise ValueError('the learner has no training loader: pass DataLoaders(train, valid)')
     if batch_len(dl)==0: raise ValueError(f'the training loader is empty: {why_empty(dl)}')

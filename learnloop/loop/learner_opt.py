@@ -8,6 +8,7 @@ Docs: https://learnloop.github.io/learnloop/loop/learner_opt.html.md"""
 __all__ = []
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #ffd4f6ef
+import warnings
 from collections.abc import Mapping
 from functools import partial
 from fastcore.basics import patch
@@ -228,10 +229,13 @@ def _prepare_opt(self:Learner, lr, wd, reset_opt, fuse):
     self.opt_at_start = OptState(self, whole=False)
 
 def _is_outdated(learn):
-    "Whether no fit used the optimizer yet, and `opt_func` or `splitter` changed since it was created"
+    "Whether `opt_func` or `splitter` changed since the optimizer was created; if a fit used it, warn, and keep it"
     made,start = _made_opt(learn),learn.opt_at_start
     if not made or made.made_by in (None, _made_by(learn)): return False
-    return not (start and start.opts==made.opts) and not any(o.state for o in made.opts)
+    if not (start and start.opts==made.opts) and not any(o.state for o in made.opts): return True
+    warnings.warn('opt_func, splitter or wd_bn_bias changed after a fit, but this fit keeps the optimizer: pass '
+        'reset_opt=True to create a new one', stacklevel=4)
+    return False
 
 Learner.opt_at_start = None # `OptState` of the start of the last fit
 Learner._first_opt = None   # How the optimizer was created before the first switch to another

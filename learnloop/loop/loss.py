@@ -17,7 +17,7 @@ from operator import add
 from torch import nn
 from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
-from ..data.batch import batch_like, batch_parts, describe, detuplify, first_len, tensors_in
+from ..data.batch import batch_like, batch_parts, describe, detuplify, first_len, is_items
 from ..data.checks import replaced
 
 # %% ../../nbs/loop/07_loss.ipynb #8ee9fd19
@@ -27,6 +27,9 @@ def _is_loss(v): return isinstance(v, torch.Tensor) and not v.dim() and v.is_flo
 
 def _total(d):
     "Return the sum of the terms in `d`"
+    if total := next((k for k in d if 'total' in str(k).lower().split('_')), None):
+        raise TypeError(f"the loss is a dict without 'loss', so its values are added up, but {total!r} may be a sum "
+            "already: name the value to train on 'loss'")
     bad = next((k for k,v in d.items() if not _is_scalar(v) or isinstance(v, torch.Tensor) and not _is_loss(v)), None)
     if d and bad is None: return reduce(add, d.values())
     why = f'{bad!r} is not a float scalar but {describe(d[bad])}' if d else 'it is empty'
@@ -106,10 +109,7 @@ def take_items(
         return o.index_select(dims[0], idx.to(o.device)) if dims else o
     vals = batch_parts(o)
     if vals is None: return o
-    if type(o) in (list,tuple) and len(o)==n:  # items, unless these are their features
-        some,ts = any if type(o) is tuple else all,tensors_in(o)
-        if isinstance(o[0], Mapping) or not ts or not some(t.shape[:1]==(n,) for t in ts):
-            return type(o)(o[i] for i in idx.tolist())
+    if is_items(o, n): return type(o)(o[i] for i in idx.tolist())
     return batch_like(o, [take_items(v, idx, n, dim) for v in vals])
 
 # %% ../../nbs/loop/07_loss.ipynb #5e1d0c4a

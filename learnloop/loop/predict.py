@@ -18,7 +18,8 @@ from operator import itemgetter
 from pathlib import Path
 from fastcore.basics import noop, patch
 from torch.utils.data import DataLoader, IterableDataset, default_collate
-from ..data.batch import batch_args, batch_like, batch_parts, describe, detuplify, split_batch, to_concat, to_detach
+from ..data.batch import batch_args, batch_like, batch_parts, describe, detuplify, is_items, split_batch
+from ..data.batch import to_concat, to_detach
 from .callback import Callback, as_list, mk_cb
 from ..data.checks import checked_args, replaced
 from ..data.loaders import in_order, leaves
@@ -88,7 +89,8 @@ def before_batch(self:GatherPredsCallback):
 
 @patch
 def after_batch(self:GatherPredsCallback):
-    learn,part,saves_now = self.learn,{},self._saves and not self._is_shared
+    learn,saves_now = self.learn,self._saves and not self._is_shared
+    part = dict(n=learn.bs)
     if learn.pred is None or not learn.bs and self._is_shared: return  # skipped before the prediction, or no share
     if self.with_input: part['inputs'] = self._input
     if self.with_preds or self._saves: part['preds'] = to_detach(_wanted(learn.pred, learn.model))
@@ -102,17 +104,22 @@ def after_batch(self:GatherPredsCallback):
 @patch
 def after_validate(self:GatherPredsCallback):
     parts,self._parts = self._gather() if self._is_shared else self._parts,[]
-    def _all(k, dim=self.concat_dim): return to_concat(os, dim) if (os := [o[k] for _,o in parts if k in o]) else None
-    self.inputs,self.targets = detuplify(_all('inputs')),detuplify(_all('targets'))
-    self.preds,self.losses = _all('preds'),_all('losses', 0)
+    def _all(k, dim=self.concat_dim): return _joined([o for _,o in parts if k in o], k, dim)
+    self.inputs,self.targets,self.preds,self.losses = _all('inputs'),_all('targets'),_all('preds'),_all('losses', 0)
+
+def _joined(parts, k, dim):
+    "Join what `parts` have as `k`; inputs and targets are tuples, of which only the elements may be lists of items"
+    if not parts: return None
+    os,sizes = [o[k] for o in parts],[o['n'] for o in parts]
+    if k not in ('inputs','targets') or len({*map(len, os)})>1: return to_concat(os, dim, sizes)
+    return detuplify(tuple(to_concat(col, dim, sizes) for col in zip(*os, strict=True)))
 
 @patch
 def _save(self:GatherPredsCallback, i, parts):
     "Write the predictions and targets of batch `i`"
     for folder,k in ((self.save_preds, 'preds'), (self.save_targs, 'targets')):
         if folder is None: continue
-        o = parts[0][k] if len(parts)==1 else to_concat([o[k] for o in parts], self.concat_dim)
-        if k=='targets': o = detuplify(o)
+        o = _joined(parts, k, self.concat_dim)
         torch.save(o, folder/f'{i}.pt', pickle_protocol=self.pickle_protocol)
 
 # %% ../../nbs/loop/06_predict.ipynb #c0ae0043
@@ -276,7 +283,7 @@ class _Item(list):
 def _first(o):
     if isinstance(o, torch.Tensor): return o[0]
     vals = batch_parts(o)
-    return o if vals is None else batch_like(o, [_first(p) for p in vals])
+    return o if vals is None else o[0] if is_items(o, 1) else batch_like(o, [_first(p) for p in vals])
 
 @patch
 @checked_args

@@ -9,15 +9,17 @@ __all__ = ['LOSSES', 'Metric', 'check_better', 'AvgMetric', 'ValueMetric', 'as_m
            'accumulate_all', 'need_better', 'undeclared', 'metric_state', 'set_metric_state']
 
 # %% ../../nbs/measure/00_metric.ipynb #588ffc6e
-import inspect, torch
+import inspect, torch, warnings
+from contextlib import nullcontext
 from copy import copy, deepcopy
+from functools import partial
 from itertools import zip_longest
 from types import FunctionType
 from fastcore.basics import listify, patch
 from torch import nn
-from ..data.batch import describe, to_detach
+from ..data.batch import batch_map, describe, to_detach
 from ..data.checks import note_on
-from ..loop.denominator import as_size, known_denominator, mean_of_all
+from ..loop.denominator import UNTRIED, as_size, known_denominator, mean_of_all, refute_mean
 from ..loop.loss import innermost, watch_broadcast
 from .series import Scalars, Series, snapshot
 
@@ -75,7 +77,7 @@ def _is_loss(f):
 # %% ../../nbs/measure/00_metric.ipynb #2aa7883d
 class AvgMetric(Metric):
     "Mean of `func(pred, *yb)` over all items, weighting each batch by its size: right for accuracy, wrong for F1"
-    sync,watched = dict(vals='batches', sizes='batches'),None
+    sync,watched,_is_met = dict(vals='batches', sizes='batches'),None,False
     def __init__(self,
         func, # Function of prediction and targets that returns the mean over a batch, a scalar
         metric_name:str|None=None, # Title of its column; None for the function's name
@@ -88,7 +90,7 @@ class AvgMetric(Metric):
         self.reset()
     def reset(self): self.vals,self.sizes = Scalars(),Scalars() if self.weight else Series()
     def accumulate(self, learn):
-        self.vals.append(self._scalar((self.func if self.watched else self._watch)(learn.pred, *learn.yb)))
+        self.vals.append(self._scalar(self.func(learn.pred, *learn.yb) if self.watched else self._watch(learn)))
         self.sizes.append(as_size(self.weight(learn.pred, *learn.yb)) if self.weight else learn.bs)
     @property
     def value(self):
@@ -119,7 +121,7 @@ def _weight_of(func):
 # %% ../../nbs/measure/00_metric.ipynb #be77200b
 @patch
 def _scalar(self:AvgMetric, v):
-    if isinstance(v, torch.Tensor) and v.numel()==1: return v.detach()
+    if isinstance(v, torch.Tensor) and v.numel()==1 and not v.is_complex(): return v.detach()
     try: return float('' if isinstance(v, str|torch.Tensor) else v)
     except (TypeError,ValueError):
         got = describe(v) if isinstance(v, torch.Tensor) else repr(v)
@@ -133,10 +135,30 @@ def _takes(f, n):
     return most-len(f.__defaults__ or ())<=n<=most
 
 @patch
-def _watch(self:AvgMetric, *args):
-    "Call `func` for the first time; warn if it broadcasts predictions against targets"
-    self.watched = 'once'
-    with watch_broadcast(args[0], args[1:], f'metric {self.name}', ''): return self.func(*args)
+def _watch(self:AvgMetric, learn):
+    "Call `func`; warn if it broadcasts predictions against targets, or if it isn't a mean over items"
+    args,is_new = (learn.pred, *learn.yb),not self._is_met
+    if len(self.vals):
+        self.watched = 'twice'
+        if not self.weight and hasattr(learn, 'mean_of'): self._refute(learn, args)
+    self._is_met = True
+    with watch_broadcast(args[0], args[1:], f'metric {self.name}', '') if is_new else nullcontext():
+        return self.func(*args)
+
+def _as_number(func, *args):
+    v = func(*args)
+    if isinstance(v, torch.Tensor) and v.is_floating_point() and v.dtype.itemsize<4: raise TypeError('too few bits')
+    return torch.as_tensor(v, dtype=torch.float32)
+
+@patch
+def _refute(self:AvgMetric, learn, args):
+    keep = learn,learn.dls,*learn.model.parameters()
+    why = refute_mean(partial(_as_number, self.func), args[0], args[1:], learn.bs, keep, is_random=False)
+    why = why.get('loss', UNTRIED)
+    if why.startswith(UNTRIED) or not learn.team.is_first: return
+    warnings.warn(f'metric {self.name} {why}. The table has the mean over batches, which is not its value for all '
+        f'items: use AccumMetric({self.name}), which calls it once with all items, or AvgMetric(…, weight=f)',
+        stacklevel=4)
 
 @patch
 def _way_out(self:Metric, n_targs):
@@ -171,8 +193,11 @@ def as_metric(
 # %% ../../nbs/measure/00_metric.ipynb #47ec9651
 _either_way = 'mean_squared_error mean_absolute_error mean_squared_log_error accuracy_score zero_one_loss hamming_loss'
 
-def _refuse_sklearn(f):
-    "Raise an error for a scikit-learn function, which takes targets first and all items; allow symmetric means"
+def _refuse_others(f):
+    "Raise an error for a Keras metric and a scikit-learn function, which take targets first; allow symmetric means"
+    if hasattr(f, 'update_state'):
+        raise TypeError(f'metric {type(f).__name__} is a Keras metric, which takes targets first, and returns its mean '
+            'so far at each call: use a torchmetrics object, or a function of (pred, *yb)')
     mod,nm = getattr(f, '__module__', None) or '',getattr(f, '__name__', '')
     if not mod.startswith('sklearn.metrics') or nm in _either_way.split(): return
     how = ', is_class=False' if mod.endswith('_regression') else ''
@@ -196,7 +221,7 @@ def mk_metrics(
         elif all(hasattr(o, k) for k in ('update', 'compute', 'reset')): res.append(TorchMetric(o))
         elif callable(o):
             f = getattr(o, 'func', o)
-            _refuse_sklearn(f)
+            _refuse_others(f)
             res.append(getattr(f, 'mk_metric', AvgMetric)(o))
         else:
             fix = f'; scikit-learn has some by name: skm_metric({o!r})' if isinstance(o, str) else ''
@@ -233,8 +258,7 @@ class TorchMetric(Metric):
     @property
     def value(self):
         if not self.n: return None
-        v = self.metric.compute()
-        return v.tolist() if isinstance(v, torch.Tensor) else v
+        return batch_map(self.metric.compute(), 'tolist', lambda v: v.tolist())
     @property
     def name(self): return self.metric_name or type(self.metric).__name__.lower()
     def check_sync(self):
@@ -271,7 +295,7 @@ def accumulate_all(
             if type(m) is not AvgMetric or m.weight or 'accumulate' in vars(m):
                 m.accumulate(learn)
                 continue
-            v = (m.func if m.watched else m._watch)(learn.pred, *learn.yb)
+            v = m.func(learn.pred, *learn.yb) if m.watched else m._watch(learn)
             if type(v) is not torch.Tensor or v.requires_grad or v.dim(): v = m._scalar(v)
             m.vals.append(v)
             m.sizes.append(learn.bs)

@@ -227,12 +227,13 @@ def test_mk_dls():
     assert mk_dls(other) is other
     for o,want in [((trn,val), [trn,val]), ((trn,None), [trn]), (trn, [trn]), ((trn,val,trn), [trn,val,trn])]:
         assert mk_dls(o).loaders==want
-    for o in (tuple(trn), (trn[0],trn[0]), ([x(),x()],[x(),x()]), (dict(x=x()),dict(x=x()))): assert mk_dls(o).train is o
+    assert mk_dls(o := tuple(trn)).train is o
     assert mk_dls(DataLoader(ds())).valid is None and len(mk_dls(None))==0
 
 @pytest.mark.parametrize('o,match', [
     ((x(),x()), r'\(float32 \(4, 2\), float32 \(4, 2\)\) is a batch.*such as \[\(xb, yb\)\]'), ((ds(),ds()), 'wrap the dataset'),
-    (SimpleNamespace(train=True), 'is not a loader'), (torch.nn.Linear(1,1), 'is not a loader')], ids=['batch','datasets','flag','method'])
+    *((o, r'may be batches, or data to train and to validate on: .*DataLoaders.from_tensors') for o in (((x(),x()),(x(),x())), ([x(),x()],[x(),x()]), (dict(x=x()),dict(x=x())))),
+    (SimpleNamespace(train=True), 'is not a loader'), (torch.nn.Linear(1,1), 'is not a loader')], ids=['batch','datasets','tuples','lists','dicts','flag','method'])
 def test_mk_dls_refuses(o, match):
     with pytest.raises(TypeError, match=match): mk_dls(o)
 

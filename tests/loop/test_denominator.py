@@ -1,7 +1,7 @@
 "Parts of a batch make the step of the whole, or the loss function is named"
-import math, pytest, torch, warnings
+import math, pytest, threading, torch, warnings
 from learnloop import Callback, DataLoaders, GradientAccumulation, GradientClip, Learner, MicroBatch, Perplexity
-from means import DECLARED, KNOWN, MEANS, REFUTED, T, W, apart, by_hand, cut, fitted, main, mk, mk_data, noisy, sizes_of, trimmed
+from means import C, DECLARED, KNOWN, MEANS, REFUTED, T, W, apart, by_hand, cut, fitted, main, mk, mk_data, noisy, sizes_of, trimmed
 from torch import nn
 from torch.nn import functional as F
 
@@ -188,4 +188,38 @@ def test_a_loss_of_a_model_with_hooks_is_not_tried_and_that_is_said():
     model,ids = Tokens('odd'),torch.randint(9, (8, T))
     model.lin.register_forward_hook(lambda m, inp, out: None)
     learn = Learner(DataLoaders([dict(ids=o, labels=o) for o in ids.split(4)], device='cpu'), model, None, torch.optim.SGD, cbs=GradientAccumulation(n_batches=2))
-    with learn.no_logging(), pytest.warns(UserWarning, match='the loss that Tokens returns could not be tried on parts of a batch, as the model has hooks'): learn.fit(1)
+    with learn.no_logging(), pytest.warns(UserWarning, match='the loss that Tokens returns could not be tested on parts of a batch, as the model has hooks'): learn.fit(1)
+
+class Memory(nn.Module):
+    "A model with a state of every kind, which each call changes, in evaluation as well"
+    def __init__(self, own):
+        super().__init__()
+        self.lin,self.own,self.last,self.log,self.g = nn.Linear(6, C),own,torch.zeros(6),[],torch.Generator().manual_seed(0)
+        self.register_buffer('mean', torch.zeros(6))
+    def forward(self, x, y=None):
+        self.mean.lerp_(x.mean(0), .5)
+        self.last = self.last/2+x.mean(0)+torch.rand(6, generator=self.g)
+        pred = self.lin(x+self.mean+self.last)
+        return self.loss(pred, y) if self.own else pred
+    def loss(self, pred, y):
+        self.log.append(len(y))
+        return (1+len(self.log)/99)*F.cross_entropy(pred, y)
+
+@pytest.mark.parametrize('how', ['model', 'method', 'lambda', 'locked'])
+def test_a_probe_leaves_the_model_and_the_loss_function_as_they_are(how):
+    lock = threading.Lock()
+    def mk_one(**kwargs):
+        torch.manual_seed(0)
+        model = Memory(how=='model')
+        def locked(pred, y):
+            with lock: return model.loss(pred, y)
+        loss = dict(model=None, method=model.loss, locked=locked).get(how, lambda pred, y: model.loss(pred, y))
+        batches = [dict(x=torch.randn(n, 6), y=torch.randint(C, (n,))) for n in (8, 9, 8, 8)]
+        if how!='model': batches = [(*o.values(),) for o in batches]
+        learn = Learner(DataLoaders(batches, batches, device='cpu'), model, loss, torch.optim.SGD, lr=.1, cbs=GradientAccumulation(n_batches=2), **kwargs)
+        with learn.no_logging(): learn.fit(2)
+        return model
+    with pytest.warns(UserWarning, match='cannot be copied' if how=='locked' else 'no mean over items'): model = mk_one()
+    want = mk_one(denominator='items')
+    assert model.log==want.log and torch.equal(model.last, want.last) and torch.equal(model.g.get_state(), want.g.get_state())
+    assert all(map(torch.equal, model.state_dict().values(), want.state_dict().values()))

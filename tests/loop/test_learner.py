@@ -550,7 +550,7 @@ def test_only_xb_and_yb_can_be_assigned(k):
     setattr(learn, f'{k}b', (A, B))
     assert getattr(learn, k)==(A, B)
 
-@pytest.mark.filterwarnings('ignore:.*could not be tried on parts of a batch')
+@pytest.mark.filterwarnings('ignore:.*could not be tested on parts of a batch')
 def test_nan_loss_is_the_users_business():
     learn = mk_learner(defaults=True, loss_func=lambda pred, y: F.mse_loss(pred, y)*math.nan)
     with learn.no_bar(), learn.no_logging():

@@ -140,7 +140,8 @@ def test_reading_it_does_not_fix_what_it_is_made_by(change):
     assert type(learn.opt) is type(plain.opt) and len(hyper_groups(learn.opt))==len(hyper_groups(plain.opt))
     opt = learn.opt
     learn.opt_func = Adagrad
-    assert fit(learn).opt is opt  # it has learned something, so only reset_opt replaces it
+    with pytest.warns(UserWarning, match='changed after a fit, but this fit keeps the optimizer: pass reset_opt=True'): fit(learn)
+    assert learn.opt is opt  # it has learned something, so only reset_opt replaces it
 
 def test_a_model_that_is_moved_after_it_was_made_trains():
     learn,plain = mk_learner(),mk_learner()

@@ -134,3 +134,33 @@ def test_a_collate_function_that_needs_targets_gets_them():
     learn,whole,_ = mk('tokens', 'map')
     with pytest.raises(Exception) as e: learn.predict(TOKENS[0])
     assert any(r'pass the item with its target, as in learn.predict(ds[0])' in o for o in e.value.__notes__)
+
+BOXES = {k:[torch.randn(n, 2, generator=torch.Generator().manual_seed(i)) for i,n in enumerate(ns)] for k,ns in dict(ragged=(3, 1, 4, 2, 0, 2, 5), alike=(2,)*7).items()}
+class Finds(nn.Module):
+    "Predicts what was found in each of several images: a list or tuple with something for each"
+    def __init__(self, form, boxes):
+        super().__init__()
+        self.form,self.boxes = form,boxes
+    def forward(self, x):
+        of = [self.boxes[int(i)] for i in x[:, 0]]
+        if self.form=='tensors': return of
+        return (tuple if self.form=='tuple' else list)(dict(boxes=b, scores=b.sum(1)) for b in of)
+
+@pytest.mark.parametrize('boxes', BOXES)
+@pytest.mark.parametrize('form', ['dicts', 'tuple', 'tensors'])
+def test_what_was_found_in_each_item_stays_with_it(form, boxes):
+    boxes = BOXES[boxes]
+    items = [(torch.tensor([i, 0.]), dict(boxes=b, n=len(b))) for i,b in enumerate(boxes)]
+    def collate(os): return torch.stack([x for x,_ in os]),[y for _,y in os]
+    for sizes in ((4, 3), (1,)*7, (3, 1, 3)):
+        cut = [[*range(sum(sizes[:i]), sum(sizes[:i+1]))] for i in range(len(sizes))]
+        learn = Learner(DataLoaders(DataLoader(items, batch_sampler=cut, collate_fn=collate), device='cpu'), Finds(form, boxes))
+        preds,targs = learn.get_preds(0, reorder=False)
+        if form=='tensors' and boxes[0].shape==boxes[-1].shape and 1 in sizes: continue  # each may be a batch of features
+        assert len(preds)==len(targs)==7
+        for b,p,y in zip(boxes, preds, targs, strict=True):
+            assert torch.equal(p if form=='tensors' else p['boxes'], b) and torch.equal(y['boxes'], b) and y['n']==len(b)
+        for o,b in zip(items, boxes, strict=True):
+            p = learn.predict(o)[1]
+            if form!='tensors': assert torch.equal(p['boxes'], b)
+

@@ -443,3 +443,23 @@ def test_point_7_a_step_is_not_counted_by_the_loop_and_by_hand():
             self.with_events('step', self._step)
             self.count.opt_steps += 1
     with pytest.raises(ValueError, match='increased count.opt_steps by 2, but took 1 optimizer'): mk_learner(cls=Twice).fit(1, cbs=Checks())
+
+def test_a_flag_that_ends_a_fit_elsewhere_is_named():
+    def stop(cb): cb.learn.should_stop = True
+    learn = Learner([(torch.ones(2, 1), torch.ones(2, 1))], nn.Linear(1, 1), nn.functional.mse_loss)
+    with learn.no_logging(), pytest.warns(UserWarning, match=r'learn.should_stop was set, which the loop does not read; it is CancelFitException here') as ws:
+        learn.fit(3, cbs=Callback(after_batch=stop))
+    assert len(ws)==1
+
+def test_loaders_are_assigned_as_they_are_given():
+    learn = Learner([(torch.ones(2, 1), torch.ones(2, 1))], nn.Linear(1, 1), nn.functional.mse_loss)
+    learn.dls = learn.dls.train,learn.dls.train
+    learn.fit(1)
+    assert len(learn.recorder.values[0])==2
+
+@pytest.mark.parametrize('kind', ['yield 1', 'await later()'])
+def test_a_handler_that_a_call_does_not_run_is_refused(kind):
+    scope = {}
+    exec(f"{'async ' if 'await' in kind else ''}def after_batch(self): {kind}", scope)
+    with pytest.raises(TypeError, match='an event passes it only the callback .and does not wait for yield or await'):
+        mk_learner(cbs=[type('Later', (Callback,), dict(after_batch=scope['after_batch']))()])

@@ -426,3 +426,36 @@ def test_where_asking_would_wait_the_metric_is_nan():
     far = SimpleNamespace(is_cpu=False)
     res = [M._checked(torch.tensor(.5), far, torch.tensor(o), '') for o in ([True, True], [True, False])]
     assert res[0]==.5 and res[1].isnan()
+
+def _macro_f1(pred, targ): return skm.f1_score(targ.numpy(), pred.argmax(1).numpy(), average='macro', zero_division=0.)
+def _n_right(pred, targ): return (pred.argmax(1)==targ).sum()
+def _share(pred, targ): return np.mean((pred.argmax(1)==targ).numpy())
+_OF_BATCH = dict(accuracy=accuracy, share=_share, skm=skm_metric('f1_score', average='macro', zero_division=0.), f1=_macro_f1, n_right=_n_right, seven=lambda pred, targ: 7,
+    partial=partial(tm.functional.f1_score, task='multiclass', num_classes=3, average='macro'), half=lambda pred, targ: (pred.argmax(1)==targ).half().mean(),
+    std=lambda pred, targ: pred.std() if len(pred)>1 else 1/0)
+
+@pytest.mark.parametrize('name', _OF_BATCH)
+def test_a_metric_is_its_value_for_all_items_or_a_warning_names_it(name, recwarn):
+    calls,f = [],_OF_BATCH[name]
+    m = AvgMetric(lambda *args: calls.append(0) or f(*args), name) if callable(f) else f
+    for seed in range(3):
+        g = torch.Generator().manual_seed(seed)
+        pred,targ = torch.randn(40, 3, generator=g),torch.randint(3, (40,), generator=g)
+        batches = [*zip(pred.split((16, 16, 8)), targ.split((16, 16, 8)), strict=True)]
+        learn = Learner(DataLoaders(batches, batches, device='cpu'), nn.Identity(), F.cross_entropy, metrics=m)
+        want,got = learn.validate(dl=[(pred, targ)])[1],learn.validate()[1]
+        is_exact = got==pytest.approx(want, rel=1e-3 if name=='half' else 1e-6)
+        told = [str(o.message) for o in recwarn if 'no mean over items' in str(o.message)]
+        assert is_exact!=any(f'metric {name} is no mean' in o for o in told)
+        assert len(told)<=1 and len(calls)==(4*(seed+1) if callable(f) else 0)
+
+def test_a_metric_that_keeps_a_state_of_keras_is_refused():
+    class MeanSquaredError:
+        def update_state(self, y_true, y_pred): pass
+        def __call__(self, y_true, y_pred): return 0.
+    with pytest.raises(TypeError, match='MeanSquaredError is a Keras metric, which takes targets first'): mk_metrics(MeanSquaredError())
+
+def test_torchmetrics_in_a_wrapper_give_plain_numbers():
+    m = TorchMetric(tm.ClasswiseWrapper(tm.Accuracy(task='multiclass', num_classes=3, average=None)))
+    m.accumulate(SimpleNamespace(pred=torch.eye(3), yb=(torch.arange(3),)))
+    assert m.value=={f'multiclassaccuracy_{i}':1. for i in range(3)} and {*map(type, m.value.values())}=={float}
