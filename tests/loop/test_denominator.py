@@ -219,7 +219,7 @@ def test_a_probe_leaves_the_model_and_the_loss_function_as_they_are(how):
         learn = Learner(DataLoaders(batches, batches, device='cpu'), model, loss, torch.optim.SGD, lr=.1, cbs=GradientAccumulation(n_batches=2), **kwargs)
         with learn.no_logging(): learn.fit(2)
         return model
-    with pytest.warns(UserWarning, match='cannot be copied' if how=='locked' else 'no mean over items'): model = mk_one()
+    with pytest.warns(UserWarning, match='cannot be copied' if how=='locked' else 'not a mean over items'): model = mk_one()
     want = mk_one(denominator='items')
     assert model.log==want.log and torch.equal(model.last, want.last) and torch.equal(model.g.get_state(), want.g.get_state())
     assert all(map(torch.equal, model.state_dict().values(), want.state_dict().values()))
