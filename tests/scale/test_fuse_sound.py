@@ -485,9 +485,11 @@ def moved():
     d = OrderedDict(a=1., b=2.)
     return (lambda m, x: x*next(iter(d.values()))),lambda: d.move_to_end('a')
 CONSTANTS = dict(object=lambda: tried(Item()), module=lambda: tried(types.ModuleType('m')), function=lambda: tried(lambda: 1),
-    has=lambda: has(types.ModuleType('m')), has_function=lambda: has(lambda: 1), get=lambda: get(types.ModuleType('m')), namespace=lambda: contained(argparse.Namespace()),
+    has=lambda: has(types.ModuleType('m')), has_function=lambda: has(lambda: 1), get=lambda: get(types.ModuleType('m')),
+    namespace=lambda: contained(argparse.Namespace()),
     answered=lambda: answered(Answers()), key=key, registered=lambda: registered(lambda k: k), one_of=lambda: registered(lambda k: (int,k)),
-    union=lambda: registered(lambda k: int|k), subclass=lambda: registered(lambda k: k, issubclass), closure=in_closure, shadowed=shadowed, replaced=replaced, moved=moved)
+    union=lambda: registered(lambda k: int|k), subclass=lambda: registered(lambda k: k, issubclass),
+    closure=in_closure, shadowed=shadowed, replaced=replaced, moved=moved)
 
 @pytest.mark.parametrize('name', CONSTANTS)
 def test_what_dynamo_takes_for_constant(name):
