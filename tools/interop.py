@@ -24,6 +24,7 @@ ENVS = dict(  # chkstyle: ignore-node
     fastnlp=['setuptools<80', '--no-deps fastNLP==1.0.1', 'prettytable sacremoses -c'],
     keras=['keras==3.15.1 -c'],
     lightning=['lightning==2.6.6 -c'],
+    models=['transformers==5.23.0 accelerate peft==0.21.2 torch_geometric==2.8.1 -c', '--no-deps timm==1.0.31'],  # timm asks for torchvision
     transformers=['transformers==5.23.0 accelerate -c'],
     wild=[*FASTAI, 'lightning==2.6.6 keras==3.15.1 transformers==5.23.0 accelerate==1.15.0 pytorch-ignite==0.5.5 skorch==1.4.0 -c',
         'optuna==5.0.0 optuna-integration==5.0.0 wandb==0.31.0 tensorboardX==2.6.5 codecarbon==3.3.2 comet-ml==3.58.8 neptune==1.14.0.post2 torchmetrics==1.9.0 -c',

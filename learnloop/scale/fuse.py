@@ -187,7 +187,7 @@ class Fuser(Engine):
         self.no_step,self.capturable = '',False
 _FORGOTTEN = ('graphs','refused','seen','plans','no_step','version','opt','last','region','plan','ids','values','facts',
     'params','states','counted','args','extras','capturable','note_to','takers','parts','numbers',
-    'ask_step','step_facts','n_handles')
+    'ask_step','step_facts','n_handles','n_attributes')
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00041b
 @patch
@@ -300,6 +300,9 @@ def _gather(self:Fuser)->str: # Why there can't be a compiled step; '' if nothin
     "Collect the arguments of a compiled step in `args`"
     learn,opt = self.learn,self.opt
     if torch._C._autograd._top_saved_tensors_default_hooks(False): return 'hooks change what autograd saves'
+    if (n := len(vars(learn)))!=self.n_attributes:  # perhaps somebody has replaced a method
+        if why := _why_never(learn): return why
+        self.n_attributes = n
     if RemovableHandle.next_id!=self.n_handles and (why := self._why_hooked()): return why
     if self.is_whole and self.ask_step()!=self.step_facts:
         self._look_around()

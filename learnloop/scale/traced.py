@@ -9,8 +9,9 @@ __all__ = ['FRESH', 'ARGS', 'Unfusable', 'why_no_step', 'stand_in', 'own_attribu
            'TracedStep', 'methods_of', 'in_a_line', 'in_optimizer', 'why_untraced']
 
 # %% ../../nbs/scale/07_traced.ipynb #td000004
-import operator, re, sysconfig, threading, torch, types, warnings
+import builtins, logging, operator, re, sysconfig, threading, torch, types, warnings
 from array import array
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from itertools import count
@@ -22,6 +23,7 @@ from torch._C import _increment_version
 from torch.optim import Optimizer, optimizer as torch_optim
 from torch.utils._pytree import tree_map_only
 from ..loop.loss import named_loss, own_loss, split_loss
+from .guards import strict_guards
 from .inductor import trace
 
 # %% ../../nbs/scale/07_traced.ipynb #td000006
@@ -218,6 +220,7 @@ class _WithTensors(torch.fx.Interpreter):
         return super().call_method(target, args, kwargs) if res is NotImplemented else res
     def call_function(self, target, args, kwargs):
         name = getattr(target, '__name__', '')
+        if name.startswith('_tensor_version'): raise Unfusable('the step reads how often a tensor was changed')
         if target is torch._check or name=='_assert_scalar': return None
         if name=='full' and isinstance(args[1], Tensor): return args[1].to(kwargs['dtype'], copy=True)
         if name=='fma.default' or target is torch.ops.prims.fma.default: return args[0]*args[1]+args[2]
@@ -390,6 +393,10 @@ _CONFIG = dict(
 _numbered = count()
 _lock = threading.Lock()
 
+def _logged_once():
+    "Loggers' methods that write each text once, as transformers': the ordinary first step has written it"
+    return {f for f in vars(logging.Logger).values() if hasattr(f, 'cache_info')}
+
 def _declare_numbers(code, n):
     "Declare the first `n` numbers as changing to Dynamo, which would otherwise compile twice to find out"
     from torch._dynamo import pgo
@@ -410,8 +417,11 @@ class TracedStep:
         name = f'learnloop_step_{next(_numbered)}'
         self.function = types.FunctionType(_step.__code__.replace(co_name=name), globals(), name)
         self.library,self.fast,self._make = None,None,make
+        self.builtins,self.whys = {},[]  # by `id`, globals of functions, and names of Python's own that they don't have
+    def refuse(self, why):
+        self.whys.append(why+_line(torch._guards.TracingContext.extract_stack()))
     def _backend(self, gm, args):
-        if whys := [*_side_effects()]: raise Unfusable(whys[0])
+        if whys := [*self.whys, *_side_effects()]: raise Unfusable(whys[0])
         self.library = _Library(gm, args, self._make)
         self.library.trial = self.trial
         mode = next(o for n in gm.graph.nodes if isinstance(o := n.meta.get('example_value'), Tensor)).fake_mode
@@ -420,7 +430,9 @@ class TracedStep:
         return self.library
     def _note_guards(self, guards):
         classes = {c:0 for g in guards if g.has_value for c in _classes_of(g.value)}
-        asks = []
+        asks = [(list, g.value) for g in guards if g.has_value and isinstance(g.value, OrderedDict) and len(g.value)>1]
+        for names,own in [(o.keys(), own) for o,own in self.builtins.values()]:
+            asks += (names.isdisjoint, own),(operator.itemgetter(*own), vars(builtins))
         for c in classes: asks += (methods_of(vars(c)), vars(c)),(len, vars(c)),(_mro, c)
         self.getters,self.spaces = zip(*asks, strict=True) if asks else ((), ())
         self.methods = self._methods()
@@ -435,7 +447,8 @@ class TracedStep:
         call = torch.compile(self.function, fullgraph=True, dynamic=None, backend=self._backend,
             options=dict(guard_filter_fn=self._note_guards))
         code = self.function.__code__
-        with _lock, torch._dynamo.config.patch(**_CONFIG):
+        config = _CONFIG | dict(ignore_logging_functions=torch._dynamo.config.ignore_logging_functions | _logged_once())
+        with _lock, torch._dynamo.config.patch(**config), strict_guards(self):
             _declare_numbers(code, len(args['numbers']))
             self.trial = trial
             try:
@@ -592,7 +605,7 @@ def why_untraced(
 )->str: # A sentence with the user's line
     "Say why a step can't be traced"
     for o in _chain(e):
-        if isinstance(o, Unfusable): return str(o)
+        if isinstance(o, Unfusable): return str(o).partition('\n')[0]  # torch.fx adds lines
     e = next((o for o in _chain(e) if isinstance(o, torch._dynamo.exc.Unsupported)), [*_chain(e)][-1])
     lines = [o.strip() for o in str(e).partition('from user code')[0].splitlines()]
     lines = [o for o in lines if o and not o.startswith(('Hint:', 'For more'))]
