@@ -446,7 +446,7 @@ def test_a_metric_is_its_value_for_all_items_or_a_warning_names_it(name, recwarn
         want,got = learn.validate(dl=[(pred, targ)])[1],learn.validate()[1]
         is_exact = got==pytest.approx(want, rel=1e-3 if name=='half' else 1e-6)
         told = [str(o.message) for o in recwarn if 'not a mean over items' in str(o.message)]
-        assert is_exact!=any(f'metric {name} is no mean' in o for o in told)
+        assert is_exact!=any(f'metric {name} is not a mean' in o for o in told)
         assert len(told)<=1 and len(calls)==(4*(seed+1) if callable(f) else 0)
 
 def test_a_metric_that_keeps_a_state_of_keras_is_refused():
