@@ -253,7 +253,7 @@ def _predict(learn, cb):
     with learn.added_cbs([cb]): learn.predict(torch.zeros(3))
 RUNS = dict(validate=lambda learn, cb: learn.validate(cbs=cb), get_preds=lambda learn, cb: learn.get_preds(cbs=cb), predict=_predict)
 PAIRS = list(product(RUNS, LEAVES))
-EVALUATES = [(e, *o) for i,e in enumerate([*EVENTS, 'between_batches']) for o in (PAIRS if e in OUTSIDE else PAIRS[i%6:i%6+1])]
+EVALUATES = [(e, *o) for i,e in enumerate([*EVENTS, 'between_batches']) for o in (PAIRS if e=='between_batches' else PAIRS[i%6:i%6+1])]
 
 def evaluating(run, signum, ended):
     "A function that evaluates its learner, and gets a signal meanwhile"
