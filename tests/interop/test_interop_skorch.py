@@ -3,14 +3,14 @@ import json, pickle, subprocess, sys
 from functools import partial
 import numpy as np, pytest, torch
 from helpers import covering, listener
-from learnloop import (CancelBatchException, CancelEpochException, CancelFitException, DataLoaders, GradientAccumulation, Learner, SanityCheck,
+from learnloop import (CancelBatchException, CancelEpochException, CancelFitException, DataLoaders, Learner, SanityCheck,
     ValidateCallback, accuracy)
 from learnloop.interop import as_cb
 from learnloop.interop.core import coverage
 from learnloop.interop.skorch import Skorch
-from skorch import NeuralNet, NeuralNetBinaryClassifier, NeuralNetClassifier, NeuralNetRegressor
+from skorch import NeuralNetClassifier
 from skorch.callbacks import (BatchScoring, Callback, Checkpoint, EarlyStopping, EpochScoring, Freezer, GradientNormClipping,
-    Initializer, LoadInitState, LRScheduler, ProgressBar, TrainEndCheckpoint,
+    Initializer, LRScheduler, ProgressBar, TrainEndCheckpoint,
     WarmRestartLR)
 from skorch.dataset import Dataset
 from skorch.helper import predefined_split
@@ -139,14 +139,6 @@ def test_checkpoints(tmp_path):
     with open(tmp_path/'0'/'best_net.pkl', 'rb') as f: theirs = pickle.load(f)
     assert type(loaded) is NeuralNetClassifier and np.array_equal(loaded.predict_proba(VALID), theirs.predict_proba(VALID)) and loaded.lr==.5
 
-def test_what_a_real_net_saved_is_loaded_here(tmp_path):
-    cp = Checkpoint(dirname=str(tmp_path), monitor=None)
-    mk_net([cp], 2).fit(TRAIN, None)
-    real = mk_net([LoadInitState(cp)], 2).fit(TRAIN, None)
-    learn = mk_learner()
-    net = fit(learn, 2, [LoadInitState(cp)])
-    assert clean(net.history)==clean(real.history) and len(net.history)==4 and equal_weights(learn.model, real.module_)
-
 def test_metrics_of_the_learner_are_in_the_rows():
     learn = mk_learner(metrics=accuracy)
     net = fit(learn, 6, [EarlyStopping('accuracy', lower_is_better=False, patience=1, sink=lambda *_, **__: None)])
@@ -173,13 +165,6 @@ def test_set_params_of_callbacks_and_of_what_is_made_already():
     net = fit(mk_learner(), 1, [stop, sets])
     assert stop.patience==7 and net.verbose==3 and sets.params['callbacks__EarlyStopping'] is stop
     assert {'lr', 'batch_size', 'max_epochs', 'module', 'criterion', 'callbacks__train_loss__on_train'}<=set(sets.params)
-
-@pytest.mark.parametrize('loss,kind', [(nn.CrossEntropyLoss(), NeuralNetClassifier), (F.cross_entropy, NeuralNetClassifier), (F.nll_loss, NeuralNetClassifier),
-    (nn.BCEWithLogitsLoss(), NeuralNetBinaryClassifier), (F.mse_loss, NeuralNetRegressor), (lambda p, y: p.mean(), NeuralNet)])
-def test_kind_of_net_goes_by_the_loss(loss, kind):
-    net = Skorch.Trainer(mk_learner(loss=loss))
-    assert isinstance(net, kind) and type(net).__name__==kind.__name__ and isinstance(net.criterion_, nn.Module) and net.criterion_.state_dict()=={}
-    assert net.criterion_ is net.criterion_
 
 def test_predictions_are_those_of_a_real_net_and_leave_the_mode():
     real = mk_net().initialize()
@@ -245,14 +230,6 @@ def test_other_loaders(dls):
     if dls!='no dataset': return
     with pytest.raises(TypeError, match=r"ProgressBar.batches_per_epoch='count'"): fit(learn, 1, [ProgressBar()])
     fit(learn, 2, [ProgressBar('count')])
-
-def test_accumulation_clips_once_a_step():
-    trace = []
-    fit(mk_learner(), 1, [mk_recorder(trace)])
-    n = sum(o[1]=='on_grad_computed' for o in trace)
-    learn,trace2 = mk_learner(cbs=GradientAccumulation(n_batches=2)),[]
-    fit(learn, 1, [mk_recorder(trace2)])
-    assert (n, sum(o[1]=='on_grad_computed' for o in trace2))==(7, 4)
 
 def test_evaluations_within_a_fit_are_not_announced():
     plain_,more = [],[]
