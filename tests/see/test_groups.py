@@ -1,5 +1,5 @@
 "Groups and hyper-parameters of runs: what a logger is given is what `runs` and `compare` show, and numbers are NumPy's"
-import json, math
+import json, math, time
 from pathlib import Path
 import numpy as np, pytest, torch
 from helpers import StopAt, fail, mk_learner, plainly
@@ -14,8 +14,10 @@ from test_compare import page_of, texts
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    "Waiting for the disk is not tested"
+    "Waiting for the disk is not tested, and a run has the same age wherever it is shown"
+    now = time.time()+9
     monkeypatch.setattr('os.fsync', lambda fd: None)
+    monkeypatch.setattr('learnloop.see.runs.time.time', lambda: now)
 
 def fit(folder, *loggers, n=2, cbs=(), **kwargs):
     learn = mk_learner([Recorder(), *loggers, *cbs], path=folder, metrics=mae, **kwargs)
