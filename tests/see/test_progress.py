@@ -104,7 +104,6 @@ def test_all_is_left_as_it_was(exc, at, screens):
     learn.fit(1)
     assert len(screens[-1].lines)==2
 
-def mute(learn): learn.progress.run = False
 def remove(learn): learn.remove_cb(ProgressCallback)
 
 @pytest.mark.parametrize('n,start', [(2, 0), (11, 0), (3, 1)])

@@ -67,11 +67,6 @@ def test_training_and_validation_share_charts(tb):
     for o in ('valid','test'): assert tags(tb.log_dir/o)==['loss', 'loss/epoch', 'metrics/mae']
     assert {'train_mae', 'valid_mae', 'test_mae', 'test_loss'}<=set(read_tensorboard(tb.log_dir))
 
-def named(name):
-    def f(pred, y): return (pred-y).abs().mean()
-    f.__name__ = name
-    return f
-
 @pytest.mark.parametrize('every,block', [(1,1), (1,4), (2,1), (2,100), (4,2), (100,1)])
 def test_cadence_and_blocks(every, block, tmp_path):
     tb = TensorBoardCallback(tmp_path, every_steps=every, block=block)
@@ -310,17 +305,6 @@ class Double(torch.autograd.Function):
     def forward(ctx, x): return 2*x
     @staticmethod
     def backward(ctx, g): return 2*g
-
-class Odd(nn.Module):
-    "A module that is called twice, a function of autograd's, an embedding, a dict that is returned, a submodule that is left out"
-    def __init__(self):
-        super().__init__()
-        self.emb,self.rnn,self.lin,self.unused = nn.Embedding(5, 4),nn.GRU(4, 4, batch_first=True),nn.Linear(4, 4),nn.Linear(2, 2)
-        self.attend = nn.MultiheadAttention(4, 2, batch_first=True)
-    def forward(self, ids):
-        x = self.rnn(self.emb(ids))[0]
-        x = self.attend(x, x, x)[0]
-        return dict(logits=Double.apply(self.lin(self.lin(x)[:,-1])))
 
 def test_graph_of_a_compiled_model_is_its_modules():
     model = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
