@@ -32,11 +32,6 @@ from where import tells_where
 
 N_EPOCH = 3
 
-@pytest.fixture(autouse=True)
-def fast(monkeypatch):
-    "Waiting for the disk is tested elsewhere"
-    monkeypatch.setattr('os.fsync', lambda fd: None)
-
 # --- data and learners
 
 class Noisy(Dataset):
@@ -173,14 +168,12 @@ EVENTS = [e for p in PHASES if p.name not in ('after_create','after_record','aft
 
 @pytest.fixture(scope='module')
 def whole_run(tmp_path_factory):
-    calls,mp = {},pytest.MonkeyPatch()
-    mp.setattr('os.fsync', lambda fd: None)
+    calls = {}
     def hear(e):
         def f(cb): calls[e] = calls.get(e, 0)+1
         return f
     class Spy(Callback): order = Stop.order
     learn = run(mk_all, 'short', None, tmp_path_factory.mktemp('whole'), cbs=[Spy(name='spy', **{e:hear(e) for e in EVENTS})])
-    mp.undo()
     return state(learn),calls
 
 @pytest.mark.parametrize('e', EVENTS)
@@ -822,9 +815,7 @@ def what_trains(learn): return dict(weights=dict(learn.model.state_dict()), opt=
 @pytest.fixture(scope='module')
 def whole(tmp_path_factory):
     folder = tmp_path_factory.mktemp('altered')
-    with pytest.MonkeyPatch.context() as m:
-        m.setattr('os.fsync', lambda fd: None)
-        quiet(mk_altered(), 2, cbs=CheckpointCallback(folder, every_steps=2, every_epochs=1, keep=None))
+    quiet(mk_altered(), 2, cbs=CheckpointCallback(folder, every_steps=2, every_epochs=1, keep=None))
     return [o for o in list_checkpoints(folder) if o.manifest['next'] in ('train','epoch')][:2]
 
 @pytest.mark.parametrize('n', range(6))

@@ -28,8 +28,7 @@ def handled(**new):
         for k,h in olds.items(): signal.signal(getattr(signal, k), h)
 
 @pytest.fixture(autouse=True)
-def handlers(monkeypatch):
-    monkeypatch.setattr('os.fsync', lambda fd: None)
+def handlers():
     with handled(SIGTERM=signal.SIG_DFL, SIGUSR1=signal.SIG_DFL, SIGINT=signal.default_int_handler): yield
 
 def send(*signums): return lambda learn: [signal.raise_signal(o) for o in signums]

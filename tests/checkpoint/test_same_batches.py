@@ -22,9 +22,6 @@ TABLE = TensorDataset(X, Y)
 
 pytestmark = pytest.mark.filterwarnings('ignore:.set_vital. is deprecated')
 
-@pytest.fixture(autouse=True)
-def fast(monkeypatch): monkeypatch.setattr('os.fsync', lambda fd: None)
-
 def batch(idxs): return X[list(idxs)],Y[list(idxs)]
 def in_batches(idxs): return [batch(idxs[i:i+BS]) for i in range(0, len(idxs), BS)]
 def order(seed): return np.random.default_rng(seed).permutation(N).tolist()

@@ -12,11 +12,6 @@ from learnloop.see.chart import line_sample
 from learnloop.see.page import sort_script
 from torch import nn
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch):
-    "Waiting for the disk is not tested"
-    monkeypatch.setattr('os.fsync', lambda fd: None)
-
 def run_in(folder, n=3, cbs=(), logger=CSVLogger, **kwargs):
     learn = mk_learner([Recorder(), *([logger()] if logger else []), *cbs], path=folder, metrics=mae, **kwargs)
     with learn.no_logging(): learn.fit(n)

@@ -13,11 +13,6 @@ from learnloop.see import fingerprint as fp
 
 N,DETAIL = 24,6
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch):
-    "Waiting for the disk is not tested"
-    monkeypatch.setattr('os.fsync', lambda fd: None)
-
 def at(when, k, f):
     "A callback that does `f` in the event `when` of batch `k`, from 1 on"
     def run(cb):

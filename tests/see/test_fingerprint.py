@@ -9,11 +9,6 @@ from learnloop import Callback, CheckpointCallback, Fingerprint, GradientAccumul
 from learnloop.see import fingerprint as fp, hashes
 from learnloop.see.fingerprint import about_run, hash_parts, read_fingerprint, tensor_hash
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch):
-    "Waiting for the disk is not tested"
-    monkeypatch.setattr('os.fsync', lambda fd: None)
-
 def mk_learn(path='.', cbs=(), n=24, model=None, opt=torch.optim.AdamW, **kwargs):
     set_seed(0)
     model = model() if model else nn.Sequential(nn.Linear(3, 6), nn.BatchNorm1d(6), nn.Dropout(.3), nn.Linear(6, 2))

@@ -16,7 +16,6 @@ from test_compare import page_of, texts
 def quick(monkeypatch):
     "Waiting for the disk is not tested, and a run has the same age wherever it is shown"
     now = time.time()+9
-    monkeypatch.setattr('os.fsync', lambda fd: None)
     monkeypatch.setattr('learnloop.see.runs.time.time', lambda: now)
 
 def fit(folder, *loggers, n=2, cbs=(), **kwargs):

@@ -8,11 +8,6 @@ from learnloop import (Callback, CancelFitException, CheckpointCallback, CSVLogg
 
 def learner(cb, cbs=(), **kwargs): return mk_learner([Recorder(), cb, *cbs], **kwargs)
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch):
-    "Waiting for the disk is not tested"
-    monkeypatch.setattr('os.fsync', lambda fd: None)
-
 class Notes(Logger):
     "What it was told"
     def __init__(self, *args, **kwargs):

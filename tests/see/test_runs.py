@@ -10,11 +10,6 @@ from learnloop import (
 from learnloop.see.runfile import LOCK, is_held, open_run, read_run
 from learnloop.see.runs import Run, age_of, runs
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch):
-    "Waiting for the disk is not tested"
-    monkeypatch.setattr('os.fsync', lambda fd: None)
-
 def run_in(folder, n=3, cbs=(), logger=CSVLogger, resume=None, **kwargs):
     learn = mk_learner([Recorder(), *([logger()] if logger else []), *cbs], path=folder, metrics=mae, **kwargs)
     with learn.no_logging():

@@ -30,11 +30,6 @@ def files(folder): return [o for o in folder.rglob('*') if 'tfevents' in o.name]
 @pytest.fixture
 def tb(tmp_path): return TensorBoardCallback(tmp_path/'log', every_steps=1)
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch):
-    "Waiting for the disk is not tested"
-    monkeypatch.setattr('os.fsync', lambda fd: None)
-
 # Curves
 
 def test_columns_of_callbacks_have_charts_of_their_own(tb):
