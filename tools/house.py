@@ -3,7 +3,7 @@
 It prints them beside those that are kept in `tools/house.json`, and beside the budget. `--list FIGURE` shows where the numbers come from. With
 `--check`, as `make check` runs it, a figure that got worse is an error. `--keep` keeps the figures as they are, for the reviewer of a change to see.
 """
-import ast, io, json, os, re, subprocess, sys, tokenize, tomllib
+import ast, io, json, os, subprocess, sys, tokenize, tomllib
 from argparse import ArgumentParser
 from functools import cache
 from pathlib import Path
@@ -13,26 +13,10 @@ ROOT,PKG = Path(__file__).parents[1],'learnloop'
 KEPT = ROOT/'tools/house.json'
 WINGS = tomllib.loads((ROOT/'pyproject.toml').read_text())['tool']['importlinter']['contracts'][0]['layers'] # Higher ones first
 
-# ---- notebooks
+# ---- modules
 
 DEFS = ast.FunctionDef,ast.ClassDef
 CORE = f'{PKG}/loop',f'{PKG}/data'
-
-def exports(c): return c.cell_type=='code' and {'export','exports'} & set(c.directives)
-def code(c): return '\n'.join(l for l in c.source.splitlines() if not l.startswith('#|'))
-# A callback's answers to events aren't API: the loop calls them
-def is_api(nm): return nm=='__init__' or not re.match('_|(before|after|cleanup|then)_', nm)
-def public(c): return [o.name for o in ast.parse(code(c)).body if isinstance(o, DEFS) and is_api(o.name)]
-
-def idle(cells):
-    "Public symbols of each exported cell, with its id, that no example below it has"
-    for i,c in enumerate(cells):
-        if not exports(c): continue
-        later = '\n'.join(code(o) for o in cells[i+1:] if o.cell_type=='code' and not exports(o))
-        for nm in public(c):
-            if not re.search(rf'\b{nm}\b', later): yield c.id,nm
-
-# ---- modules
 
 class Module(NamedTuple):
     path: str # Below the root
@@ -46,12 +30,6 @@ def modules(root):
         if p.stem[0]=='_': continue
         res['.'.join(p.relative_to(root/PKG).with_suffix('').parts)] = Module(str(p.relative_to(root)), ast.parse(p.read_text()))
     return res
-
-def private_imports(tree):
-    "Names with an underscore that a module takes from another one of the package, with the line"
-    for o in ast.walk(tree):
-        if not isinstance(o, ast.ImportFrom) or not (o.level or o.module.split('.')[0]==PKG): continue
-        yield from ((o.lineno, a.name) for a in o.names if a.name[0]=='_' and a.name!='__version__')
 
 LAYOUT = {getattr(tokenize, o) for o in 'COMMENT NL NEWLINE INDENT DEDENT ENDMARKER'.split()}
 
