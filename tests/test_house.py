@@ -1,6 +1,5 @@
 "The figures of the project, on small packages that are made: each can fail, and says where"
-import json
-import pytest
+import json, pytest
 from tools import house
 
 @pytest.fixture
