@@ -57,5 +57,7 @@ interop: $(READY) ; python -m tools.interop   # other systems' own callbacks, ea
 check:   $(READY)   # notebooks, modules and README agree, and follow the house style
 	nbdev-export && nbdev-clean && python -m tools.stubs && $(README)
 	git diff --exit-code -- nbs learnloop README.md && test -z "$$(git ls-files -o --exclude-standard nbs learnloop)"
-	mypy & ruff check && chkstyle && python -m tools.house --check; rc=$$?; wait $$! && exit $$rc
-	python -m tools.phrases
+	mypy & ruff check && chkstyle && lint-imports --no-cache --no-logo && python -m tools.house --check; rc=$$?; wait $$! && exit $$rc
+	# unclear phrases in what isn't committed, or in what was since BASE: to look at, as a phrase may be right where it stands
+	git diff -U0 $(or $(BASE),HEAD) -- '*.py' '*.ipynb' '*.md' ':!learnloop' ':!tests' ':!README.md' | grep '^+' | \
+		grep -Pi "$$(grep -v '^#' tools/phrases.txt | cut -f1 | paste -sd'|')" || true

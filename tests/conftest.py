@@ -8,6 +8,7 @@ cfg = run_settings('tests', seed=42, examples=60)
 # A shell that starts us in the background has Ctrl-C ignored, and tests try it
 if signal.getsignal(signal.SIGINT)==signal.SIG_IGN: signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ['MPLBACKEND'] = 'agg'  # no window, wherever the tests run
+os.fsync = lambda fd: None  # forks have it, too; tests of what is synced, and when, have their own
 torch.utils.data._utils.MP_STATUS_CHECK_INTERVAL = .3  # torch waits so long for a worker that hangs, or is garbage, before it ends it: 5 s
 
 # `ci` draws the same programs in each run, so that a failure belongs to the change under test.

@@ -1,6 +1,5 @@
 "The figures of the project, on small packages that are made: each can fail, and says where"
-import ast, json
-import pytest
+import json, pytest
 from tools import house
 
 @pytest.fixture
@@ -22,10 +21,6 @@ def test_code_is_counted_without_docstrings_comments_and_imports(made):
     root = made({'loop.a':'import os\nfrom os import (path,\n    sep)\ndef f(a):  # a comment\n    "Docs, of\\n    two lines"\n\n    return a', 'see.b':'a = 1\nb = (2,\n  3)'})
     assert of('tokens of loop and data', root)==8  # def f ( a ) : return a
     assert [of(k, root) for k in ('code lines of loop and data', 'code lines of the package', 'code lines of a module', 'code lines of a function')]==[6, 10, 6, 2]
-
-@pytest.mark.parametrize('src,n', [('from .flow import _a, b, _c', 2), ('def f():\n    from learnloop.loop.flow import _a', 1), ('from learnloop import __version__', 0),
-    ('from torch import _C', 0), ('from .flow import a', 0)])
-def test_private_imports(src, n): assert len([*house.private_imports(ast.parse(src))])==n
 
 @pytest.mark.parametrize('patch,n', [
     ('@patch\ndef run(self:Flow): pass', 1), ('@patch\ndef run(self:Loop): pass', 1), ('@patch\n@other\ndef run(self:(Flow,Other)): pass', 1),

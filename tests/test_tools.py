@@ -4,7 +4,7 @@ from importlib import import_module
 from itertools import combinations, product
 import pytest
 from helpers import cover
-from tools import mutants, phrases
+from tools import mutants
 from tools.house import ROOT, modules, patches
 
 def python(*args, **kwargs):
@@ -79,29 +79,6 @@ def test_cases_that_cover_are_few_and_have_every_value_or_pair(sizes, n, monkeyp
     assert max(uses)-min(uses)<=1, 'and each as often as the others'
     monkeypatch.setenv('ALL_CASES', '1')
     assert cover(whole)==whole
-
-# ---- unclear phrases
-
-DIFF = r'''+++ b/nbs/a.ipynb
-+   "source": [
-+    "A fit that nobody hears\n",
-+    "is fine"
-+   ],
-+   "outputs": [
-+      "nobody"
-+++ b/tools/b.py
-+    "Have a copy"
--    nobody
-+    x = 1  # it is told
-'''
-
-def test_unclear_phrases_are_found_in_what_a_change_adds():
-    known = phrases.phrases('# a comment\n\\bnobody\\b\tNone\n^\\W*Have \\w+\tReturn\n\\bis told\\b\tsay')
-    found = phrases.unclear(phrases.added(DIFF), known)
-    assert [(o[0], o[1], o[2]) for o in found]==[('nbs/a.ipynb', 'nobody', 'None'), ('tools/b.py', '"Have a', 'Return'), ('tools/b.py', 'is told', 'say')]
-
-def test_the_list_of_phrases_is_sound():
-    assert all(better and not o.search('') for o,better in phrases.phrases())
 
 def test_an_editable_install_is_found_beside_a_folder_of_its_name(tmp_path):
     "As in the folder where `git clone` has made the checkout"

@@ -3,7 +3,7 @@
 It prints them beside those that are kept in `tools/house.json`, and beside the budget. `--list FIGURE` shows where the numbers come from. With
 `--check`, as `make check` runs it, a figure that got worse is an error. `--keep` keeps the figures as they are, for the reviewer of a change to see.
 """
-import ast, io, json, os, re, subprocess, sys, tokenize
+import ast, io, json, os, subprocess, sys, tokenize, tomllib
 from argparse import ArgumentParser
 from functools import cache
 from pathlib import Path
@@ -11,38 +11,12 @@ from typing import NamedTuple
 
 ROOT,PKG = Path(__file__).parents[1],'learnloop'
 KEPT = ROOT/'tools/house.json'
-# The architecture, in one place: imports go down this list only
-WINGS = dict(  # chkstyle: ignore-node
-    app     = 'what runs from a shell',
-    see     = 'looking at a run',
-    interop = 'callbacks of other systems',
-    scale   = 'more than one process, less than one interpreter',
-    checkpoint = 'saving, resuming',
-    train   = 'what changes training',
-    measure = 'numbers about it',
-    loop    = 'the loop itself',
-    data    = 'loaders and batches')
+WINGS = tomllib.loads((ROOT/'pyproject.toml').read_text())['tool']['importlinter']['contracts'][0]['layers'] # Higher ones first
 
-# ---- notebooks
+# ---- modules
 
 DEFS = ast.FunctionDef,ast.ClassDef
 CORE = f'{PKG}/loop',f'{PKG}/data'
-
-def exports(c): return c.cell_type=='code' and {'export','exports'} & set(c.directives)
-def code(c): return '\n'.join(l for l in c.source.splitlines() if not l.startswith('#|'))
-# A callback's answers to events aren't API: the loop calls them
-def is_api(nm): return nm=='__init__' or not re.match('_|(before|after|cleanup|then)_', nm)
-def public(c): return [o.name for o in ast.parse(code(c)).body if isinstance(o, DEFS) and is_api(o.name)]
-
-def idle(cells):
-    "Public symbols of each exported cell, with its id, that no example below it has"
-    for i,c in enumerate(cells):
-        if not exports(c): continue
-        later = '\n'.join(code(o) for o in cells[i+1:] if o.cell_type=='code' and not exports(o))
-        for nm in public(c):
-            if not re.search(rf'\b{nm}\b', later): yield c.id,nm
-
-# ---- modules
 
 class Module(NamedTuple):
     path: str # Below the root
@@ -56,26 +30,6 @@ def modules(root):
         if p.stem[0]=='_': continue
         res['.'.join(p.relative_to(root/PKG).with_suffix('').parts)] = Module(str(p.relative_to(root)), ast.parse(p.read_text()))
     return res
-
-def floor(mod): return [*WINGS].index(mod.split('.')[0])
-
-def siblings(tree, mod, folders=(PKG, *(f'{PKG}.{w}' for w in WINGS))):
-    "The package's modules that the syntax `tree` of `mod` imports, however it spells the import; `folders` are no modules"
-    here = f'{PKG}.{mod}'.split('.')
-    for o in ast.walk(tree):
-        if isinstance(o, ast.Import): names = [a.name for a in o.names]
-        elif isinstance(o, ast.ImportFrom):
-            base = '.'.join([*here[:-o.level], *filter(None, [o.module])] if o.level else [o.module])
-            # `from learnloop.loop import flow` has the module on the right, where `from learnloop.loop.flow import event` hasn't
-            names = [f'{base}.{a.name}' for a in o.names if a.name!='__version__'] if base in folders else [base]
-        else: continue
-        yield from (n.removeprefix(f'{PKG}.') for n in names if f'{n}.'.startswith(f'{PKG}.'))
-
-def private_imports(tree):
-    "Names with an underscore that a module takes from another one of the package, with the line"
-    for o in ast.walk(tree):
-        if not isinstance(o, ast.ImportFrom) or not (o.level or o.module.split('.')[0]==PKG): continue
-        yield from ((o.lineno, a.name) for a in o.names if a.name[0]=='_' and a.name!='__version__')
 
 LAYOUT = {getattr(tokenize, o) for o in 'COMMENT NL NEWLINE INDENT DEDENT ENDMARKER'.split()}
 
@@ -130,7 +84,7 @@ def replaced_methods(root):
             own.setdefault(o.name, {}).update({f.name:k for f in o.body if isinstance(f, ast.FunctionDef)})
     def _has(cls, name): return name in own.get(cls, ()) or any(_has(b, name) for b in bases.get(cls, ()))
     res = {}
-    for k in sorted(mods, key=lambda k: floor(k) if '.' in k else -1, reverse=True):  # lower wings first
+    for k in sorted(mods, key=lambda k: WINGS.index(k.split('.')[0]) if '.' in k else -1, reverse=True):  # lower wings first
         for line,cls,name in patches(mods[k]):
             if where.get(cls)!=k and _has(cls, name): res[f'{mods[k].path}:{line} {cls}.{name}'] = 1
             own.setdefault(cls, {})[name] = k

@@ -211,16 +211,15 @@ def test_ctrl_c():
     assert p.exitstatus==130 and 'learnloop demo: interrupted' in p.before and 'Traceback' not in p.before
     assert p.before.rindex('\x1b[?25h')>p.before.rfind('\x1b[?25l')
 
-def test_demo_in_an_epoch(tmp_path):
-    out = subprocess.run([sys.executable, '-m', 'learnloop', 'demo', '--epochs', '1', '--folder', str(tmp_path/'out')], capture_output=True,
-        text=True, timeout=TIMEOUT)
-    assert out.returncode==0 and out.stderr=='', out.stderr
-    run, = (tmp_path/'out').iterdir()
-    assert sorted(o.name.split('.')[0] for o in run.iterdir())==['digits', 'events', 'run', 'valid']
-    assert (run/'digits.png').read_bytes()[:4]==b'\x89PNG'
-    assert out.stdout.count('loss_grad.backward()')==1 and out.stdout.rstrip().endswith('p.grad = None')
-    assert 'epoch  train_loss  valid_loss  accuracy' in out.stdout and 'Validation accuracy: ' in out.stdout
-    assert f'Figure: {run}/digits.png' in out.stdout and f'Logs:   {run}; open them with: tensorboard --logdir {tmp_path}/out' in out.stdout
+def test_demo_in_an_epoch(run, tmp_path):
+    status,out,err = run('demo', '--epochs', 1, '--folder', tmp_path/'out')
+    assert status==0 and err=='', err
+    at, = (tmp_path/'out').iterdir()
+    assert sorted(o.name.split('.')[0] for o in at.iterdir())==['digits', 'events', 'run', 'valid']
+    assert (at/'digits.png').read_bytes()[:4]==b'\x89PNG'
+    assert out.count('loss_grad.backward()')==1 and out.rstrip().endswith('p.grad = None')
+    assert 'epoch  train_loss  valid_loss  accuracy' in out and 'Validation accuracy: ' in out
+    assert f'Figure: {at}/digits.png' in out and f'Logs:   {at}; open them with: tensorboard --logdir {tmp_path}/out' in out
 
 # ---- for programs
 

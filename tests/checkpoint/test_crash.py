@@ -6,7 +6,7 @@ from benchmarks.disk import Disk, Watch, lay_out
 
 # Between them: both optimizers, one-cycle, accumulation, averages, bf16, workers that persist or don't, random items, saves in the background; all shuffle and have dropout
 SETUPS = ['sgd','adamw','one_cycle','noisy','accumulation','ema','bf16','tracked','background','workers','persistent','everything']
-ROOT,KILLS = Path(__file__).parents[2],20
+ROOT,KILLS = Path(__file__).parents[2],12
 
 @pytest.fixture(scope='module')
 def killed():

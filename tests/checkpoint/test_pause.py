@@ -11,11 +11,6 @@ from torch.utils.data import DataLoader, Dataset, TensorDataset, default_collate
 
 N_EPOCH,SIX = 2,batches(6)
 
-@pytest.fixture(autouse=True)
-def fast(monkeypatch):
-    "Waiting for the disk is tested elsewhere"
-    monkeypatch.setattr('os.fsync', lambda fd: None)
-
 class Noisy(Dataset):
     "Items with noise of all three generators; `at(i)` is called for each"
     def __init__(self, n=14, at=None): self.x,self.at = torch.linspace(-1, 1, n)[:,None].repeat(1, 3),at

@@ -30,7 +30,6 @@ def sandbox(tmp_path_factory):
     "A run, one that was stopped within a batch, a folder of runs, and files"
     home = tmp_path_factory.mktemp('places')
     with pytest.MonkeyPatch.context() as m:
-        m.setattr('os.fsync', lambda fd: None)
         m.chdir(home)
         def cbs(folder): return [CheckpointCallback(folder), CSVLogger(f'{folder}/history.csv'), Fingerprint(fname=f'{folder}/fingerprint.bin')]
         learn = quiet(mk_learner(cbs=Tracer()), 1, cbs=cbs('run'))
@@ -96,7 +95,6 @@ def test_a_place_is_taken_or_refused_by_name(arg, sandbox, tmp_path, monkeypatch
     call,name,takes = ARGS[arg]
     home,bad = tmp_path/'home',[]
     monkeypatch.setenv('HOME', str(home))
-    monkeypatch.setattr('os.fsync', lambda fd: None)
     def fresh():
         monkeypatch.chdir(tmp_path)
         shutil.rmtree(home, ignore_errors=True)
@@ -126,9 +124,7 @@ def test_a_place_is_taken_or_refused_by_name(arg, sandbox, tmp_path, monkeypatch
 def three(tmp_path_factory):
     "A run of three epochs, each with a checkpoint, and the weights in the end"
     folder = tmp_path_factory.mktemp('three')/'run'
-    with pytest.MonkeyPatch.context() as m:
-        m.setattr('os.fsync', lambda fd: None)
-        learn = quiet(mk_learner(), 3, cbs=CheckpointCallback(folder, keep=None))
+    learn = quiet(mk_learner(), 3, cbs=CheckpointCallback(folder, keep=None))
     return folder,learn.model.state_dict()
 
 def names(folder): return [o.path.name for o in list_checkpoints(folder)]

@@ -3,7 +3,7 @@ import json, random, threading, warnings
 from copy import deepcopy
 from functools import cache, partial
 import numpy as np, pytest, torch
-from helpers import check
+from helpers import check, cover, covering
 from learnloop import Callback, CheckpointCallback, Learner, SeededItems, Zip, list_checkpoints, set_seed
 from learnloop.checkpoint.passes import parts_of, try_loader
 from learnloop.checkpoint.storage import new_checkpoint
@@ -21,9 +21,6 @@ Y = (torch.arange(N)%2).long()
 TABLE = TensorDataset(X, Y)
 
 pytestmark = pytest.mark.filterwarnings('ignore:.set_vital. is deprecated')
-
-@pytest.fixture(autouse=True)
-def fast(monkeypatch): monkeypatch.setattr('os.fsync', lambda fd: None)
 
 def batch(idxs): return X[list(idxs)],Y[list(idxs)]
 def in_batches(idxs): return [batch(idxs[i:i+BS]) for i in range(0, len(idxs), BS)]
@@ -155,15 +152,14 @@ def outcome(make, at, folder, whole, **limit):
     if same(got, whole()[at[0]*limit.get('steps_per_epoch', -(-N//BS))+at[1]:]): return 'same' if not said else f'same, but {said[0]}'
     return said[0] if said else 'OTHER BATCHES, IN SILENCE'
 
-PLACES = [(e, i) for e in range(N_EPOCH) for i in range(-(-N//BS)+1)]
+PLACES = cover((e, i) for e in range(N_EPOCH) for i in range(-(-N//BS)+1))
 
 @pytest.mark.parametrize('kind', EXACT)
 def test_a_resumed_fit_sees_the_batches_that_it_would_have_seen(kind, tmp_path):
     whole = cache(partial(fit, EXACT[kind]))
     assert {at:o for at in PLACES if (o := outcome(EXACT[kind], at, tmp_path/f'{at}', whole))!='same'}=={}
 
-@pytest.mark.parametrize('limit', [dict(max_steps=8), dict(steps_per_epoch=3), dict(steps_per_epoch=7)], ids=str)
-@pytest.mark.parametrize('kind', EXACT)
+@covering(kind=EXACT, limit=[dict(max_steps=8), dict(steps_per_epoch=3), dict(steps_per_epoch=7)])
 def test_so_does_one_whose_passes_end_after_some_steps(kind, limit, tmp_path):
     whole,places = cache(partial(fit, EXACT[kind], **limit)),[(0, 0), (0, min(5, limit.get('steps_per_epoch', 5))), (1, 0), (1, 1)]
     assert {at:o for at in places if (o := outcome(EXACT[kind], at, tmp_path/f'{at}', whole, **limit))!='same'}=={}

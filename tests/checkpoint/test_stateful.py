@@ -16,9 +16,6 @@ Y = (X.sum(1)>0).long()
 
 pytestmark = pytest.mark.filterwarnings('ignore:.set_vital. is deprecated')  # which torchdata calls
 
-@pytest.fixture(autouse=True)
-def fast(monkeypatch): monkeypatch.setattr('os.fsync', lambda fd: None)
-
 class Items(Dataset):
     def __len__(self): return N
     def __getitem__(self, i): return X[i],Y[i]

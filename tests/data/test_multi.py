@@ -13,9 +13,6 @@ with warnings.catch_warnings(action='ignore'): from torchdata.stateful_dataloade
 
 pytestmark = pytest.mark.filterwarnings('ignore:.set_vital. is deprecated')  # which torchdata calls
 
-@pytest.fixture(autouse=True)
-def fast(monkeypatch): monkeypatch.setattr('os.fsync', lambda fd: None)
-
 class Boom(Exception): pass
 
 def tensors(n, seed):

@@ -77,8 +77,7 @@ def stop(at):
     return cb
 
 @pytest.mark.parametrize('at,seed,pct', [*product((1, 3, 4, 6), (None, 3), (None, .2))])
-def test_a_run_goes_on_exactly_from_any_batch(at, seed, pct, tmp_path, monkeypatch):
-    monkeypatch.setattr('os.fsync', lambda fd: None)
+def test_a_run_goes_on_exactly_from_any_batch(at, seed, pct, tmp_path):
     def new(): return mk_learner(DataLoaders.from_tensors(data(), valid_pct=pct, bs=4, generator=gen(seed), device='cpu').train)
     whole = new()
     whole.fit(3)

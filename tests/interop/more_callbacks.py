@@ -32,8 +32,6 @@ def fitted(*cbs, model=None, n_epoch=N_EPOCHS, loss_func=F.mse_loss, **kwargs):
     with learn.no_logging(), learn.no_bar(): learn.fit(n_epoch, cbs=cbs)
     return learn
 
-def rounded(logs): return [{k:round(float(v), 5) for k,v in o.items()} for o in logs]
-
 # ---------------------------------------------------------------- Keras
 def keras_model():
     import keras

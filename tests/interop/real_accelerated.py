@@ -5,14 +5,12 @@ import pytest, torch
 from learnloop import DataLoaders, GradientAccumulation, GradientClip, Learner, TorchScheduler, as_cb
 from learnloop.interop.accelerated import Accelerated
 from torch import nn
-from torch.nn import functional as F
 from torch.utils.data import TensorDataset
 
 pytestmark = pytest.mark.skipif('INTEROP' not in os.environ, reason='needs the environment of `python -m tools.interop accelerated`')
 pa = pytest.importorskip('pytorch_accelerated')
-from pytorch_accelerated import callbacks as theirs
 from pytorch_accelerated.callbacks import (
-    CallbackHandler, EarlyStoppingCallback, LogMetricsCallback, ModelEmaCallback, MoveModulesToDeviceCallback, PrintProgressCallback,
+    EarlyStoppingCallback, LogMetricsCallback, ModelEmaCallback, MoveModulesToDeviceCallback, PrintProgressCallback,
     ProgressBarCallback, SaveBestModelCallback, StopTrainingError, TerminateOnNaNCallback, TrainerCallback)
 
 torch.set_num_threads(1)
@@ -174,22 +172,6 @@ def test_save_best_loads_the_best(tmp_path):
         models.append(cb.foreign.best_metric_epoch)
     assert models[1]<4, 'the last one was the best: nothing was shown'
 
-def test_our_file_is_read_by_their_trainer(tmp_path):
-    learn = mk_learn()
-    with learn.no_logging(): learn.fit(2, cbs=[SaveBestModelCallback(str(tmp_path/'b.pt'))])
-    model = mk_model(1)
-    pa.Trainer(model, None, SGD(model.parameters(), lr=.1), callbacks=()).load_checkpoint(str(tmp_path/'b.pt'))
-    assert same_weights(model, learn.model)
-
-def test_nothing_of_another_run_is_loaded(tmp_path):
-    learn,path = mk_learn(),str(tmp_path/'b.pt')
-    with learn.no_logging(): learn.fit(1, cbs=[SaveBestModelCallback(path)])
-    new = mk_learn(model=mk_model(1))
-    class Stop(TrainerCallback):
-        def on_train_epoch_start(self, trainer, **kwargs): raise StopTrainingError('at once')
-    with new.no_logging(), pytest.warns(UserWarning, match='nothing was saved to'): new.fit(1, cbs=[SaveBestModelCallback(path), Stop])
-    assert same_weights(new.model, mk_model(1))
-
 def test_terminate_on_nan_stops_the_fit_and_not_the_process():
     learn = mk_learn()
     with torch.no_grad(): learn.model[0].weight[0,0] = float('nan')
@@ -198,12 +180,6 @@ def test_terminate_on_nan_stops_the_fit_and_not_the_process():
     names = [o[0] for o in rec.trace]
     assert names[-2:]==['on_stop_training_error', 'on_training_run_end'] and names.count('on_train_step_start')==1
     assert learn.outcome['fit']=='cancelled'
-
-def test_terminate_on_nan_in_validation():
-    learn = mk_learn()
-    learn.loss_func = lambda pred, y: F.cross_entropy(pred, y)*(1 if learn.training else float('inf'))
-    with learn.no_logging(), pytest.warns(UserWarning, match='asked to exit'): learn.fit(3, cbs=[TerminateOnNaNCallback])
-    assert learn.epoch==0
 
 def test_what_is_printed_is_the_same(capsys):
     cbs = PrintProgressCallback,LogMetricsCallback
@@ -237,17 +213,6 @@ def test_modules_are_moved():
     learn.validate(cbs=[MoveModulesToDeviceCallback()])
     assert moved==[torch.device('cpu')]*2
 
-def test_point_30_modules_that_the_user_put_on_the_learner_are_moved():
-    moved = []
-    class Teacher(nn.Linear):
-        def to(self, device):
-            moved.append(device)
-            return self
-    learn = mk_learn()
-    learn.teacher = Teacher(1, 1)
-    learn.fit(1, cbs=[MoveModulesToDeviceCallback])
-    assert moved==[torch.device('cpu')]
-
 class Noted(TrainerCallback):
     "Notes the evaluation of an average, in which it alone is called"
     def __init__(self): self.seen = []
@@ -270,67 +235,3 @@ def test_ema(tmp_path, evaluate):
     x,y = (torch.load(tmp_path/o, weights_only=True)['model_state_dict'] for o in ('a.pt', 'b.pt'))
     assert all(torch.equal(v, y[k]) for k,v in x.items())
     if evaluate: assert 'ema_model_eval_loss_epoch' in rb.trace[-1][3] and a.of.best_metric==pytest.approx(b.of.best_metric)
-
-def test_an_ema_goes_on_from_its_state(tmp_path):
-    "Its average is in the state of a learner that is made anew"
-    def mk(): return Accelerated(ModelEmaCallback(.9, evaluate_during_training=False, save_path=str(tmp_path/'a.pt')))
-    learn,cb = mk_learn(),mk()
-    with learn.no_logging(): learn.fit(2, cbs=[cb])
-    sd = cb.state_dict()
-    new = mk()
-    new.load_state_dict(sd)
-    class Look(TrainerCallback):
-        def on_training_run_start(self, trainer, **kwargs): self.same = same_weights(new.foreign.ema_model, cb.foreign.ema_model)
-    with learn.no_logging(): learn.fit(1, cbs=[new, look := Look()])
-    assert look.same
-
-def test_a_typo_is_an_error_that_names_it():
-    "Theirs swallows it, and the rest of the hook"
-    class Typo(TrainerCallback):
-        def __init__(self): self.threshold = 1
-        def on_train_step_end(self, trainer, **kwargs): self.seen = self.treshold
-    run_theirs([Typo()], 1)
-    with pytest.raises(AttributeError, match='Typo .pytorch-accelerated. reads an attribute that it does not have'): mk_learn().fit(1, cbs=[Typo()])
-
-def test_stop_in_run_start():
-    class Stop(TrainerCallback):
-        def on_training_run_start(self, trainer, **kwargs): raise StopTrainingError('at once')
-    learn,rec = mk_learn(),Recording()
-    with learn.no_logging(): learn.fit(1, cbs=[rec, Stop])
-    assert [o[0] for o in rec.trace]==['on_init_end', 'on_training_run_start', 'on_stop_training_error', 'on_training_run_end']
-    with pytest.raises(StopTrainingError): run_theirs([Stop()], 1)
-
-def test_their_handler_and_an_event_of_ones_own():
-    class Verify(TrainerCallback):
-        def verify_train_batch(self, trainer, n): seen.append(n)
-    class Call(TrainerCallback):
-        def on_train_step_end(self, trainer, batch, **kwargs): trainer.callback_handler.call_event('verify_train_batch', trainer, n=len(batch[0]))
-    seen = []
-    mk_learn().fit(1, cbs=[Call, Verify, Recording()])
-    assert seen==[4]*5+[2]
-    CallbackHandler([Verify]).call_event('verify_train_batch', None, n=0)
-    assert seen[-1]==0
-
-def test_callbacks_that_change_the_loop_are_refused_when_they_are_added(tmp_path):
-    for cb,what in ((theirs.LimitBatchesCallback(1), 'LimitBatches'), (theirs.LimitEvalStepsCallback(1), r'LimitBatches\(valid=…\)'), (theirs.StepBasedEvaluationCallback(2), 'ValidateCallback'),
-        (theirs.SaveTrainingStateCallback('x'), 'learn.save'), (theirs.WSDCheckpointCallback(str(tmp_path)), 'learn.save')):
-        with pytest.raises(TypeError, match=f'{what} does its work'): as_cb(cb)
-
-def test_save_best_with_a_schedule(tmp_path):
-    "The learner has its own rate again, when the best is loaded after the schedule"
-    learn = mk_learn(3.)
-    sched = TorchScheduler(partial(torch.optim.lr_scheduler.StepLR, step_size=2, gamma=.9), unit='step')
-    cb = SaveBestModelCallback(str(tmp_path/'a.pt'))
-    with learn.no_logging(): learn.fit(3, cbs=[sched, cb])
-    state = torch.load(tmp_path/'a.pt', weights_only=True)
-    assert 'scheduler_state_dict' in state and state['optimizer_state_dict']['param_groups'][0]['lr']<3
-    assert all(torch.equal(v, learn.model.state_dict()[k]) for k,v in state['model_state_dict'].items())
-    assert [g['lr'] for g in learn.opt.param_groups]==[3.]*len(learn.opt.param_groups) and 'initial_lr' not in learn.opt.param_groups[0]
-    a,b = (o['state'][0]['momentum_buffer'] for o in (state['optimizer_state_dict'], learn.opt.state_dict()))
-    assert torch.equal(a, b)
-
-def test_two_of_one_class(tmp_path):
-    cbs = [as_cb(SaveBestModelCallback(str(tmp_path/f'{m}.pt'), m), name=m) for m in ('train_loss_epoch', 'eval_loss_epoch')]
-    learn = mk_learn()
-    with learn.no_logging(): learn.fit(2, cbs=cbs)
-    assert len(list(tmp_path.iterdir()))==2

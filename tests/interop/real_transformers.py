@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader
 with warnings.catch_warnings():
     warnings.simplefilter('ignore')
     import transformers
-    from transformers import EarlyStoppingCallback, PrinterCallback, ProgressCallback, Trainer, TrainerCallback, TrainingArguments
+    from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
     from transformers.trainer_callback import DefaultFlowCallback, ExportableState, TrainerControl
 transformers.logging.set_verbosity_error()
 torch.set_num_threads(1)
@@ -300,31 +300,6 @@ def test_early_stopping_goes_on_where_it_was(tmp_path):
     assert again.epoch==3 and new.early_stopping_patience_counter==3  # 1, then 2 and 3
 
 def lines(s): return [''.join(c for c in l if not c.isdigit()) if 'runtime' in l else l for l in s.splitlines() if l.startswith('{')]
-def test_printer(tmp_path, capsys):
-    tr = Theirs(Line(), theirs(tmp_path, []).args, collate, train_dataset=TRAIN, eval_dataset=VALID)
-    capsys.readouterr()
-    tr.train()
-    want = lines(capsys.readouterr().out)
-    fit(tmp_path, [PrinterCallback()])
-    got = lines(capsys.readouterr().out)
-    assert len(got)==5 and got[0]==want[0] and got[2]==want[2] and got[0].startswith("{'loss': '6.294', 'grad_norm':")
-    assert "'eval_runtime'" in got[1] and "'train_loss'" in got[4]
-
-def test_progress(tmp_path, monkeypatch, capsys):
-    bars = []
-    class Bar(transformers.trainer_callback.tqdm):
-        def __init__(self, *args, **kwargs):
-            super().__init__(*args, **kwargs)
-            bars.append(self)
-    monkeypatch.setattr(transformers.trainer_callback, 'tqdm', Bar)
-    fit(tmp_path, [cb := ProgressCallback()])
-    assert [(o.n, o.total, o.disable) for o in bars]==[(14, 14, True)] + [(3, 3, True)]*2  # closed: `disable` is set then
-    assert cb.training_bar is None and cb.prediction_bar is None
-    assert "'loss': '6.294'" in capsys.readouterr().out
-
-def test_progress_is_closed_after_an_error(tmp_path): 
-    with pytest.raises(ZeroDivisionError): fit(tmp_path, [cb := ProgressCallback(), Fails()])
-    assert cb.training_bar is None
 
 def test_their_own_flow_changes_nothing(tmp_path):
     a,b = Record(),Record()

@@ -1,5 +1,4 @@
 "The examples of fastai's page on callbacks, and variations of them, with learnloop's `Callback` and with the one for fastai's code"
-import inspect
 from types import SimpleNamespace
 import learnloop, pytest
 from learnloop.interop import fastai
@@ -18,12 +17,6 @@ def test_a_method_is_called_by_its_name(m):
         def call_me(self): return 'maybe'
     assert T()('call_me')=='maybe' and T()(m.event.before_fit) is None
     assert [T()(o) for o in ('batch_begin', 'on_train_begin', 'on_epoch_end', 'validation_step', 'nonsense')]==[None]*5
-
-def test_a_function_is_a_method(m):
-    def answer(self): return 'maybe',self.b
-    cb = plain(m.Callback(before_fit=answer, after_fit=None), TstLearner(3))
-    assert cb(m.event.before_fit)==cb.before_fit()==('maybe', 3) and cb('after_fit') is None
-    assert 'before_fit' in inspect.signature(m.Callback).parameters and m.Callback(before_fit=None)('before_fit') is None
 
 def test_an_error_is_the_callbacks_own(m):
     class TstCallback(m.Callback):

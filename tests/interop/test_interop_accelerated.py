@@ -64,18 +64,6 @@ def test_arguments():
     others = [k for n,_,k in cb.trace if n not in ('on_train_step_end', *EVAL)]
     assert len(others)>5 and not any(others)
 
-def test_own_order_is_as_passed_and_ours_by_number():
-    trace = []
-    a,b = recording('a', trace),recording('b', trace)
-    def _ours(name, order): return listener(name, ['after_epoch'], lambda cb, e: trace.append((e, name, {})), order=order)
-    mk_learn().fit(1, cbs=[_ours('late', 70), b, a, _ours('early', 10)])
-    at = [(n, t) for n,t,_ in trace if n in ('after_epoch', 'on_training_run_epoch_end')]
-    assert at==[('after_epoch', 'early'), ('on_training_run_epoch_end', 'b'), ('on_training_run_epoch_end', 'a'), ('after_epoch', 'late')]
-    assert [t for n,t,_ in trace if n=='on_training_run_end']==['b', 'a']
-    trace.clear()
-    mk_learn().fit(1, cbs=[as_cb(b, order=80), a, _ours('late', 70)])
-    assert [t for n,t,_ in trace if n in ('after_epoch', 'on_training_run_epoch_end')]==['a', 'late', 'b']
-
 # The run history
 def test_losses_count_items():
     bs = [(torch.ones(n, 2), torch.full((n, 1), v)) for n,v in ((1, 0.), (3, 2.))]
@@ -84,17 +72,6 @@ def test_losses_count_items():
     learn.fit(1, cbs=[cb])
     losses = [F.mse_loss(learn.model(x), y).item() for x,y in bs]
     for k in ('train_loss_epoch', 'eval_loss_epoch'): assert cb.trainer.run_history.get_latest_metric(k)==pytest.approx((losses[0]+3*losses[1])/4)
-
-def test_epochs_begin_at_1_and_a_fit_begins_anew():
-    seen = []
-    class Look(TrainerCallback):
-        def on_training_run_start(self, trainer, **kwargs): seen.append(('run', trainer.run_history.current_epoch, list(trainer.run_history.get_metric_names())))
-        def on_train_epoch_start(self, trainer, **kwargs): seen.append(trainer.run_history.current_epoch)
-        def on_training_run_end(self, trainer, **kwargs): seen.append(('end', trainer.run_history.current_epoch))
-    learn = mk_learn(cbs=[Look])
-    learn.fit(2)
-    learn.fit(3, start_epoch=1)
-    assert seen==[('run', 1, []), 1, 2, ('end', 3), ('run', 2, []), 2, 3, ('end', 4)]
 
 def test_without_validation():
     cb = recording()
@@ -188,15 +165,6 @@ def test_stop_at_the_end_of_an_epoch_is_after_all_have_heard_of_it():
     learn = mk_learn()
     with learn.no_logging(): learn.fit(3, cbs=[ours, recording(do=dict(on_training_run_epoch_end=StopTrainingError()))])
     assert heard==[0] and learn.outcome['fit']=='cancelled' and len(learn.recorder.values)==1
-
-def test_stop_in_an_evaluation():
-    learn = mk_learn()
-    cb = recording(do=dict(on_eval_step_end=StopTrainingError()))
-    with learn.no_logging(): learn.validate(cbs=[cb])
-    assert names(cb)[1:]==['on_evaluation_run_start', 'on_eval_epoch_start', 'on_eval_step_start', 'on_eval_step_end', 'on_stop_training_error', 'on_evaluation_run_end']
-
-def test_stop_while_it_is_added_is_an_error():
-    with pytest.raises(StopTrainingError): mk_learn(cbs=[recording(do=dict(on_init_end=StopTrainingError('no')))])
 
 def test_an_exit_stops_the_run_and_not_the_process():
     trace = []

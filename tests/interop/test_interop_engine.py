@@ -132,17 +132,6 @@ def test_trace_is_that_of_the_documented_loop(case, tmp_path):
     assert len(theirs)>30 and ours==theirs
     assert same(ref.model, learn.model)
 
-def test_same_weights_and_trace_when_callbacks_steer(tmp_path):
-    "One changes the rate, one stops: as in the loop, and in the fit"
-    class Steering(Recording):
-        def _told(self, hook, **kwargs):
-            super()._told(hook, **kwargs)
-            opt = self.engine.opt if isinstance(self.engine, Documented) else self.engine.optimizer
-            if hook=='on_epoch_start': opt.param_groups[0]['lr'] = LR/(1+kwargs['epoch'])
-            if hook=='on_validation_end' and kwargs['epoch']==1: self.engine.should_stop_training = True
-    theirs,ours,ref,learn = traces(5, [Saver(tmp_path)], Steering)
-    assert ours==theirs and same(ref.model, learn.model) and theirs[-2][0]=='on_epoch_end' and theirs[-2][1]['epoch']==1
-
 def test_arguments():
     seen = {}
     learn = mk_learner(metrics=F.l1_loss)
@@ -245,12 +234,6 @@ def test_stop_takes_effect_at_once(hook, tmp_path):
     assert heard==['after_epoch', 'cleanup_epoch']*(epoch+1) and len(learn.recorder.values)==epoch+1
     assert cb.names.count('on_batch_start')==cb.names.count('on_batch_end')==3*epoch+n
 
-def test_a_stop_is_for_all_of_the_engine_s_callbacks_and_for_ours():
-    a,b = [Recording(hear=lambda cb, k, kw: setattr(cb.engine, 'should_stop_training', True) if k=='on_epoch_end' and cb.name=='a' else None, name=o) for o in 'ab']
-    learn,trace = mk_learner(),[]
-    learn.fit(3, cbs=[as_cb(a, name='a'), as_cb(b, name='b'), listener('ours', ['after_epoch', 'cleanup_epoch', 'cleanup_fit'], lambda cb, e: trace.append(e))])
-    assert a.names==b.names and b.names[-2:]==['on_epoch_end', 'on_train_end'] and trace==['after_epoch', 'cleanup_epoch', 'cleanup_fit']
-
 def test_accumulated_gradients_get_their_step_after_a_stop():
     learn = mk_learner()
     def stop(cb, k, kwargs): cb.engine.should_stop_training = True
@@ -326,13 +309,6 @@ def test_callbacks_hear_a_hook_in_the_order_in_which_they_were_passed(tmp_path):
     mk_learner(dls=(TRAIN, None)).fit(1, cbs=[as_cb(Recording(hear=lambda cb, k, kw: trace.append((k, cb.name)), name=o), name=o) for o in 'ab'])
     assert [o for _,o in trace]==[*'ab']*(len(trace)//2), 'without a validation loader, too'
 
-def test_order_is_the_place_among_ours():
-    trace = []
-    learn = mk_learner()
-    def mk(o, **kw): return as_cb(Recording(['on_batch_start'], hear=lambda cb, *_: trace.append(o)), name=o, **kw)
-    learn.fit(1, cbs=[mk('late'), mk('early', order=-20), listener('ours', ['before_batch'], lambda cb, _: trace.append('ours') if cb.learn.training else None)])
-    assert trace==['early', 'ours', 'late']*3
-
 class Stateful(Callback):
     "Is reset when training starts, as the engine's own callbacks are"
     def __init__(self, n=0): self.n,self.given,self.best = n,[],None
@@ -363,14 +339,6 @@ def test_state_is_kept_under_the_callback_s_own_name():
     assert new.foreign.n==3, 'on_train_start has not undone it'
     learn.fit(1)
     assert new.foreign.n==1, 'it is given once: the next fit starts anew'
-
-def test_state_that_is_loaded_during_a_fit_is_given_at_once():
-    cb = as_cb(Stateful())
-    learn = mk_learner(cbs=[cb])
-    learn.fit(4, cbs=Ours(after_epoch=lambda o: cb.load_state_dict(dict(Stateful=dict(n=10, best=0.))) if o.learn.epoch==1 else None))
-    assert cb.foreign.n==13
-    learn.fit(1)
-    assert cb.foreign.n==1
 
 def test_no_state_no_entry():
     assert as_cb(Callback()).state_dict()=={}
@@ -472,8 +440,3 @@ def test_early_stopping_stops_in_the_epoch_that_decides(cls, monitor, mode, caps
     assert cb.stopped_epoch==5==learn.epoch and learn.count.epochs==6 and cb.best==vals[3] and 'stopped in epoch 5' in capsys.readouterr().out
     learn.fit(1, cbs=[cb])
     assert cb.wait==0 and cb.stopped_epoch is None
-
-def test_early_stopping_without_validation_never_stops():
-    learn = mk_learner(dls=(TRAIN, None))
-    learn.fit(3, cbs=EarlyStopping())
-    assert learn.count.epochs==3

@@ -1,16 +1,16 @@
 "skorch's callbacks, in our fits and in those of a real `NeuralNet` with equal weights and batches"
-import json, pickle, subprocess, sys
+import json, pickle
 from functools import partial
 import numpy as np, pytest, torch
-from helpers import listener
-from learnloop import (CancelBatchException, CancelEpochException, CancelFitException, DataLoaders, GradientAccumulation, Learner, SanityCheck,
+from helpers import covering, listener
+from learnloop import (CancelBatchException, CancelEpochException, CancelFitException, DataLoaders, Learner, SanityCheck,
     ValidateCallback, accuracy)
 from learnloop.interop import as_cb
 from learnloop.interop.core import coverage
 from learnloop.interop.skorch import Skorch
-from skorch import NeuralNet, NeuralNetBinaryClassifier, NeuralNetClassifier, NeuralNetRegressor
+from skorch import NeuralNetClassifier
 from skorch.callbacks import (BatchScoring, Callback, Checkpoint, EarlyStopping, EpochScoring, Freezer, GradientNormClipping,
-    Initializer, LoadInitState, LRScheduler, ProgressBar, TrainEndCheckpoint,
+    Initializer, LRScheduler, ProgressBar, TrainEndCheckpoint,
     WarmRestartLR)
 from skorch.dataset import Dataset
 from skorch.helper import predefined_split
@@ -139,14 +139,6 @@ def test_checkpoints(tmp_path):
     with open(tmp_path/'0'/'best_net.pkl', 'rb') as f: theirs = pickle.load(f)
     assert type(loaded) is NeuralNetClassifier and np.array_equal(loaded.predict_proba(VALID), theirs.predict_proba(VALID)) and loaded.lr==.5
 
-def test_what_a_real_net_saved_is_loaded_here(tmp_path):
-    cp = Checkpoint(dirname=str(tmp_path), monitor=None)
-    mk_net([cp], 2).fit(TRAIN, None)
-    real = mk_net([LoadInitState(cp)], 2).fit(TRAIN, None)
-    learn = mk_learner()
-    net = fit(learn, 2, [LoadInitState(cp)])
-    assert clean(net.history)==clean(real.history) and len(net.history)==4 and equal_weights(learn.model, real.module_)
-
 def test_metrics_of_the_learner_are_in_the_rows():
     learn = mk_learner(metrics=accuracy)
     net = fit(learn, 6, [EarlyStopping('accuracy', lower_is_better=False, patience=1, sink=lambda *_, **__: None)])
@@ -173,13 +165,6 @@ def test_set_params_of_callbacks_and_of_what_is_made_already():
     net = fit(mk_learner(), 1, [stop, sets])
     assert stop.patience==7 and net.verbose==3 and sets.params['callbacks__EarlyStopping'] is stop
     assert {'lr', 'batch_size', 'max_epochs', 'module', 'criterion', 'callbacks__train_loss__on_train'}<=set(sets.params)
-
-@pytest.mark.parametrize('loss,kind', [(nn.CrossEntropyLoss(), NeuralNetClassifier), (F.cross_entropy, NeuralNetClassifier), (F.nll_loss, NeuralNetClassifier),
-    (nn.BCEWithLogitsLoss(), NeuralNetBinaryClassifier), (F.mse_loss, NeuralNetRegressor), (lambda p, y: p.mean(), NeuralNet)])
-def test_kind_of_net_goes_by_the_loss(loss, kind):
-    net = Skorch.Trainer(mk_learner(loss=loss))
-    assert isinstance(net, kind) and type(net).__name__==kind.__name__ and isinstance(net.criterion_, nn.Module) and net.criterion_.state_dict()=={}
-    assert net.criterion_ is net.criterion_
 
 def test_predictions_are_those_of_a_real_net_and_leave_the_mode():
     real = mk_net().initialize()
@@ -246,14 +231,6 @@ def test_other_loaders(dls):
     with pytest.raises(TypeError, match=r"ProgressBar.batches_per_epoch='count'"): fit(learn, 1, [ProgressBar()])
     fit(learn, 2, [ProgressBar('count')])
 
-def test_accumulation_clips_once_a_step():
-    trace = []
-    fit(mk_learner(), 1, [mk_recorder(trace)])
-    n = sum(o[1]=='on_grad_computed' for o in trace)
-    learn,trace2 = mk_learner(cbs=GradientAccumulation(n_batches=2)),[]
-    fit(learn, 1, [mk_recorder(trace2)])
-    assert (n, sum(o[1]=='on_grad_computed' for o in trace2))==(7, 4)
-
 def test_evaluations_within_a_fit_are_not_announced():
     plain_,more = [],[]
     fit(mk_learner(), 2, [mk_recorder(plain_)])
@@ -300,8 +277,7 @@ def test_one_added_in_a_fit_begins_there():
 RESUMED = dict(stop=lambda: [EarlyStopping(patience=2, load_best=True, sink=lambda *_, **__: None)], **SCHEDULES,
     scores=lambda: [EpochScoring('accuracy', lower_is_better=False, on_train=True, name='acc'), BatchScoring('accuracy', on_train=True, name='bacc')],
     init=lambda: [Initializer('3.bias', fn=partial(nn.init.constant_, val=.3), at=2), Freezer('0.*', at=2)])
-@pytest.mark.parametrize('at', [('after_loss', 1, 3), ('before_validate', 1, None), ('before_epoch', 2, None)], ids=lambda o: o[0])
-@pytest.mark.parametrize('kind', RESUMED)
+@covering(kind=RESUMED, at=[('after_loss', 1, 3), ('before_validate', 1, None), ('before_epoch', 2, None)])
 def test_a_resumed_fit_is_the_same(kind, at, tmp_path):
     whole = mk_learner(.4)
     want = fit(whole, 5, RESUMED[kind]())
@@ -334,10 +310,6 @@ def test_state_may_be_loaded_by_hand_before_a_fit():
     lr = learn.opt.param_groups[0]['lr']
     net = fit(learn, 4, new, start_epoch=2, lr=lr)
     assert lr==pytest.approx(.049) and net.history[:, 'event_lr']==pytest.approx([.1, .07, .049, .0343]) and new[1].foreign.n_==4
-
-def test_importing_imports_no_skorch():
-    code = "import sys, learnloop.interop.skorch; assert not {'skorch', 'sklearn'} & {*sys.modules}"
-    subprocess.run([sys.executable, '-W', 'ignore', '-c', code], check=True, timeout=60)
 
 def test_a_fit_that_crashes_twice_is_the_same(tmp_path):
     want = fit(mk_learner(.4), 5, RESUMED['stop']())

@@ -90,10 +90,6 @@ def test_max_steps(acc, n_fit, want):
     assert cb.seen[-1][1]['max_steps'] in (learn.count.opt_steps, math.inf) or isinstance(acc, GradientAccumulation) and acc.n_batches is None
     assert learn.outcome['fit']=='done' and cb.short.count(')')==learn.count.opt_steps
 
-def test_samples_of_a_step_are_known_by_the_second_epoch():
-    quiet(mk([GradientAccumulation(8), cb := Record()]), 2)
-    assert [s['max_steps'] for k,s,_ in cb.seen if k=='on_epoch_end']==[math.inf, 4]
-
 # Flags
 
 def test_natural_end_cancels_nothing():
@@ -111,16 +107,6 @@ def test_stop(at, n_batches):
     assert learn.count.batches==n_batches and learn.outcome['fit']=='cancelled'
     assert len(learn.recorder.values)==(n_batches+2)//3 and learn.recorder.values[-1][1] is not None  # evaluated and recorded
     assert cb.short.endswith('elvvlmlt')
-
-def test_epoch_stop():
-    learn = fit(cb := Record({('on_step_end', 2): flag('should_epoch_stop')}))
-    assert cb.short=='iT' + 'E(po)(po)elvvlm' + 'E(po)(po)(po)elvvlm' + 'lt' and learn.outcome['fit']=='done'
-
-def test_others_hear_of_the_batch_that_stopped():
-    seen = []
-    spy = listener('spy', ['after_batch', 'cleanup_batch'], lambda cb, e: seen.append(e), order=99, run_valid=False)
-    fit([Record({('on_step_end', 1): STOP}), spy], 1)
-    assert seen==['after_batch', 'cleanup_batch']
 
 def test_evaluation_in_a_step_changes_no_weights():
     torch.manual_seed(0)
@@ -365,19 +351,6 @@ def test_state_round_trip(tmp_path):
     cb = Transformers(foreign := Counter(3))
     cb.load_state_dict(torch.load(tmp_path/'sd.pt', weights_only=True))
     assert (foreign.n, foreign.step, foreign.file)==(8, 3, 'open') and cb.state_dict()['trainer']==sd['trainer']
-
-def test_a_run_goes_on_where_it_was():
-    learn = mk(first := Record())
-    quiet(learn, 2)
-    sd = learn.transformers_record.state_dict()
-    again = mk(cb := Record())
-    again.transformers_record.load_state_dict(sd)
-    quiet(again, 4, start_epoch=2)
-    begin = next(s for k,s,_ in cb.seen if k=='on_train_begin')
-    assert (begin['global_step'], begin['epoch'], begin['max_steps'])==(6, 2., 12) and begin['best_metric']==first.seen[-1][1]['best_metric']
-    assert cb.seen[-1][1]['global_step']==12 and len(cb.seen[-1][1]['log_history'])==5+5
-    quiet(again, 1)
-    assert cb.seen[-1][1]['global_step']==3
 
 def test_as_cb():
     assert isinstance(as_cb(Counter), Transformers) and isinstance(mk().add_cb(Counter()).transformers_counter, Transformers)

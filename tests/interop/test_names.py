@@ -176,15 +176,6 @@ def test_point_6_signatures_are_whole():
     assert 'n_epoch' in inspect.getsource(Learner.fit) and Learner.fit.__name__=='fit' and Learner.fit.__doc__
     with pytest.raises(TypeError, match='missing'): Learner()
 
-def test_what_a_subclass_adds_to_fit_is_handed_on():
-    class Mine(Learner):
-        def fit(self, *args, gently=False, **kwargs):
-            self.gently = gently
-            super().fit(*args, **kwargs)
-    learn = mk_learner(cls=Mine)
-    learn.fit_one_cycle(1, gently=True)
-    assert learn.gently
-
 # Attributes
 
 @pytest.mark.parametrize('k,want', [('test', r'learn\.validate'), ('to_distributed', r'learn\.to_ddp'), ('plot_metrics', r'learn\.recorder'), ('log_dict', r'learn\.log'),

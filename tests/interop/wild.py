@@ -2,7 +2,7 @@
 
 `tools.interop` names in `INTEROP_ROWS` the file to which rows are appended, as a JSON object a line.
 """
-import json, os, subprocess, sys
+import json, os, struct, subprocess, sys
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -60,3 +60,19 @@ def compare_scripts(system, topic, tol=0.):
     write_row(kind='script', system=system, topic=topic, theirs=theirs, ours=ours, tol=tol)
     with TemporaryDirectory() as tmp, explained(lambda: where_scripts(names, tmp, tol)):
         assert theirs and ours==pytest.approx(theirs, rel=tol, abs=tol)
+
+def wandb_records(folder):
+    "Records in the file of an offline run, which has them in blocks of 32 KiB"
+    from wandb.proto import wandb_internal_pb2
+    file, = folder.glob('wandb/offline-run-*/*.wandb')
+    data,pos,part = file.read_bytes(),7,b''
+    while pos+7<len(data):
+        left = 32768 - pos%32768
+        if left<7:
+            pos += left
+            continue
+        n,kind = struct.unpack('<HB', data[pos+4:pos+7])
+        part,pos = part+data[pos+7:pos+7+n],pos+7+n
+        if kind not in (1, 4): continue  # not yet the end of a record
+        record,part = wandb_internal_pb2.Record.FromString(part),b''
+        yield record

@@ -21,7 +21,6 @@ pytestmark = pytest.mark.filterwarnings('ignore')
 torch.set_num_threads(1)
 
 def items(batches): return [(x, y) for xs,ys in batches for x,y in zip(xs, ys, strict=True)]
-def bad_valid(): return [(x, -5*y) for x,y in VALID]  # gets worse as training goes on
 SGD = partial(torch.optim.SGD, momentum=.9)
 
 def ours(path, valid=VALID, **kwargs):

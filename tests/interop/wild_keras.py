@@ -2,7 +2,7 @@
 import os
 os.environ['KERAS_BACKEND'] = 'torch'
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
-import csv, http.server, json, struct, threading, zipfile
+import csv, http.server, json, threading, zipfile
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import parse_qs
@@ -10,7 +10,7 @@ import numpy as np, pytest, torch
 from real_keras import NOISY, VALID, broken, keras, keras_fit, kc, mk_learner, mk_model, our_fit, same, torch_learner
 from learnloop.interop import as_cb
 from learnloop.interop.keras import KerasModel
-from wild import compare_scripts, tried
+from wild import compare_scripts, tried, wandb_records
 
 pytestmark = pytest.mark.filterwarnings('ignore')
 needs_tensorflow = pytest.mark.skipif(find_spec('tensorflow') is None, reason='it imports TensorFlow')
@@ -284,22 +284,6 @@ def test_dvclive(tmp_path):
         for file in files:
             a,b = ([{k:float(v) for k,v in r.items() if k!='timestamp'} for r in csv.DictReader(open(tmp_path/o/file), delimiter='\t')] for o in ('ours', 'theirs'))
             for x,y in zip(a, b, strict=True): alike(x, y)
-
-def wandb_records(folder):
-    "Records in the file of an offline run, which has them in blocks of 32 KiB"
-    from wandb.proto import wandb_internal_pb2
-    file, = folder.glob('wandb/offline-run-*/*.wandb')
-    data,pos,part = file.read_bytes(),7,b''
-    while pos+7<len(data):
-        left = 32768 - pos%32768
-        if left<7:
-            pos += left
-            continue
-        n,kind = struct.unpack('<HB', data[pos+4:pos+7])
-        part,pos = part+data[pos+7:pos+7+n],pos+7+n
-        if kind not in (1, 4): continue  # not yet the end of a record
-        record,part = wandb_internal_pb2.Record.FromString(part),b''
-        yield record
 
 def wandb_rows(folder):
     rows = [{o.key or '/'.join(o.nested_key):json.loads(o.value_json) for o in r.history.item} for r in wandb_records(folder) if r.HasField('history')]

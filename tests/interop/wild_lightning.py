@@ -1,5 +1,5 @@
 "What people add to Lightning, in `learn.fit` as in its own trainer: its own callbacks and loggers, Optuna, DVCLive, Ray, W&B, MLflow, Comet, CodeCarbon"
-import csv, json, os, re, struct, subprocess, sys, zipfile
+import csv, json, os, re, subprocess, sys, zipfile
 from operator import attrgetter
 from pathlib import Path
 import pytest, torch
@@ -11,7 +11,7 @@ from learnloop.interop.lightning import Lightning
 from real_lightning import VALID, Line, loader, mk_learner, mk_trainer, pl
 from lightning.pytorch import callbacks as C, loggers as L
 from torch import nn
-from wild import compare_scripts, tried
+from wild import compare_scripts, tried, wandb_records
 
 pytestmark = pytest.mark.filterwarnings('ignore')
 
@@ -331,23 +331,10 @@ def test_tensorboardx(tmp_path):
         assert len(a)==2
 
 def wandb_rows(folder):
-    "Steps and values in the file of an offline run: a log of records, in blocks of 32 KiB"
-    from wandb.proto import wandb_internal_pb2
-    file, = folder.glob('wandb/offline-run-*/*.wandb')
-    data,pos,part,rows = file.read_bytes(),7,b'',[]
-    while pos+7<len(data):
-        left = 32768 - pos%32768
-        if left<7:
-            pos += left
-            continue
-        n,kind = struct.unpack('<HB', data[pos+4:pos+7])
-        part,pos = part+data[pos+7:pos+7+n],pos+7+n
-        if kind not in (1, 4): continue  # the last part of a record, or the whole
-        record,part = wandb_internal_pb2.Record.FromString(part),b''
-        if not record.HasField('history'): continue
-        row = {o.key or '/'.join(o.nested_key):json.loads(o.value_json) for o in record.history.item}
-        rows.append((record.history.step.num, {k:v for k,v in sorted(row.items()) if k[0]!='_'}))
-    return rows
+    "Steps and values in the file of an offline run"
+    found = [r.history for r in wandb_records(folder) if r.HasField('history')]
+    rows = [(h.step.num, {o.key or '/'.join(o.nested_key):json.loads(o.value_json) for o in h.item}) for h in found]
+    return [(i, {k:v for k,v in sorted(r.items()) if k[0]!='_'}) for i,r in rows]
 
 def test_wandb_logger(tmp_path, monkeypatch):
     with tried('lightning', 'wandb', 'WandbLogger'):

@@ -1,12 +1,12 @@
 "Callbacks for transformers' Trainer that people add: each does in `learn.fit` what it does in `Trainer`, compared by what it wrote. Run by `make interop`"
-import csv, io, json, struct, warnings, zipfile
+import csv, io, json, warnings, zipfile
 from contextlib import redirect_stdout
 import pytest, torch
 from learnloop import DataLoaders, GradientClip, Learner
 from learnloop.interop.core import coverage
 from learnloop.interop.transformers import Transformers
 from torch.utils.data import DataLoader
-from wild import compare_scripts, tried
+from wild import compare_scripts, tried, wandb_records
 with warnings.catch_warnings():
     warnings.simplefilter('ignore')
     import transformers
@@ -162,22 +162,6 @@ def test_tensorboardx(tmp_path):
         a,b = (scalars(o/'tb')[0] for o in both(tmp_path, lambda o: [integrations.TensorBoardCallback(SummaryWriter(str(o/'tb'), comet_config=dict(disabled=True)))]))
         alike(a, b)
         assert len(a)==6
-
-def wandb_records(folder):
-    "Records in the file of an offline run, which has them in blocks of 32 KiB"
-    from wandb.proto import wandb_internal_pb2
-    file, = folder.glob('wandb/offline-run-*/*.wandb')
-    data,pos,part = file.read_bytes(),7,b''
-    while pos+7<len(data):
-        left = 32768 - pos%32768
-        if left<7:
-            pos += left
-            continue
-        n,kind = struct.unpack('<HB', data[pos+4:pos+7])
-        part,pos = part+data[pos+7:pos+7+n],pos+7+n
-        if kind not in (1, 4): continue  # not yet the end of a record
-        record,part = wandb_internal_pb2.Record.FromString(part),b''
-        yield record
 
 def items(o): return {x.key or '/'.join(x.nested_key):json.loads(x.value_json) for x in o}
 

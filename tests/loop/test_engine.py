@@ -4,7 +4,7 @@ import pytest, torch
 from contextlib import contextmanager
 from helpers import TRAIN, VALID, mk_learner, same
 from hypothesis import given, settings, strategies as st
-from learnloop import Callback, CancelBatchException, CancelStepException, Learner, Place
+from learnloop import Callback, CancelBatchException, CancelStepException, Learner
 from learnloop.loop.engines import Engine, Stack
 
 HOOKS = 'running','start','batches','rest','body','take','ended'
@@ -83,11 +83,6 @@ def test_the_lowest_level_is_outermost_and_clean_ups_go_the_other_way():
     firsts = [o[0] for o in said]
     assert firsts==[0, 20, 30, 0, 20, 30, 0, 20, 30, 30, 20, 0, 30, 20, 0]
 
-def test_a_hook_that_no_engine_overrides_is_not_there():
-    stack = Stack([Engine(), mk_engine('e', [], ['body'], 'epoch')], ['epoch', 'batch'])
-    assert stack.start is stack.batches is stack.rest is stack.ended is None
-    assert [*stack.bodies]==['epoch'] and not any(map(bool, filter(None, [stack.takes.get('turn') and stack.takes['turn'](None, 'turn')])))
-
 def test_a_turn_that_an_engine_takes_is_not_run_by_the_loop():
     class Doubles(Engine):
         takes = 'turn'
@@ -138,14 +133,6 @@ def test_an_engine_of_an_evaluation_is_not_that_of_the_fit_around_it():
         seen.append([type(o).__name__ for o in cb.learn.engine_stack.engines])
     learn = quiet(mk_learner(Callback(name='look', after_pred=look), dls=(TRAIN, None), defaults=True), 1)
     assert len([o for o in said if o[1]=='body'])==len(VALID) and seen==[[type(o).__name__ for o in learn.engine_stack.engines]]
-
-def test_an_engine_may_start_a_fit_elsewhere():
-    class Later(Engine):
-        def start(self, learn, inner): return Place(2)
-    learn = mk_learner(defaults=True)
-    learn.engines.append(Later())
-    quiet(learn, 3)
-    assert learn.count.epochs==1
 
 def test_a_copy_of_a_learner_has_engines_of_its_own():
     learn = mk_learner(defaults=True)

@@ -130,13 +130,6 @@ def test_who_changes_weights_between_batches_does_so_once_if_the_fetch_that_foll
     got = run(True, **(dict(resume=tmp_path) if kw=='folder' else kw))
     assert got.decays.n==whole.decays.n and same(got.model, whole.model)
 
-def test_a_loader_with_an_attribute_of_the_name_n_inp_is_any_loader():
-    class Odd(list): n_inp = 1
-    learn = mk_learner(dls=(TRAIN, None), defaults=True)
-    learn.dls.n_inp,learn.dls.train = None,Odd(TRAIN)
-    quiet(learn, 1)
-    assert learn._batch_args[0] is None
-
 def test_nothing_of_a_loader_is_held_after_a_fit():
     dl = torch.utils.data.DataLoader([(xb[0], yb[0]) for xb,yb in TRAIN])
     learn = quiet(mk_learner(dls=(dl, None), defaults=True), 1, steps_per_epoch=2)

@@ -127,9 +127,6 @@ def test_without_an_item_to_compare_with_an_input_is_taken_as_it_is(dls):
     learn.dls.n_inp = 1
     torch.testing.assert_close(learn.predict((X[0], Y[0]))[1], learn.model.l(X[0]).detach())
 
-def test_the_validation_set_tells_if_there_is_no_other():
-    with pytest.raises(ValueError, match='looks like a batch'): Learner(DataLoaders(None, [(X, Y)]), Net(), nn.functional.cross_entropy).predict(X[:3])
-
 def test_a_collate_function_that_needs_targets_gets_them():
     learn,whole,_ = mk('tokens', 'map')
     with pytest.raises(Exception) as e: learn.predict(TOKENS[0])

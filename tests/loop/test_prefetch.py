@@ -20,8 +20,7 @@ NAME = 'learnloop prefetch'
 def threads(): return [t for t in threading.enumerate() if t.name==NAME]
 
 @pytest.fixture(autouse=True)
-def none_left(monkeypatch):
-    monkeypatch.setattr('os.fsync', lambda fd: None)
+def none_left():
     yield
     assert not threads()
 

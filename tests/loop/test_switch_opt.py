@@ -15,11 +15,6 @@ from turn_loops import lbfgs_by_hand
 
 SIX,VALID,N = batches(6),batches(2, seed=1),4
 
-@pytest.fixture(autouse=True)
-def fast(monkeypatch):
-    "Waiting for the disk is tested elsewhere"
-    monkeypatch.setattr('os.fsync', lambda fd: None)
-
 class Lion(torch.optim.Optimizer):
     "One that isn't torch's: the sign of momentum"
     def __init__(self, params, lr=1e-3, beta=.9): super().__init__(params, dict(lr=lr, beta=beta))

@@ -12,7 +12,6 @@ from turn_loops import (
 @pytest.fixture(autouse=True)
 def fast(monkeypatch, tmp_path):
     "Waiting for the disk is tested elsewhere"
-    monkeypatch.setattr('os.fsync', lambda fd: None)
     monkeypatch.chdir(tmp_path)
 
 def fit(learn, *args, **kwargs):

@@ -607,8 +607,7 @@ def test_windows_of_optimizers_that_share_parameters_are_refused():
             self.turn(lambda: critic_loss(self.model, self.x, self.model.gen(noise(self.bs))), name='all')
     refused(L.train_batch, ValueError, "GradientAccumulation: turns of 'gen' and of all optimizers share parameters", cbs=[GradientAccumulation(n_batches=2)])
 
-def test_what_is_known_of_each_turn_is_in_checkpoints(tmp_path, monkeypatch):
-    monkeypatch.setattr('os.fsync', lambda fd: None)
+def test_what_is_known_of_each_turn_is_in_checkpoints(tmp_path):
     class Boom(Exception): pass
     def cbs(): return [CheckFinite('skip'), SpikeDetection(warmup=3), GradientAccumulation(n_batches=2), spoilt('critic', {9})]
     def boom(cb):

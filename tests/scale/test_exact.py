@@ -69,9 +69,8 @@ FITS = dict(one_cycle=lambda learn: learn.fit_one_cycle(2, .1), steps=lambda lea
     flat=lambda learn: learn.fit_flat_cos(2), searched=lambda learn: tuple(learn.lr_find(num_it=30, show_plot=False)))
 SETUPS |= dict.fromkeys(FITS, dict(splitter=groups))
 # Where it is another thing to have parts of gradients, and of weights
-OF_FSDP = ('adam batches counted windows_of_parts sam_windows clip clip_inf clip_value clip_adaptive clip_skip finite_grads finite_loss ema swa unfreeze recomputed '
-    'switch fp16 few steps tuned searched').split()
-OF_4 = 'plain adam items counted windows_of_parts sam clip finite_skip spikes no_time overfit reload asked switch group wolfe few fewer one_batch one_cycle searched'.split()
+OF_FSDP = 'adam counted windows_of_parts sam_windows clip_inf clip_adaptive clip_skip finite_grads ema unfreeze recomputed switch fp16 few tuned searched'.split()
+OF_4 = 'items counted windows_of_parts clip finite_skip spikes overfit reload asked few fewer one_batch'.split()
 NAMES = {(2, 'ddp'):[*SETUPS], (4, 'ddp'):OF_4, (2, 'fsdp'):OF_FSDP}
 
 def run(nm, how):

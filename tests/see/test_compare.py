@@ -1,5 +1,5 @@
 "A comparison's page: whole and by itself, right in its numbers, and an answer for whatever runs there are"
-import base64, hashlib, json, math, re
+import base64, hashlib, json, re
 from html import unescape
 from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
@@ -7,15 +7,10 @@ import pytest, torch
 from helpers import mk_learner
 from learnloop import Callback, CheckpointCallback, CSVLogger, EMA, GradientClip, Recorder, Tracer, mae
 from learnloop.app.cli import main
-from learnloop.see.compare import Comparison, _differing, compare
+from learnloop.see.compare import Comparison, compare
 from learnloop.see.chart import line_sample
 from learnloop.see.page import sort_script
 from torch import nn
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch):
-    "Waiting for the disk is not tested"
-    monkeypatch.setattr('os.fsync', lambda fd: None)
 
 def run_in(folder, n=3, cbs=(), logger=CSVLogger, **kwargs):
     learn = mk_learner([Recorder(), *([logger()] if logger else []), *cbs], path=folder, metrics=mae, **kwargs)
@@ -88,25 +83,6 @@ def test_settings_that_differ_and_only_those(tmp_path):
     head,*rows = texts(page_of(c, tmp_path)[1].tables['Settings that differ'])
     assert head==['setting', 'a', 'b']
     assert sorted(rows)==[['callbacks.ema.class', 'EMA', ''], ['callbacks.gradient_clip.class', '', 'GradientClip'], ['optimizer.lr', '0.1', '0.2']]
-
-def test_arguments_of_a_callback_that_both_have(tmp_path):
-    torch.manual_seed(0)
-    for nm,n in (('a', 1.), ('b', 2.)):
-        torch.manual_seed(0)
-        run_in(tmp_path/nm, cbs=[GradientClip(n)])
-    assert compare(tmp_path).differing()=={'callbacks.gradient_clip.max_norm':[1., 2.]}
-
-@pytest.mark.parametrize('a, b, want', [({'x':1}, {'x':1}, []), ({'x':1}, {'x':True}, []), ({'x':1}, {}, []), ({'x':[1]}, {'x':[1, 2]}, ['x']),
-    ({'x':None}, {'x':0}, ['x']), ({'x':1, 'y':2}, {'y':3}, ['y']), ({'callbacks.checkpoint.folder':'a'}, {'callbacks.checkpoint.folder':'b'}, []), ({}, {}, [])])
-def test_what_differs(a, b, want): assert _differing([a, b])==want
-
-def test_many_runs_are_rows_that_sort_by_their_settings(tmp_path):
-    for i in range(6):
-        torch.manual_seed(0)
-        run_in(tmp_path/f'run-{i}', 1, lr=10.**-i)
-    _,page = page_of(compare(tmp_path), tmp_path)
-    head,*rows = page.tables['Settings that differ']
-    assert [t for t,_ in head]==['run', 'optimizer.lr'] and [float(r[1][1]) for r in rows]==[10.**-i for i in range(6)]
 
 def svgs(src): return [ET.fromstring(o) for o in re.findall('<figure>(<svg.*?</svg>)</figure>', src, re.S)]
 def strokes(svg): return [o.get('stroke') for o in svg.iter() if o.get('stroke') not in (None, 'currentColor')]
@@ -181,12 +157,6 @@ def test_cost_of_callbacks(tmp_path):
     run_in(tmp_path/'b')
     head,*rows = page_of(compare(tmp_path), tmp_path)[1].tables['Time that callbacks took']
     assert [r[0][0].strip() for r in rows]==['a'] and 'slow' in [t for t,_ in head] and float(dict(zip([t for t,_ in head], rows[0], strict=True))['slow'][1])>0
-
-def test_infinite_values(tmp_path):
-    leave(tmp_path/'a', valid_loss=[math.inf, math.nan])
-    leave(tmp_path/'b', valid_loss=[2, math.inf])
-    c = compare(tmp_path)
-    assert c.best()[1]==2 and page_of(c, tmp_path)
 
 def test_from_a_shell(tmp_path, capsys, monkeypatch):
     for i in range(2): leave(tmp_path/'runs'/f'r{i}', valid_loss=[1+i])

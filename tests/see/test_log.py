@@ -3,16 +3,10 @@ import csv, errno, json, math, os, shutil, signal, sys
 from types import SimpleNamespace
 import pytest, torch
 from helpers import VALID, StopAt, batches, fail, kill, mk_learner
-from learnloop import (Callback, CancelEpochException, CancelFitException, CheckpointCallback, CSVLogger,
+from learnloop import (Callback, CancelFitException, CheckpointCallback, CSVLogger,
     JSONLogger, Logger, MLflowCallback, Recorder, ValidateCallback, WandbCallback, event, mae, on)
-from learnloop.see import log as log_mod
 
 def learner(cb, cbs=(), **kwargs): return mk_learner([Recorder(), cb, *cbs], **kwargs)
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch):
-    "Waiting for the disk is not tested"
-    monkeypatch.setattr('os.fsync', lambda fd: None)
 
 class Notes(Logger):
     "What it was told"
@@ -25,22 +19,6 @@ class Notes(Logger):
     def finish(self): self.told.append('finish')
 
 ROW,POINT = ['mae', 'train_loss', 'valid_loss'],['loss', 'lr']
-
-def test_when_a_logger_is_told():
-    cb = Notes(every_steps=2, block=2)
-    learn = learner(cb, metrics=mae)
-    learn.fit(2)
-    first = ['start', (2, POINT), 'flush', (3, ROW), 'flush', (4, POINT), (6, POINT), 'flush', (6, ROW), 'flush', 'finish']
-    assert cb.told==first
-    learn.fit(1)
-    assert cb.told[len(first):]==['start', (8, POINT), 'flush', (9, ROW), 'flush', 'finish'], 'steps go on'
-
-def test_epochs_alone_by_default_and_nothing_without_any():
-    learn = learner(cb := Notes())
-    learn.fit(0)
-    assert cb.told==[]
-    learn.fit(1)
-    assert [o for o in cb.told if o[0]==3]==[(3, ROW[1:])]
 
 def test_validations_within_an_epoch_come_in_order():
     cb = Notes(every_steps=1)
@@ -78,18 +56,6 @@ def test_nothing_to_log_is_an_error():
     learn.fit(1)
     assert len(cb.told)==6
 
-def test_numbers_alone_are_handed_on():
-    vals = dict(a=torch.tensor(2.), b=torch.ones(3), c='x', d=None, e=True, f=torch.tensor([1]), g=math.nan)
-    got = log_mod._numbers(vals)
-    assert [*got]==['a', 'e', 'f', 'g'] and [type(o) for o in got.values()]==[float, int, int, float]
-
-def test_points_are_told_from_rows():
-    class Kinds(Notes):
-        def log_metrics(self, metrics, step): self.told.append((step, self.is_point))
-    cb = Kinds(every_steps=1)
-    learner(cb, [ValidateCallback(every_steps=2)]).fit(1)
-    assert [o for o in cb.told if type(o) is tuple]==[(1, True), (2, True), (2, False), (3, True), (3, False)]
-
 def test_bad_arguments():
     for kw in (dict(every_steps=0), dict(every_steps=.5), dict(block=0)):
         with pytest.raises(ValueError, match=f'{[*kw][0]} is'): CSVLogger(**kw)
@@ -119,13 +85,6 @@ def test_rows_are_the_recorders(cls, name, tmp_path):
     if cls is CSVLogger: assert (tmp_path/name).read_text().count('epoch,step,train_loss,valid_loss,mae\n')==1
 
 @FILES
-def test_rows_of_steps_and_of_validations(cls, name, tmp_path):
-    learner(cls(tmp_path/name, every_steps=2), [ValidateCallback(every_steps=2), ValidateCallback(every_epochs=1, dl=VALID, name='test')],
-        splitter=lambda m: [[m.weight], [m.bias]]).fit(1)
-    point,row = ['loss', 'lr/0', 'lr/1'],ROW[1:]
-    assert [(o.pop('epoch'), o.pop('step'), list(o)) for o in rows(tmp_path/name)]==[(0, 2, point), (0, 2, ['valid_loss']), (0, 3, [*row, 'test_loss'])]
-
-@FILES
 @pytest.mark.parametrize('every', [(1,), (2,), (1, 2)], ids=str)
 def test_an_epoch_is_one_row_with_all_that_the_table_has(cls, name, every, tmp_path):
     more = [ValidateCallback(every_epochs=n, dl=VALID, name=f'set_{n}') for n in every]
@@ -141,21 +100,6 @@ def test_a_new_learner_begins_anew_unless_asked(cls, name, tmp_path):
     for append,n in ((False, 1), (False, 1), (True, 2), (True, 3), (False, 1)):
         learner(cls(tmp_path/name, append=append)).fit(1)
         assert len(rows(tmp_path/name))==n
-
-@FILES
-def test_another_logger_of_the_same_learner_goes_on(cls, name, tmp_path):
-    learn = mk_learner([Recorder()])
-    for n in (1, 2, 3):
-        learn.fit(1, cbs=cls(tmp_path/name))
-        assert [o['step'] for o in rows(tmp_path/name)]==[3*(i+1) for i in range(n)]
-
-@FILES
-def test_nothing_is_dropped_before_there_is_something_new(cls, name, tmp_path):
-    learner(cls(tmp_path/name)).fit(1)
-    before = (tmp_path/name).read_bytes()
-    def stop(cb): raise MemoryError
-    with pytest.raises(MemoryError): learner(cls(tmp_path/name), [Callback(after_batch=stop)]).fit(1)
-    assert (tmp_path/name).read_bytes()==before
 
 @FILES
 def test_a_row_torn_by_a_power_cut_is_cut(cls, name, tmp_path):
@@ -192,14 +136,6 @@ def test_json_takes_what_comes_and_csv_says_so(tmp_path):
     learner(JSONLogger(tmp_path/'a.jsonl'), [Callback(after_train=more)]).fit(1)
     assert rows(tmp_path/'a.jsonl')[0]==dict(epoch=0, step=3, odd=1, worse='Infinity', bad='NaN', low='-Infinity')
     with pytest.warns(UserWarning, match='no column for odd, worse, bad, low'): learner(CSVLogger(tmp_path/'a.csv'), [Callback(after_train=more)]).fit(1)
-
-def test_names_with_commas_and_an_epoch_without_numbers(tmp_path):
-    def skip(cb): raise CancelEpochException
-    metric = lambda pred, y: torch.tensor(math.nan)
-    metric.__name__ = 'a,"b"'
-    learner(CSVLogger(tmp_path/'a.csv'), [Callback(before_epoch=on(event.before_epoch, once=1)(skip))], metrics=metric).fit(2)
-    got, = rows(tmp_path/'a.csv')
-    assert got['epoch']==1 and math.isnan(got['a,"b"'])
 
 def test_a_name_in_two_lines_is_refused(tmp_path):
     metric = lambda pred, y: torch.tensor(1.)
@@ -301,14 +237,6 @@ def test_killed_runs_have_the_files_of_one(every, tmp_path):
     train(tmp_path/'b', every=every)
     assert files(tmp_path/'a')==files(tmp_path/'b')
 
-def test_a_finished_run_leaves_its_log_alone(tmp_path):
-    train(tmp_path)
-    before = {p:p.read_bytes() for p in tmp_path.rglob('*') if p.is_file() and p.parent.name!='run'}
-    train(tmp_path)
-    assert {p:p.read_bytes() for p in before}==before
-    train(tmp_path, n=4)
-    assert [o['step'] for o in rows(tmp_path/'a.csv') if 'train_loss' in o]==[5, 10, 15, 20]
-
 def test_paused_and_resumed_in_memory(tmp_path):
     train(tmp_path/'a')
     logs = tmp_path/'b'
@@ -379,23 +307,10 @@ def platform(request, monkeypatch):
         begin=dict(wandb=lambda: pkg.init(), mlflow=lambda: pkg.start_run())[request.param],
         away=pkg.errors.CommError if request.param=='wandb' else pkg.exceptions.MlflowException)
 
-def test_fits_are_one_run_of_a_platform(platform):
-    learn = learner(platform.cls(every_steps=2, project='p'), metrics=mae)
-    learn.fit(1)
-    learn.fit(1)
-    run, = platform.pkg.runs.values()
-    assert [(s, sorted(m)) for s,m in run.kept]==[(2, POINT), (3, ROW), (4, POINT), (6, POINT), (6, ROW)]
-    assert run.ends==[platform.ok]*2 and run.config==dict(project='p')
-
 def test_a_failed_fit_is_a_failed_run(platform):
     with pytest.raises(MemoryError): learner(platform.cls(every_steps=1), [StopAt(2, fail)]).fit(1)
     run, = platform.pkg.runs.values()
     assert run.ends==[platform.bad] and [s for s,_ in run.kept]==[1, 2]
-
-def test_a_run_of_the_users_is_left_open(platform):
-    mine = platform.begin()
-    learner(platform.cls()).fit(1)
-    assert mine.ends==[] and len(mine.kept)==1 and list(platform.pkg.runs.values())==[mine]
 
 def test_resumed_fits_are_one_run_of_a_platform(platform, tmp_path):
     def run(stop=None):

@@ -104,26 +104,7 @@ def test_all_is_left_as_it_was(exc, at, screens):
     learn.fit(1)
     assert len(screens[-1].lines)==2
 
-def mute(learn): learn.progress.run = False
 def remove(learn): learn.remove_cb(ProgressCallback)
-def set_aside(learn):
-    with learn.removed_cbs(ProgressCallback): learn.validate()
-
-@pytest.mark.parametrize('act', [mute, remove, set_aside])
-def test_muted_or_removed_within_a_fit(act, screens):
-    learn = learner([Callback(after_loss=on(event.after_loss, once=2)(lambda cb: act(cb.learn)))])
-    learn.fit(1)
-    assert screens[0].n_closed==1 and progress._open==[] and learn.logger is print_row
-
-def test_bars(screens):
-    learner().fit(2)
-    bars,above = screens[0].drawn,[o for o, in screens[0].above]
-    assert [o[:3] for o in bars]==([('train   ', i, 3) for i in range(4)] + [('validate', i, 2) for i in range(3)])*2
-    assert all(('loss' in o[3])==('train' in o[0] and (o[1]>1 or 'epoch 2' in a[0] and o[1]>0)) for o,a in zip(bars, above, strict=True))
-    assert [o[0] for o in above]==['epoch 1 of 2']*7 + ['epoch 2 of 2']*7
-    want = [*range(4), 3, 3, 3, 3, 4, 5, 6, 6, 6, 6]  # batches of training
-    assert [o[1] for o in above]==pytest.approx([i/6 for i in want]) and [o[2] for o in above]==[1 if i else None for i in want]
-    assert '<' not in above[0][3] and all('<' in o[3] for o in above[1:])
 
 @pytest.mark.parametrize('n,start', [(2, 0), (11, 0), (3, 1)])
 def test_point_23_bars_count_epochs_from_1_and_all_else_has_their_index(n, start, screens, tmp_path, capsys):
@@ -153,17 +134,6 @@ def test_no_number_of_epochs(screens):
     learner().fit(max_steps=4)
     assert list(dict.fromkeys(o[0].strip() for o, in screens[0].above))==['epoch 1', 'epoch 2', 'epoch 2 of 2']
     assert screens[0].above[-1][0][1:3]==(1., 1)
-
-def test_evaluation_shows_a_bar_if_it_lasts(screens, clock):
-    learn = learner()
-    learn.validate()
-    learn.get_preds()
-    assert [[o[:3] for o in s.drawn] for s in screens]==[[(o, i, 2) for i in range(3)] for o in ('validate', 'predict ')]
-    assert not any(o for s in screens for o in s.above), 'there is no fit to show'
-    assert all(s.lines==[] and s.n_closed==1 for s in screens)
-    clock.step = .05
-    learn.validate()
-    assert screens[-1].drawn==[]
 
 def test_evaluation_within_a_fit_leaves_its_bar(screens):
     def look(cb):
@@ -206,15 +176,6 @@ def test_bars_fit_the_width_of_a_terminal(width):
     assert len(lines)==9 and max(map(len, lines))<=min(width, 80)
     if width>=80: assert all('loss 0.1234' in o for o in lines[1::3]) and '…' not in f.getvalue()
     assert len({o.count('━')+o.count('╸')+o.count('╺') for o in lines[1::3][1:]})==1, 'its length does not follow that of the numbers'
-
-@pytest.mark.parametrize('step', [.001, .03, .3, 5.])
-def test_drawings_keep_their_distance(step, clock, monkeypatch):
-    times,screen,clock.step = [],Screen(),step
-    screen.bar = lambda bars: times.append(clock.now)
-    monkeypatch.setattr(progress, '_mk_display', lambda plain: screen)
-    learner(dls=(TRAIN*50,)).fit(4)
-    assert times[0]>=.5
-    assert all(b-a>=.1 for a,b in zip(times, times[1:], strict=False))
 
 def syncs(monkeypatch, learn):
     "How often a fit waits for the device"
@@ -297,20 +258,6 @@ def test_notebook_evaluation_vanishes_and_interrupt_leaves_the_table(clock, note
     with pytest.raises(KeyboardInterrupt): learn.fit(2)
     assert 'progress' not in states(notebook)[-1] and '<tr>' in states(notebook)[-1]
 
-def test_notebook_evaluation_that_is_over_soon_leaves_no_output(clock, notebook):
-    clock.step = .01
-    learn = learner()
-    learn.validate()
-    learn.get_preds()
-    assert notebook==[]
-
-def test_notebook_escapes_names_and_needs_no_length(clock, notebook):
-    def f(pred, y): return (pred-y).mean()
-    f.__name__ = '<b>&'
-    learner(metrics=f, dls=(Unsized(TRAIN), VALID)).fit(1)
-    assert '>&lt;b&gt;&amp;</th>' in states(notebook)[-1]
-    assert '<progress aria-label="train"' in states(notebook)[3]
-
 def test_notebook_shows_a_fit_within_below_until_the_next(clock, notebook):
     def inner(cb): learner(metrics=None, dls=(TRAIN[:1], None)).fit(cb.learn.epoch+1)
     def look(cb): learner().validate()
@@ -355,15 +302,6 @@ def test_fits_in_two_threads_of_a_terminal(clock, monkeypatch, capsys):
     monkeypatch.setattr(progress, '_is_tty', lambda f: True)
     two_threads()
     assert len(made)==1 and len(made[0].lines)==3 and len(capsys.readouterr().out.splitlines())==3
-
-def test_notebook_draws_ten_times_a_second_at_most(clock, notebook, monkeypatch):
-    now = [0.]
-    monkeypatch.setattr(progress, 'perf_counter', lambda: now[0])
-    monkeypatch.setattr(progress, 'monotonic', lambda: now[0])
-    def later(cb): now[0] += .001
-    learner([Callback(after_batch=later)], dls=(TRAIN*10, None)).fit(100)  # 3 s, an epoch takes 30 ms
-    shown = states(notebook)
-    assert 15<=len(shown)<=30 and shown[-1].count('<tr>')==101 and sum('<progress' in o for o in shown)>10
 
 @pytest.mark.parametrize('cls', [progress._Notebook, progress._Terminal])
 def test_what_takes_long_to_draw_is_drawn_less_often(cls, clock, notebook, monkeypatch):
@@ -471,11 +409,6 @@ def test_interrupt_while_it_draws(clock, notebook, monkeypatch):
 def test_bad_arguments(kwargs):
     with pytest.raises(ValueError, match=f'{next(iter(kwargs))} is .*number of seconds'): ProgressCallback(**kwargs)
 
-def test_plain_lines_where_there_could_be_more(clock, monkeypatch, capsys):
-    monkeypatch.setattr(progress, '_is_tty', lambda f: True)
-    mk_learner([Recorder(add_time=False), ProgressCallback(plain=True), ShowGraph()]).fit(2)
-    assert [o.split()[0] for o in capsys.readouterr().out.splitlines()]==['epoch', '0', '1']
-
 def test_rate_counts_from_where_a_run_goes_on(screens, clock, monkeypatch):
     clock.step = 0.
     def later(cb): clock.now += .04
@@ -510,12 +443,6 @@ def test_time_left_falls_while_time_goes_by(train, screens, clock):
         part = [o for o in secs[i*n+1:(i+1)*n] if o is not None]
         falls = part if isinstance(train, Unsized) else part[-20:]  # the validation, in an epoch that has a length
         assert falls==sorted(falls, reverse=True), f'epoch {i}'
-
-def test_rows_of_a_fit_within_are_set_off(clock, capsys):
-    def inner(cb): learner().fit(1)
-    learner([Callback(before_train=inner)]).fit(1)
-    out = capsys.readouterr().out.splitlines()
-    assert [len(o)-len(o.lstrip()) for o in out]==[0, 2, 6, 4], 'a title, a table of two lines within, the row'
 
 @pytest.mark.parametrize('plain', [True, False])
 def test_only_the_first_process_shows_something(plain, clock, monkeypatch, capsys):
@@ -557,18 +484,6 @@ def test_graph_has_the_last_epoch_whatever_the_end(stop, clock, notebook):
     assert f'train: {n} values' in said(shown[-1]) and 'progress' not in shown[-1]
     assert (f'valid: {n//3} values' if n>4 else 'valid: 1') in said(shown[-1])
 
-def test_graph_survives_evaluations_in_the_fit_and_its_own_removal(clock, notebook):
-    def look(cb): cb.learn.get_preds()
-    learn = learner([Callback(before_epoch=look), ShowGraph()])
-    learn.fit(2)
-    assert 'train: 6 values' in said(states(notebook)[-1])
-    notebook.clear()
-    def away(cb):
-        if cb.learn.epoch==1: cb.learn.remove_cb(ShowGraph)
-    learn.add_cb(Callback(before_train=away, name='away'))
-    learn.fit(2)
-    assert 'train: 3 values' in said(states(notebook)[-1]), 'it stands still then'
-
 def test_graph_without_recorder_validation_or_batches(clock, notebook):
     learner([ShowGraph()], recorder=False).fit(1)
     assert not svgs(states(notebook)[-1])
@@ -588,10 +503,6 @@ def test_graph_of_many_batches_is_small(clock):
     (xs,ys),(vx,vy) = show.series().values()
     assert len(xs)==len(ys)<=1000 and xs[-1]==100_000 and ys[-1]==rec.losses[-1] and len(vx)==len(vy)<=1000 and vx[-1]==99_999
     assert len(show.chart())<60_000 and [len(show.spark(n)[0]) for n in (1, 8, 30)]==[1, 8, 30]
-
-def test_graph_in_lines_is_nothing(clock, capsys):
-    learner([ShowGraph()]).fit(1)
-    assert [o.split()[0] for o in capsys.readouterr().out.splitlines()]==['epoch', '0']
 
 SETUP = '''
 import sys, torch

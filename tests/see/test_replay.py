@@ -9,11 +9,6 @@ from learnloop.checkpoint.files import read_state, write_state
 from learnloop.see.fingerprint import read_fingerprint
 from learnloop.see.replay import diff_steps, replay_runs, run_checkpoints, ulps
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch):
-    "Waiting for the disk is not tested"
-    monkeypatch.setattr('os.fsync', lambda fd: None)
-
 class Twice(torch.autograd.Function):
     "The same, and twice the gradient"
     @staticmethod

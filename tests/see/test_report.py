@@ -10,7 +10,7 @@ from learnloop import (
     SaveModelCallback, TensorBoardCallback, Terminated, Tracer, ValueMetric, synth_learner)
 from learnloop.app.cli import write_report
 from learnloop.see.page import Numbers, shown
-from learnloop.see.report import KeepWarnings, _brief, _columns, _grouped, _png, report_from, results_of
+from learnloop.see.report import KeepWarnings, _columns, _grouped, _png, report_from, results_of
 from torch import nn
 from torch.nn import functional as F
 
@@ -353,17 +353,6 @@ def test_only_so_many_are_kept_and_they_survive_a_checkpoint():
     assert other.rows==learn.keep_warnings.rows
 
 # From a folder
-def test_histories(tmp_path):
-    learn = fit(synth_learner(metrics=[F.l1_loss], path=tmp_path), 3, cbs=[CSVLogger(every_steps=3), JSONLogger()])
-    page = read(report_from(tmp_path))
-    assert page.texts('h2')==['History: history.csv', 'History: history.jsonl', 'Settings', 'Versions']
-    head,*want = page.rows('Loss and')
-    assert head==['epoch','step','train_loss','valid_loss','l1_loss'] and [o[:2] for o in want]==[[str(i), str(10*i+10)] for i in range(3)]
-    check_rows(want, learn.recorder.values, 2)
-    (tmp_path/'history.jsonl').unlink()
-    page = read(report_from(tmp_path))
-    assert page.facts()['valid_loss']==want[-1][3] and 'in epoch' in page.texts('header')[0]
-    assert 'loss: 10 values' in text(page.all('svg')[0]) and f'valid_loss: 3 values, first {learn.recorder.values[0][1]:.4g}' in text(page.all('svg')[0])
 
 def test_torn_and_odd_histories(tmp_path):
     (tmp_path/'a.jsonl').write_text('{"epoch":0,"step":5,"valid_loss":"NaN","<b>":1}\n{"epoch":1,"step":10,"valid_loss":0.5}\n{"epo')
@@ -376,13 +365,6 @@ def test_torn_and_odd_histories(tmp_path):
     (tmp_path/'h.json').write_text('not json')
     page = read(report_from(tmp_path))
     assert page.texts('h2')==['History: a.jsonl','History: b.csv'] and page.rows('Loss and')[1][2:]==['nan','1']
-
-def test_tensorboard(tmp_path):
-    learn = fit(synth_learner(metrics=[F.l1_loss], path=tmp_path), 3, cbs=TensorBoardCallback(tmp_path/'tb', every_steps=1))
-    page = read(report_from(tmp_path/'tb', tmp_path/'out.html'))
-    assert page.texts('h2')==['TensorBoard', 'Settings', 'Versions']
-    said = ' '.join(map(text, page.all('desc')))
-    assert f'last {learn.recorder.values[-1][1]:.4g}' in said and f'last {learn.recorder.values[-1][2]:.4g}' in said and 'lr' in ' '.join(map(text, page.all('svg')))
 
 def test_a_checkpoint_has_the_curves(tmp_path):
     learn = fit(synth_learner(metrics=[F.l1_loss], path=tmp_path), 3, cbs=CheckpointCallback(tmp_path/'run'/'c'))
@@ -403,14 +385,6 @@ def test_a_folder_of_several_runs_is_refused(by, n, tmp_path):
     for f in (lambda: report_from(tmp_path/'folds'), lambda: write_report(tmp_path/'folds', as_json=True)):
         with pytest.raises(ValueError, match=f'holds {n} runs: {", ".join(names)}.*: learnloop compare .*folds'): f()
     assert not (tmp_path/'folds/report.html').exists() and report_from(tmp_path/'folds/1').exists()
-
-@pytest.mark.parametrize('resumes', [False, True])
-def test_loggers_of_one_run_may_write_to_folders_beside_each_other(resumes, tmp_path):
-    cbs = [CSVLogger('a/h.csv'), JSONLogger('b/h.jsonl'), TensorBoardCallback('c')]
-    learn = synth_learner(path=tmp_path)
-    for _ in range(1+resumes): fit(learn, 1, cbs=cbs)
-    page = read(report_from(tmp_path))
-    assert page.texts('h2')[:3]==['History: a/h.csv', 'History: b/h.jsonl', 'TensorBoard: c'] and page.facts()['The run']=='finished'
 
 @pytest.mark.parametrize('gz', ['', '.gz'])
 def test_a_trace(gz, tmp_path):
@@ -434,10 +408,6 @@ def test_one_damaged_file_is_no_reason_to_do_without_the_others(tmp_path):
     (tmp_path/'run.json').unlink()
     with pytest.raises(FileNotFoundError, match='nothing to report; not read: .*a.csv: KeyError'): report_from(tmp_path)
 
-def test_a_history_that_a_spreadsheet_has_saved(tmp_path):
-    (tmp_path/'history.csv').write_bytes(b'\xef\xbb\xbfepoch,step,valid_loss\r\n0,10,.5\r\n')
-    assert read(report_from(tmp_path)).rows('Loss and')[1]==['0', '10', '0.5']
-
 NOTED = dict(csv=lambda d: CSVLogger(), fingerprint=lambda d: Fingerprint(), tensorboard=lambda d: TensorBoardCallback('logs'), checkpoints=CheckpointCallback,
     all=lambda d: [CSVLogger(), Fingerprint(), TensorBoardCallback('logs'), CheckpointCallback(d/'saved')])
 @pytest.mark.parametrize('epoch,by', [(i, o) for i in (0, 1) for o in NOTED if i or o!='checkpoints'])  # before the first step none is saved
@@ -447,24 +417,6 @@ def test_what_failed_is_told_whatever_has_noted_it(epoch, by, tmp_path):
     with pytest.raises(ValueError): fit(synth_learner(path=tmp_path), cbs=[*listify(NOTED[by](tmp_path)), Callback(after_loss=fail)])
     page = read(report_from(tmp_path))
     assert 'It ended with ValueError: boom' in page.texts('h2') and page.facts()['Epochs']==f'{epoch}'
-
-def test_a_file_is_no_folder(tmp_path):
-    (tmp_path/'f').write_text('x')
-    for o in ('f/x.html', 'f/a/b/x.html'):
-        with pytest.raises(NotADirectoryError, match='path is .*x.html.*f is a file'): synth_learner(path=tmp_path).report(o)
-    assert (tmp_path/'f').read_text()=='x'
-
-def test_times_are_told_to_three_digits_and_helpers_are_one_row(tmp_path):
-    learn = fit(synth_learner(path=tmp_path, cbs=[t := Tracer()]))
-    for i,o in enumerate(('_one', '_two')):
-        total = t._total('after_batch', o)
-        total.n,total.ns = 3,1234+i
-    page = read(learn.report())
-    rows = {o[0]:o for o in page.rows('Time by callback')}
-    assert int(rows['learnloop itself'][1])>=6 and not [o for o in rows if o[0]=='_'] and float(rows['learnloop itself'][2])>0
-    assert all(float(o[2].replace(',', ''))>0 for k,o in rows.items() if k!='callback')
-    assert [_brief(o) for o in (12345.6789, 1.23456, .000123456, 0.)]==[12345.679, 1.235, .000123, 0.]
-    assert {o[1]['viewbox'].split()[2] for o in page.all('svg')}=={'400'}, 'letters of one size'
 
 def test_what_was_said_by_those_who_stopped_it(tmp_path):
     def f(cb):
@@ -559,21 +511,11 @@ def test_an_interrupt_is_told_in_words(e, said, tmp_path):
         assert said in card(page)[0] and card(page)[1]['When']=='epoch 1, batch 4 of training'
         assert {page.facts().get('Last fit'), page.facts().get('The run')}=={None, 'was interrupted'}
 
-@pytest.mark.parametrize('e', [RuntimeError(), RuntimeError('a: b\nc'), Exception('learnloop: in x.y; z'), KeyError(0)], ids=repr)
-def test_any_error_makes_a_card(e, tmp_path):
-    title,facts,*_ = card(read(failing(tmp_path, e).report()))
-    assert title==f'It ended with {type(e).__name__}{": " if str(e) else ""}{e}' and facts['Raised by']=='Boom, in after_loss'
-
 def test_an_error_of_nobody_has_its_phase(tmp_path):
     learn = synth_learner(path=tmp_path)
     learn.model.forward = lambda x: 1/0
     with pytest.raises(ZeroDivisionError): fit(learn)
     assert card(read(learn.report()))[1]['Raised by']=='the loop itself, in the batch phase'
-
-def test_a_fit_in_which_a_report_is_written_is_not_over(tmp_path):
-    pages = []
-    learn = failing(tmp_path, cbs=[Callback(after_exception=lambda learn: pages.append(read(learn.report())))])
-    assert [card(o) for o in pages]==[None] and card(read(learn.report()))
 
 def test_the_error_keeps_no_batch_alive(tmp_path):
     learn = failing(tmp_path)

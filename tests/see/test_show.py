@@ -4,7 +4,7 @@ from functools import partial
 from html.parser import HTMLParser
 import pytest
 from helpers import act, listener, mk_learner
-from learnloop import Callback, Flow, GradientAccumulation, Learner, Phase, Tracer, event, on
+from learnloop import Callback, GradientAccumulation, Learner, Phase, Tracer, event, on
 from learnloop.see.show import TrainingLoop
 from learnloop.app.synth import synth_learner
 
@@ -61,25 +61,12 @@ def test_the_only_turn_of_a_batch_is_drawn_if_somebody_hears_it():
     assert 'turn' not in plain and plain['step']==plain['batch']+3 and 'CancelTurnException' not in mk_learner().show_training_loop()._repr_html_()
     assert heard['step']==several['step']==heard['turn']+3==plain['step']+3 and '- before_turn: a' in heard
 
-def test_phases_in_which_nobody_is():
-    names = {s.split()[0] for _,s in Lists(mk_learner().show_training_loop()._repr_html_()).items}
-    assert {'fit', 'evaluate', 'fetch', 'step'}<=names and not names & {'sanity', 'save', 'load'}
-
 def test_phases_inside_themselves_and_in_several():
     learn = mk_learner().declare(Phase('tree', inside='epoch tree'), Phase('peek', inside='train validate'))
     assert 'peek' not in str(learn.show_training_loop()) and 'tree' not in str(learn.show_training_loop())
     learn.add_cb(mk(events=['before_tree', 'after_peek']))
     text = str(learn.show_training_loop())
     assert [text.count(o) for o in ('- before_tree: a', 'tree, as above', '- after_peek: a', 'peek, as above')]==[1]*4
-
-@pytest.mark.parametrize('attrs,mark', [({}, ''), (dict(run_valid=False), ' (train)'), (dict(run_train=False), ' (valid)'),
-    (dict(run_train=False, run_valid=False), ' (muted)'), (dict(run=False), ' (muted)')])
-def test_modes(attrs, mark):
-    loop = mk_learner([mk(events=['after_pred'], **attrs)]).show_training_loop()
-    assert line(loop, 'after_pred')==f'- after_pred: a{mark}'
-
-def test_modes_count_inside_batches_only():
-    assert line(mk_learner([mk(events=['after_epoch'], run_train=False)]).show_training_loop(), 'after_epoch')=='- after_epoch: train_eval, a'
 
 def late(learn): return learn.epoch>2
 
@@ -93,18 +80,6 @@ def test_filters(kwargs, mark):
         @on(event.after_loss, **kwargs)
         def say(self): "Notes"
     assert line(mk_learner([Note()]).show_training_loop(), 'after_loss')==f'- after_loss: note{mark}'
-
-def test_several_filters_of_one_callback():
-    class Note(Callback):
-        run_valid = False
-        def after_loss(self): "At each"
-        @on(event.after_loss, every=2)
-        @on(event.after_batch, every=3)
-        def say(self): "At some"
-    loop = mk_learner([Note()]).show_training_loop()
-    assert line(loop, 'after_loss')=='- after_loss: note (train, every call; every 2)'
-    assert line(loop, 'after_batch')=='- after_batch: train_eval (train), note (train, every 3)'
-    assert Note().call_filters('after_loss')==['', 'every 2'] and Note().call_filters('before_fit')==[]
 
 def test_filters_of_those_that_stand_in():
     @on(event.before_fit, every=2)
@@ -121,14 +96,6 @@ def test_callbacks_are_in_the_order_in_which_they_run():
     for e in ('before_train', 'after_train', 'cleanup_train'):
         names = [nm for nm in line(loop, e).split(': ')[1].split(', ') if nm!='train_eval']
         assert names==[nm for o,nm in heard if o==e], e
-
-def test_a_learner_of_the_users_hears_first():
-    class Mine(Learner):
-        def before_train(self): "First"
-        def cleanup_train(self): "Last"
-    loop = mk_learner([mk(events=['before_train', 'cleanup_train'])], cls=Mine).show_training_loop()
-    assert line(loop, 'before_train')=='- before_train: Mine, train_eval, a' and line(loop, 'cleanup_train')=='- cleanup_train: a, Mine'
-    assert 'Learner' not in str(mk_learner().show_training_loop())
 
 def test_one_that_hears_everything_is_named_once():
     plain,traced = (str(synth_learner(cbs=o).show_training_loop()) for o in (None, Tracer()))
@@ -158,13 +125,6 @@ def test_html_has_what_text_has(verbose):
     got = [(d, re.sub(' Cancel.* skips the rest$', '', s)) for d,s in Lists(loop._repr_html_()).items]
     assert [(d, s.removesuffix('none').strip()) for d,s in got]==[(d, s.strip()) for d,s in want]
 
-def test_html_says_what_skips_each_phase():
-    learn = mk_learner()
-    html = learn.show_training_loop(verbose=True)._repr_html_()
-    for p in learn.phases.values():
-        if p.cancel: assert f'{p.name} {p.cancel.__name__} skips the rest' in [s for _,s in Lists(html).items]
-    assert html.count('skips the rest')==sum(p.cancel is not None for p in learn.phases.values())
-
 def test_html_is_escaped():
     class Mine(Learner, phases=[Phase('rollout', inside='epoch', does='a<b & c>d')]): pass
     cb = Callback('odd', before_rollout=whisper)
@@ -178,13 +138,3 @@ def test_html_needs_no_style_sheet_and_suits_light_and_dark():
     names = {o.split(':')[0] for s in html.styles for o in s.split(';')}
     assert 'color' not in names and html.styles  # text has the colour of what is around it
     for s in re.findall(r'rgba?\([^)]*\)|#\w+', ' '.join(html.styles)): assert re.fullmatch(r'rgba\(\d+,\d+,\d+,0\.\d+\)', s), s
-
-def test_muted_ones_look_muted():
-    html = mk_learner([mk(run=False)]).show_training_loop()._repr_html_()
-    assert re.search(r'opacity:0\.\d+">a <span[^>]*>\(muted\)', html)
-
-def test_a_flow_without_listeners():
-    assert Lists(Flow().show_training_loop()._repr_html_()).items[0][1]=='fit CancelFitException skips the rest'
-    class Bare(Flow): table = ()
-    loop = Bare().show_training_loop()
-    assert str(loop)=='' and Lists(loop._repr_html_()).items==[] and loop._repr_markdown_()==''

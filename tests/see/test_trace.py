@@ -1,6 +1,5 @@
 "A tracer records what ran, how long it took and how it ended, and changes nothing about it"
 import gc, gzip, json, os, traceback, weakref
-from copy import deepcopy
 from itertools import count
 from types import MethodType, SimpleNamespace
 import pytest, torch
@@ -8,7 +7,7 @@ from hypothesis import given, settings
 from torch import nn
 from torch.nn import functional as F
 from learnloop.loop.callback import Callback, on
-from helpers import covering, mk_learner, players, same
+from helpers import mk_learner, players, same
 from learnloop.data.checks import *
 from learnloop.loop.flow import *
 from learnloop.interop.transformers import TrainerCallback
@@ -33,8 +32,6 @@ class Log(Callback):
         if event==self.at and self.exc: raise self.exc
     def handlers(self, event): return [MethodType(lambda self, **kw: self.hear(event), self)]
 
-EXCS = [None, CancelBatchException, CancelFitException, CancelValidException, RuntimeError, KeyboardInterrupt]
-
 def run(at, exc, trace):
     "Fit with a callback that raises `exc` at `at`: what it heard, what left `fit`, and the weights"
     log = Log(at, exc and exc('why'))
@@ -44,12 +41,6 @@ def run(at, exc, trace):
     except BaseException as e: err = e
     notes = [type(err).__name__, str(err), *getattr(err, '__notes__', [])]
     return log.seen, notes, dict(learn.outcome), list(learn.model.parameters()), torch.rand(1)
-
-@covering(exc=EXCS, at=[e for e in event if not e.endswith(('save','load','sanity','evaluate')) and e!='after_create'])
-def test_all_runs_as_without(at, exc):
-    (seen,notes,outcome,ps,rnd),(seen2,notes2,outcome2,ps2,rnd2) = (run(at, exc, o) for o in (False,True))
-    assert seen==seen2 and notes==notes2 and outcome==outcome2
-    assert all(torch.equal(*o) for o in zip([*ps, rnd], [*ps2, rnd2], strict=True))
 
 def test_rows_have_outcome_epoch_iter_and_depth():
     def skip(cb):
@@ -73,13 +64,6 @@ def test_failure_is_recorded_to_the_end():
         *((f'cleanup_{o}', '', 'failed') for o in ('backward','turn','batch','train','epoch','fit'))]
     assert e.value.__notes__[0].startswith('learnloop: in Callback(fail).before_backward; epoch 0, batch 0')
     assert len(traceback.extract_tb(e.value.__traceback__))>0
-
-def test_uncaught_cancel_names_callback_and_event():
-    def oops(cb): raise CancelStepException
-    with pytest.raises(UncaughtCancelError, match='by Callback[(]oops[)] in before_epoch'):
-        mk_learn(Callback(before_epoch=oops)).fit(1, cbs=(t := Tracer()))
-    assert ('before_epoch','oops') in t.turns()
-    assert 'oops (CancelStepException)' in str(t.sequence())
 
 def test_two_fits_and_validate_are_recorded_and_removal_ends_it():
     learn = mk_learn(Callback(after_batch=nothing), t := Tracer())
@@ -111,22 +95,6 @@ def test_comes_and_goes_in_a_fit():
     assert t.events().count('cleanup_epoch')==0  # it wasn't there when this epoch began, and gone before the other ended
     assert log.seen.count('cleanup_fit')==1 and log.seen.count('before_epoch')==log.seen.count('cleanup_epoch')==3
 
-def test_callbacks_that_come_and_go():
-    class Opened(Callback):
-        closed = 0
-        def after_create(self): pass
-        def before_fit(self): pass
-        def cleanup_fit(self): self.closed += 1
-    o,late = Opened(),Opened()
-    late.name = 'late'
-    def swap(cb):
-        if o in cb.learn.cbs: cb.learn.remove_cb(o).add_cb(late)
-    learn = mk_learn(o, Callback(after_fit=swap))
-    learn.fit(1, cbs=(t := Tracer()))
-    assert o.closed==1 and late.closed==0
-    assert t.events().count('cleanup_fit')==1 and t.events()[-1]=='cleanup_fit' and t.events().count('after_create')==0
-    assert [e for e in t.turns() if e[1] in ('opened','late')]==[('before_fit','opened'), ('cleanup_fit','opened'), ('after_create','late')]
-
 def test_muted_callbacks_have_no_turn_and_a_muted_tracer_records_nothing():
     log = Log()
     log.run_train = False
@@ -140,41 +108,6 @@ def test_muted_callbacks_have_no_turn_and_a_muted_tracer_records_nothing():
     n = len(log.seen)
     learn.fit(1)
     assert t.rows==[] and len(log.seen)>n and t.run
-
-def test_declared_events_and_phases_with_arguments():
-    got = []
-    class Rollout(Learner, phases=[Phase('rollout', inside='batch')]): pass
-    def hear(cb, **kw): got.append(kw)
-    learn = mk_learn(Log(), t := Tracer(), cls=Rollout)
-    learn.declare('verify_batch')
-    learn.add_cb(Callback(verify_batch=hear, name='hear'))
-    t.clear()
-    learn('verify_batch', f=1, who=2, tracer=3)
-    learn.with_events('rollout', lambda: None)
-    assert got==[dict(f=1, who=2, tracer=3)]
-    assert t.events()==['verify_batch', 'before_rollout', 'after_rollout', 'cleanup_rollout']
-    assert ('verify_batch','hear') in t.turns()
-
-def test_nested_events_follow_the_turn_that_fired_them():
-    class Peek(Callback):
-        def after_epoch(self): self.learn.validate()
-        def cleanup_fit(self): self.learn.validate()
-    learn = mk_learn(Peek())
-    learn.fit(1, cbs=(t := Tracer()))
-    es = t.events()
-    assert es.count('before_evaluate')==es.count('cleanup_evaluate')==2
-    i = t.rows.index(next(o for o in t.rows if (o.event,o.callback)==('cleanup_fit','peek')))
-    assert (t.rows[i-1].event, t.rows[i-1].callback, t.rows[i+1].event)==('cleanup_fit','','before_evaluate')
-
-def test_filters_keep_counting():
-    calls = []
-    @on(event.after_batch, every=2)
-    def second(cb): calls.append(cb.train_iter)
-    mk_learn(second, n=4).fit(2, cbs=Tracer())
-    without = list(calls)
-    calls.clear()
-    mk_learn(second, n=4).fit(2)
-    assert calls==without
 
 def test_memory_is_bounded():
     learn = mk_learn()
@@ -275,15 +208,6 @@ def test_why_of_a_step():
     assert t.why('train', epoch=9)=='train of epoch 9 did not begin; recorded are epochs 0–1'
     assert repr(t.why('fit'))=='fit ran'
 
-def test_why_long_after():
-    "Cancels outlive the rows; what ran is forgotten, and said to be"
-    t = stepped(max_rows=40)
-    assert t.rows[0].epoch==1
-    assert t.why('step', epoch=0, iter=2)=='GradientAccumulation raised CancelStepException in before_step'
-    assert t.why('step', epoch=0, iter=1).startswith('step of epoch 0, iter 1 is no longer recorded: rows are kept from epoch 1, iter ')
-    assert 'did not begin' in t.why('step', epoch=5, iter=0) and t.why('epoch', epoch=0)=='epoch ran'
-    with pytest.raises(ValueError, match='no timeline: batch of epoch 0, iter 1 is no longer recorded'): t.timeline(epoch=0, iter=1)
-
 @pytest.mark.parametrize('what', ['step', 'batch', 'fetch', 'before_step', 'after_loss', 'loss'])
 def test_what_ran_is_not_denied_once_its_rows_are_dropped(what):
     "Part of the last epoch is kept, and none of the first"
@@ -300,13 +224,6 @@ def test_what_ran_is_not_denied_once_its_rows_are_dropped(what):
     assert t.why('before_fit', callback='train_eval').startswith('before_fit is no longer recorded')
     assert t.why('train', epoch=0)=='train ran' and t.why('cleanup_fit')=='cleanup_fit fired, but called no callback'
 
-def test_cancels_are_bounded():
-    learn = mk_learn(Callback('skip', before_step=lambda cb: act(CancelStepException)), n=30)
-    t = Tracer(max_rows=10)
-    t._cancels = type(t._cancels)(maxlen=50)
-    learn.fit(2, cbs=t)
-    assert len(t.cancels)==50 and '(of the last 50)' in t.why('step') and '(of the last 50)' in str(t)
-    assert [o['outcomes'] for o in t.totals() if o['callback']=='skip']==[{'CancelStepException':60}]  # totals are of everything
 def act(e): raise e
 
 @pytest.mark.parametrize('at,exc,place,want', [
@@ -439,20 +356,6 @@ def test_nothing_recorded():
     with pytest.raises(AttributeError, match='no trace was recorded: call learn.add_cb'): str(mk_learn().trace)
     assert not hasattr(mk_learn(), 'trace')
 
-def test_muted_now_and_then():
-    "Flags of several fits are told apart from those that hold together; who heard the event wasn't muted in it"
-    log = Log()
-    learn = mk_learn(log, Tracer())
-    log.run = False
-    learn.fit(1)
-    assert learn.trace.why('after_loss', epoch=0, iter=0)=='after_loss fired, but called no callback; logs was muted: run = False'
-    log.run_train = False
-    learn.fit(1)
-    assert learn.trace.why('after_loss', epoch=0, iter=0, callback='logs')=='logs was muted in after_loss: run = False or run_train = False'
-    log.run_train = True
-    learn.fit(1)
-    assert learn.trace.why('after_loss', epoch=0, iter=0)=='after_loss fired and called logs'
-
 def test_why_of_the_models_work():
     t = stepped()
     assert {'pred','loss'}<=t.phases().keys()
@@ -535,17 +438,6 @@ def test_turns_have_rows_lanes_and_totals_of_their_own():
     assert [(o.turn, o.in_event) for o in t.cancels]==[('generator','before_step of turn generator')] + [('critic','after_loss of turn critic'), ('critic','after_loss of turn critic'), ('generator','before_step of turn generator')]
     check_nesting([*t._chrome_events()])
 
-def test_the_only_turn_of_a_batch_goes_without_saying():
-    t = stepped()
-    assert 'turn' not in t.phases() and t.depth('step')==t.depth('pred')==t.depth('batch')+1==5
-    assert [*dict(t.timeline(epoch=1, iter=2).lanes)][:3]==['fetch', 'batch', 'pred'] and 'turn' not in dict(t.timeline(epoch=1).lanes)
-    assert str(t.sequence()).split()[:6]==['event', 'callbacks', 'outcome', 'times', 'epoch', 'iter'] and 'turn' not in str(t).split('callback')[0].split()
-    assert t.why('turn', epoch=0, iter=0)=='turn ran' and t.events().count('before_turn')==12
-    cut = mk_learn(Callback('cut', after_loss=lambda cb: act(CancelTurnException) if cb.training else None))
-    cut.fit(1, cbs=Tracer(clock=ticks()))
-    assert cut.trace.phases()['turn'][0]==2 and 'turn' in dict(cut.trace.timeline(epoch=0, iter=0).lanes)
-    assert cut.trace.why('step', 0, 0)=='Callback(cut) raised CancelTurnException in after_loss, which skipped the rest of the turn phase'
-
 def test_a_step_that_begins_again_is_one():
     learn = mk_learn()
     learn.opt_func = lambda ps: torch.optim.LBFGS(ps, max_iter=3)
@@ -579,19 +471,6 @@ def test_timeline_of_a_fit_that_runs():
         if cb.epoch==1: seen.append((str(cb.learn.trace.timeline()), cb.learn.trace.why('epoch', epoch=1)))
     mk_learn(Callback(after_train=look)).fit(2, cbs=Tracer())
     assert seen[0][0].startswith('Run') and seen[0][1]=='epoch is running, or its end was not recorded'
-
-def test_nested_batches_have_places_of_their_own():
-    class Peek(Callback):
-        run_valid = False
-        def after_loss(self):
-            if self.iter==1: self.learn.validate()
-    learn = mk_learn(Peek(), n=3)
-    learn.fit(1, cbs=Tracer())
-    t = learn.trace
-    assert [o.iter for o in t.rows if o.event=='after_loss' and o.callback=='']==[0, 1, 0, 2, 0]
-    i = next(i for i,o in enumerate(t.rows) if o.event=='cleanup_evaluate')
-    assert [(o.event, o.iter) for o in t.rows[i:i+2]]==[('cleanup_evaluate',1), ('before_backward',1)]
-    assert t.why('step', epoch=0, iter=1)=='step ran'
 
 # ---- files
 
@@ -704,13 +583,6 @@ def test_a_profile_that_cant_be_exported_is_a_warning(error, tmp_path):
     t.save(path)  # once is enough
     with pytest.raises(TypeError, match='start, step, stop and export_chrome_trace'): Tracer(profiler=SimpleNamespace(start=1, step=1, stop=1))
 
-@covering(at=['before_fit', 'after_loss', 'cleanup_epoch', 'after_fit'], exc=[RuntimeError, KeyboardInterrupt, CancelFitException])
-def test_profiler_is_stopped_whatever_happens(at, exc):
-    learn = mk_learn(Callback(**{at: lambda cb: act(exc)}))
-    try: learn.fit(1, cbs=Tracer(profiler=(p := FakeProfiler())))
-    except (RuntimeError,KeyboardInterrupt): pass
-    assert p.calls[0]=='start' and p.calls[-1]=='stop' and p.calls.count('stop')==1
-
 def test_profiler_that_fails_and_removal():
     with pytest.raises(RuntimeError, match='no start'): mk_learn().fit(1, cbs=Tracer(profiler=FakeProfiler('start')))
     p = FakeProfiler()
@@ -763,12 +635,6 @@ def test_callbacks_of_other_systems_are_traced():
     learn.fit(1, cbs=Tracer())
     assert {('transformers_theirs','before_fit'), ('transformers_theirs','after_batch')}<={(o['callback'], o['event']) for o in learn.trace.totals()}
     assert learn.trace.phases()['batch'][0]==3
-
-def test_a_copy_goes_its_own_way():
-    t = stepped()
-    new = deepcopy(t)
-    t.clear()
-    assert t.rows==[] and len(new.rows)>100 and new.why('step', epoch=0, iter=0)=='GradientAccumulation raised CancelStepException in before_step'
 
 def test_point_8_a_phase_beside_the_batch_is_one_of_each_batch(tmp_path):
     class Augments(Learner, phases=[Phase('augment', inside='train validate')]):
