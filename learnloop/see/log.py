@@ -184,17 +184,10 @@ def cleanup_fit(self:Logger):
 class _FileLogger(Logger):
     "Write rows to a file: `_size` bytes of it are ours, `_rest` isn't written yet"
     remove_on_fetch,_size,_rest = True,None,b''
-    def __init__(self,
-        fname=None, # File, relative to `learn.path` unless it is absolute; None: `history.csv` or `history.jsonl`
-        append:bool=False, # Keep rows of other runs?
-        every_steps:int|None=None, # Optimizer steps between rows with `loss` and `lr`; None: no such rows
-        block:int=100, # Number of such rows to write at once
-        group:str|None=None, # Shared name of an experiment's runs, such as its folds; for `runs` and `compare`
-        hparams:dict|None=None # Your own hyper-parameters, shown by `compare`
-    ):
-        super().__init__(every_steps, block, group, hparams)
-        self.fname,self.append = self._name if fname is None else fname,append
-        check_place('fname', self.fname, 'a file below learn.path', 'path')
+    def __init__(self, fname, append, *args):
+        super().__init__(*args)
+        check_place('fname', fname, 'a file below learn.path', 'path')
+        self.fname,self.append = fname,append
 
     run_folder = property(lambda self: self._path.parent)
     def flush(self): self._to_disk()
@@ -272,7 +265,15 @@ def put_at(
 # %% ../../nbs/see/04_log.ipynb #4d2fdf72
 class CSVLogger(_FileLogger):  # chkstyle: ignore-node
     "Write a row for each epoch, and each validation within one, to a CSV file"
-    _name,_head,_starts = 'history.csv',1,b'epoch,step'
+    _head,_starts = 1,b'epoch,step'
+    def __init__(self,
+        fname='history.csv', # Relative to `learn.path`, unless it is absolute
+        append:bool=False,   # Keep rows of other runs?
+        every_steps:int|None=None, # Optimizer steps between rows with `loss` and `lr`; None: no such rows
+        block:int=100, # Number of such rows to write at once
+        group:str|None=None, # Shared name of an experiment's runs, such as its folds; for `runs` and `compare`
+        hparams:dict|None=None # Your own hyper-parameters, shown by `compare`
+    ): super().__init__(fname, append, every_steps, block, group, hparams)
 
     def _step_of(self, line, i):
         row = next(csv.reader([line.decode()]))
@@ -355,7 +356,15 @@ def _package(name, label):
 # %% ../../nbs/see/04_log.ipynb #4b947ffe
 class JSONLogger(_FileLogger):
     "Write a line with a JSON object for each epoch, and each validation within one"
-    _name,_head,_starts = 'history.jsonl',0,b'{"epoch"'
+    _head,_starts = 0,b'{"epoch"'
+    def __init__(self,
+        fname='history.jsonl', # Relative to `learn.path`, unless it is absolute
+        append:bool=False,     # Keep rows of other runs?
+        every_steps:int|None=None, # Optimizer steps between rows with `loss` and `lr`; None: no such rows
+        block:int=100, # Number of such rows to write at once
+        group:str|None=None, # Shared name of an experiment's runs, such as its folds; for `runs` and `compare`
+        hparams:dict|None=None # Your own hyper-parameters, shown by `compare`
+    ): super().__init__(fname, append, every_steps, block, group, hparams)
     def _step_of(self, line, i): return int(json.loads(line)['step'])
     def log_metrics(self, metrics, step):
         row = {k:v if math.isfinite(v) else _inf(v) for k,v in metrics.items()}
