@@ -320,10 +320,11 @@ def refute_mean(
         warnings.simplefilter('ignore')
         for dtype,dim in ((torch.float64, 0), (torch.float64, 1), (torch.float32, 0), (torch.float32, 1)):
             if size>2**20 and dtype is torch.float64 and is_random: continue
-            idx = _some(yb, n, k, g)
-            p,y = take_items(pred, idx, n, dim),[take_items(o, idx, n) for o in yb]
-            if is_random: p,y = _mapped(p, _as_float, dtype),[_mapped(o, _as_float, dtype) for o in y]
-            try: return _try_draws(f, p, y, k, dim, g, is_random)
+            try:
+                idx = _some(yb, n, k, g)
+                p,y = take_items(pred, idx, n, dim),[take_items(o, idx, n) for o in yb]
+                if is_random: p,y = _mapped(p, _as_float, dtype),[_mapped(o, _as_float, dtype) for o in y]
+                return _try_draws(f, p, y, k, dim, g, is_random)
             except Exception as e: error = e
     return dict(loss=f'{UNTRIED}: {type(error).__name__}: {error}')
 

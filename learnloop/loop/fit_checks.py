@@ -74,6 +74,7 @@ def _warn_of_flags(self:Checks):
         if 'CancelFit' not in (here := called_here('attribute', k)): continue
         warnings.warn(f'learn.{k} was set, which the loop does not read{here}', stacklevel=3)
 
+# %% ../../nbs/loop/06_fit_checks.ipynb #c38c5bf8
 @patch
 def _warn_of_no_step(self:Checks, n):
     "Warn that an epoch of `n` batches left the weights unchanged, and name the callbacks that cancelled"

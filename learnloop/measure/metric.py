@@ -140,11 +140,12 @@ def _watch(self:AvgMetric, learn):
     args,is_new = (learn.pred, *learn.yb),not self._is_met
     if len(self.vals):
         self.watched = 'twice'
-        if not self.weight and hasattr(learn, 'mean_of'): self._refute(learn, args)
+        if not self.weight and learn.bs and hasattr(learn, 'mean_of'): self._refute(learn, args)
     self._is_met = True
     with watch_broadcast(args[0], args[1:], f'metric {self.name}', '') if is_new else nullcontext():
         return self.func(*args)
 
+# %% ../../nbs/measure/00_metric.ipynb #683e97d0
 def _as_number(func, *args):
     v = func(*args)
     if isinstance(v, torch.Tensor) and v.is_floating_point() and v.dtype.itemsize<4: raise TypeError('too few bits')

@@ -132,7 +132,8 @@ def test_a_collate_function_that_needs_targets_gets_them():
     with pytest.raises(Exception) as e: learn.predict(TOKENS[0])
     assert any(r'pass the item with its target, as in learn.predict(ds[0])' in o for o in e.value.__notes__)
 
-BOXES = {k:[torch.randn(n, 2, generator=torch.Generator().manual_seed(i)) for i,n in enumerate(ns)] for k,ns in dict(ragged=(3, 1, 4, 2, 0, 2, 5), alike=(2,)*7).items()}
+def found(ns): return [torch.randn(n, 2, generator=torch.Generator().manual_seed(i)) for i,n in enumerate(ns)]
+BOXES = dict(ragged=found((3, 1, 4, 2, 0, 2, 5)), alike=found((2,)*7))
 class Finds(nn.Module):
     "Predicts what was found in each of several images: a list or tuple with something for each"
     def __init__(self, form, boxes):
