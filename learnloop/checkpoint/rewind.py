@@ -1,4 +1,4 @@
-"""Take a fit back to an earlier place, with something changed, and train again from there
+"""Return a fit to an earlier place, change something, and train again from there
 
 Docs: https://learnloop.github.io/learnloop/checkpoint/rewind.html.md"""
 

@@ -1,4 +1,4 @@
-"""Tensors of which several processes wrote parts: found in a state, and read by any number of processes
+"""Tensors in parts, written by several processes and read by any number of them
 
 Docs: https://learnloop.github.io/learnloop/checkpoint/shards.html.md"""
 

@@ -1,4 +1,4 @@
-"""A `with` block at whose end the learner is what it was at its start
+"""A `with` block after which the learner is unchanged
 
 Docs: https://learnloop.github.io/learnloop/checkpoint/undo.html.md"""
 

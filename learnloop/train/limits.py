@@ -1,4 +1,4 @@
-"""Short runs for testing: a few batches, the same few again, a rehearsal, validation first, the largest batch size
+"""Short runs for testing: a few batches, the same few again, a dry run, validation first, the largest batch size
 
 Docs: https://learnloop.github.io/learnloop/train/limits.html.md"""
 
@@ -98,7 +98,7 @@ def _random_as(states, *dls):
 
 # %% ../../nbs/train/02_limits.ipynb #7a2c312c
 class FastDevRun(LimitBatches):
-    "Make the fit a rehearsal: one epoch of `n` batches, `n` validation batches, and no callbacks that write files"
+    "Make the fit a dry run: one epoch of `n` batches, `n` validation batches, and no callbacks that write files"
     def __init__(self,
         n=1 # Number of training batches, and of validation batches
     ): super().__init__(n, n)

@@ -325,7 +325,7 @@ def test_typos_in_hooks_are_refused():
     for slip,want in (('on_training_epoch_end', 'on_train_epoch_end'), ('on_train_step', 'on_train_step_end'), ('on_eval_begin_epoch', 'on_eval')):
         cls = type('Slip', (TrainerCallback,), {slip: lambda self, trainer, **kwargs: None})
         if want in HOOKS:
-            with pytest.raises(TypeError, match=f'Slip.*{slip} is no hook.*did you mean {want!r}'): mk_learn().fit(1, cbs=[cls])
+            with pytest.raises(TypeError, match=f'Slip.*{slip} is not a hook.*did you mean {want!r}'): mk_learn().fit(1, cbs=[cls])
         else: as_cb(cls)  # far enough away to be an event of one's own
 
 def test_typos_in_hooks_of_the_packages_own_base_are_errors():

@@ -223,7 +223,7 @@ def test_a_stop_that_was_saved_is_heeded(tmp_path):
 def test_state_loaded_by_ignites_own_checkpoint():
     sd = dict(epoch=2, epoch_length=4, max_epochs=3)
     def attach(t): t.trainer.load_state_dict(sd)
-    with pytest.raises(ValueError, match=r'after iteration 8, in epoch 2, but this fit begins with epoch 0: start_epoch=2'): Ours(attach)
+    with pytest.raises(ValueError, match=r'from iteration 8, in epoch 2, but this fit begins with epoch 0: start_epoch=2'): Ours(attach)
     ours = Ours(attach, start_epoch=2)
     assert ours.trainer.state.iteration==12 and ours.trainer.state.epoch==3
     with ours.learn.no_logging(): ours.learn.fit(1, cbs=ours.ig)  # a run that is done begins anew, as in ignite

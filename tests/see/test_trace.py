@@ -421,7 +421,7 @@ SKIPPED,CUT = 'Callback(skip) raised CancelStepException in before_step of turn 
     (('after_opt_step',0,0), 'after_opt_step of turn critic did not fire: step of turn critic ran; after_opt_step of turn generator fired, but called no callback'),
     (('before_step',0,1,'skip'), 'before_step of turn critic: skip; before_step of turn generator: skip (raised CancelStepException)'),
     (('before_step',1,0), f'before_step of turn critic did not fire: {CUT}, which skipped the rest of the turn phase; before_step of turn generator fired and called skip'),
-    (('after_loss',1,0,'skip'), 'skip was not called in after_loss of turn critic: cut (raised CancelTurnException) before it; skip does not hear after_loss of turn generator, or was not in the learner'),
+    (('after_loss',1,0,'skip'), 'skip was not called in after_loss of turn critic: cut (raised CancelTurnException) before it; skip has no handler for after_loss of turn generator, or was not in the learner'),
     (('after_loss',0,0,None,False), 'after_loss fired and called cut'), (('step',0,0,None,False), 'step did not begin: batch ran without it, since it was in validation'),
     (('turn',0,7), 'turn of epoch 0, iter 7 did not begin; recorded are epochs 0–1')], ids=str)
 def test_why_tells_of_each_turn(args, want, tmp_path):
