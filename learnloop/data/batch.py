@@ -442,10 +442,12 @@ class BatchSample:
 
 # %% ../../nbs/data/02_batch.ipynb #4a2e5306
 def facts_of(
-    last # The number of a batch and its `BatchSample`, or what this function returned; None if there is none
-)->dict|None: # See `BatchSample.facts`
+    last # Number of a batch, its `BatchSample` and random states; or what this function returned; None if there is none
+)->dict|None: # See `BatchSample.facts`; `rng` has the states, if there are any
     "Return what is noted of a batch as plain data"
-    return last[1].facts(last[0]) if isinstance(last, tuple) else last
+    if not isinstance(last, tuple): return last
+    facts = last[1].facts(last[0])
+    return facts | dict(rng=last[2]) if facts and last[2] else facts
 
 # %% ../../nbs/data/02_batch.ipynb #aeafb721
 def to_detach(
