@@ -75,16 +75,13 @@ class Going(CountingSampler):
     def __init__(self): self.it = (i for k in range(9) for i in order(k))
     def __iter__(self): return (next(self.it) for _ in range(N))
 class Reads(Dataset):
-    "Items that depend on how often they were read: a number, the order of a list, or a hidden generator"
-    __slots__ = ('f', 'n')
+    "Items that depend on how often they were read"
     def __init__(self, f): self.f,self.n = f,[0]
     def __len__(self): return N
     def __getitem__(self, i): return X[i]+self.f(self.n),Y[i]
 def count(n):
     n[0] += 1
     return n[0]/100
-def steps(n): return next(n[0]) if n[0] else n.__setitem__(0, iter_noise()) or next(n[0])
-def iter_noise(): yield from (order(k)[0]/99 for k in range(10**6))
 class Unseeded:
     def __iter__(self): return iter(in_batches(random.SystemRandom().sample(range(N), N)))
 class Stream(IterableDataset):
