@@ -41,7 +41,7 @@ class _Only(Callback):
 
 class _Sized:
     "A loader of the batches of `it`, with a length and a source"
-    has_source = True
+    has_source,resumes_exactly = True,False
     def __init__(self, it, n, source): self.it,self.n,self.source = it,n,source
     def __iter__(self): return self.it
     def __len__(self): return self.n

@@ -8,20 +8,17 @@ Docs: https://learnloop.github.io/learnloop/checkpoint/passes.html.md"""
 __all__ = ['random_states', 'set_random_states', 'try_loader', 'parts_of', 'KeptPass', 'copy_batch', 'being_made']
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #1364b046
-import pickle, sys
 from collections.abc import Iterator
 from copy import copy, deepcopy
 from functools import partial
-from io import BytesIO
-from itertools import chain
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
+from itertools import chain, islice
 from fastcore.basics import patch
-from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data._utils.fetch import _MapDatasetFetcher
 from ..data.batch import BatchSample, batch_map
 from ..data.begin import Endless, batches_draw, iter_from, goes_by_state, items_draw, sampler_draws
 from ..data.loaders import batches_of, set_epoch
-from ..data.rng import all_rngs, preserve_rng, read_rngs, same_states, write_rngs
+from ..data.rng import all_rngs, copies_of, preserve_rng, read_rngs, same_states, write_rngs
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #160d7cfa
 def random_states(
@@ -54,8 +51,9 @@ class _Sampling:
         try: return next(self.batches)
         except StopIteration:
             if self.of.p.n_taken or not self.of.keeper.has_loaded: raise
-            # the loader was restored to the end of a pass
+            # the loader was restored to the end of a pass, which may draw once more
             self.of.keeper.has_loaded = False
+            self.of.keeper.set_pass_rng()
             self.batches = batches_of(self.of.p.dl)
             return next(self.batches)
     def _leave(self):
@@ -93,48 +91,6 @@ def _is_endless(dl):
     while hasattr(dl, 'dl') and not isinstance(dl, Endless): dl = dl.dl
     return isinstance(dl, Endless)
 
-# %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0002
-class _Ref:
-    "A reference to `o`, which copies share"
-    def __init__(self, o): self.o = o
-
-def _mk_function(like, defaults, cells):
-    like = like.o
-    res = FunctionType(like.__code__, like.__globals__, like.__name__, defaults, tuple(map(CellType, cells)) or None)
-    res.__kwdefaults__ = like.__kwdefaults__
-    return res
-
-class _Copying(pickle.Pickler):
-    "Copies objects, lists and generators; shares classes, functions without state, and large data"
-    def __init__(self, file):
-        super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self.shared = []
-    def persistent_id(self, o):
-        shares = isinstance(o, Tensor|type|ModuleType|CodeType|BuiltinFunctionType|_Ref) or type(o).__name__=='ndarray'
-        if not shares and not (isinstance(o, FunctionType) and not o.__closure__ and not o.__defaults__): return None
-        self.shared.append(o)
-        return len(self.shared)-1
-    def reducer_override(self, o):
-        if not isinstance(o, FunctionType): return NotImplemented
-        return _mk_function,(_Ref(o), o.__defaults__, tuple(c.cell_contents for c in o.__closure__ or ()))
-
-# %% ../../nbs/checkpoint/02_passes.ipynb #fcf3b9b2
-def _copies(o, n):
-    "Return `n` copies of `o`, and a context that restores the generators that they share"
-    p = _Copying(f := BytesIO())
-    p.dump(o)
-    classes = [c for s in p.shared if isinstance(s, type) for c in s.__mro__]
-    modules = {getattr(s, '__module__', None) for s in (*p.shared, *classes)}
-    owners = [*classes, *(sys.modules[m] for m in modules if m in sys.modules and m.split('.')[0] not in _QUIET)]
-    def _load():
-        u = pickle.Unpickler(BytesIO(f.getvalue()))
-        u.persistent_load = p.shared.__getitem__
-        return u.load()
-    return [_load() for _ in range(n)],preserve_rng(*owners)
-
-# no loader draws from generators of these modules
-_QUIET = {'builtins', 'collections', 'learnloop', 'numpy', 'torch', 'torchdata', 'typing'}
-
 # %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0003
 def _next_hash(batches):
     b = next(batches, None)
@@ -162,18 +118,33 @@ def _repeats(a, epoch):
         return _next_hash(iter(a))
     return _first()==_first()
 
+def _draws_late(few):
+    "Whether the sampler draws from generators that training uses after its first batch"
+    batches = iter(few.batch_sampler)
+    next(batches, None)
+    states = read_rngs()
+    for _ in islice(batches, 8): pass
+    return not same_states(read_rngs(), states)
+
 # %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0013
-class _Indices:
-    "A loader of the indices of a sampler"
-    def __init__(self, batches): self.batch_sampler = batches
-    def __iter__(self): return iter(self.batch_sampler)
+class _Few:
+    "The index batches of the loader `dl`, and what it makes of their first two items, if it does so in this process"
+    def __init__(self, dl):
+        self.batch_sampler = dl.sampler if dl.batch_sampler is None else dl.batch_sampler
+        self.dataset,self.collate_fn,self.whole = dl.dataset,dl.collate_fn,dl.batch_sampler is not None
+        self.reads = not dl.num_workers and batches_draw(dl)
+    def __iter__(self): return ((idxs, self._made(idxs)) for idxs in self.batch_sampler)
+    def _made(self, idxs):
+        f = _MapDatasetFetcher(self.dataset, self.whole, self.collate_fn, False)
+        return f.fetch([*idxs][:2] if self.whole else idxs) if self.reads else None
 
 def _tried(dl):
-    "Return the part of `dl` to test: the loader without workers, only its sampler, or None if nothing can go wrong"
+    "Return the part of `dl` to test: the loader without workers, a few items, or None if nothing can go wrong"
     if hasattr(dl, 'resumes_exactly') or isinstance(dl, Iterator|list|tuple): return None
     if not isinstance(dl, DataLoader): return dl
     if not goes_by_state(dl) and not isinstance(dl.dataset, IterableDataset):
-        return _Indices(dl.sampler if dl.batch_sampler is None else dl.batch_sampler) if sampler_draws(dl) else None
+        few = _Few(dl)
+        return few if few.reads or sampler_draws(dl) else None
     if dl.num_workers and not goes_by_state(dl): return None  # new workers copy this process's objects
     res = copy(dl)
     vars(res).update(_iterator=None, num_workers=0, prefetch_factor=None, persistent_workers=False)
@@ -189,14 +160,18 @@ def try_loader(
     if o is None: return None,''
     name,fix = type(dl).__name__,'; if this is intended, set dl.resumes_exactly = True'
     try:
-        (a,b,c,d,e),kept = _copies(o, 5)
+        (a,*more),kept = copies_of(o, 5 if by_state else 1)
         with preserve_rng(dl), kept:
-            if by_state: exact = all(_state_leads_back(*ab, n) for n,ab in ((2, (a, b)), (0, (c, d))))
-            if exact or _repeats(e, epoch): return exact,''
-    except Exception as err:  # a loader that can't be copied may be exact nevertheless
-        if not by_state or isinstance(dl, DataLoader): return exact,''
+            if by_state: exact = all(_state_leads_back(*more[i:i+2], n) for i,n in ((0, 2), (2, 0)))
+            same = exact or _repeats(a, epoch)
+            if same and isinstance(a, _Few) and dl.num_workers and _draws_late(a): return exact,(f'{name}: its sampler '
+                'draws random numbers during the pass, while its workers load ahead, so a resumed fit will not be exact: '
+                f'give the sampler a generator of its own{fix}')
+            if same: return exact,''
+    except Exception as err:  # a loader that can't be copied may be exact nevertheless, unless it holds a generator
+        if 'generator' not in str(err) and (not by_state or isinstance(dl, DataLoader)): return exact,''
         return None,(f'{name} could not be tried ({type(err).__name__}: {err}), so a resumed fit may not be exact: '
-            f'make sure that its state_dict contains everything that its batches depend on, and set '
+            f'make sure that set_epoch or its state_dict restores everything that its batches depend on, and set '
             'dl.resumes_exactly = True')
     what = 'with its restored state, it' if by_state else 'it'
     return exact,(f'{name}: {what} begins with another batch when it starts again with the same random states, so a '

@@ -356,7 +356,7 @@ def begin_pass(self:FitKeeper)->ResumePoint|None: # Where the fit resumes in thi
 @patch
 def set_pass_rng(self:FitKeeper):
     "Restore the random states at the first start of the pass"
-    set_random_states(self.learn, self.origin.state['rng']['batches'])
+    set_random_states(self.learn, (self.origin.state['rng'] if self.origin else self.marks)['batches'])
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d6000005
 @patch

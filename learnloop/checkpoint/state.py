@@ -26,7 +26,7 @@ from .storage import DamagedCheckpoint, from_plain, to_plain
 from ..data.batch import describe, facts_of
 from ..data.begin import goes_by_state, loader_state, persistent, start_workers
 from ..data.checks import did_you_mean, replaced
-from ..data.loaders import bare, batch_len
+from ..data.loaders import bare, batch_len, batches_of
 from ..loop.steps import StepLimit
 from ..loop.opt_state import OptState
 from ..loop.optimizer import get_hypers, hyper_groups, opts, set_hypers
@@ -64,7 +64,9 @@ class Checkpointer:
         dl # Loader: any iterable of batches
     )->bool:
         "Whether `dl` resumes by its own state, rather than by repeating batches"
-        return goes_by_state(dl) and not self.state_fails
+        # with steps_per_epoch, `Endless` has the position
+        of_steps = getattr(self.learn.fit_args, 'steps_per_epoch', None)
+        return goes_by_state(dl) and not self.state_fails and not of_steps
     def running_workers(self)->list: # Names of loaders
         "List the loaders whose persistent workers are running"
         return [k for k,v in self.shared_dls().items() if any(o._iterator is not None for o in persistent(v))]
@@ -167,10 +169,9 @@ def _loader_state(self:Checkpointer, place):
 def _last_batch(self:Checkpointer, place):
     "Return facts of the last batch, which prove that a pass repeats it, and the random states of that batch"
     p = self.learn.train_pass
-    last = p.kept.last if place.next=='train' and p and p.kept else None
-    facts = facts_of(last)
+    facts = facts_of(p.kept.last) if place.next=='train' and p and p.kept else None
     if not facts: return {}
-    if isinstance(last, tuple) and last[2]: facts['rng'] = {nm:_as_lists(v) for nm,v in last[2].items()}
+    if 'rng' in facts: facts = facts | dict(rng={nm:_as_lists(v) for nm,v in facts['rng'].items()})
     return dict(last_batch=facts)
 
 @patch
@@ -450,6 +451,8 @@ def restore(self:Checkpointer,
         if s['loader'] is not None and loop['next']!='train' and self.by_state(train):
             train.load_state_dict(s['loader'])
             self.has_loaded = True
+            # torchdata's go to the end of a pass now, and draw for that, rather than in the next pass
+            if type(train).__module__.startswith('torchdata.'): batches_of(train)
         self._restore_modules(origin)
         learn.team.restored(s.get('exchange', {}))
         if 'denominator' in s: learn.mean_of.load(learn, s['denominator'])

@@ -448,10 +448,12 @@ class BatchSample:
 
 # %% ../../nbs/data/02_batch.ipynb #4a2e5306
 def facts_of(
-    last # Index and `BatchSample` of a batch; or a return value of this function, or None, to return it unchanged
-)->dict|None: # See `BatchSample.facts`
+    last # Index of a batch, its `BatchSample`, and perhaps random states; or a return value of this function, or None
+)->dict|None: # See `BatchSample.facts`; `rng` has the random states
     "Return the facts of a batch as plain data"
-    return last[1].facts(last[0]) if isinstance(last, tuple) else last
+    if not isinstance(last, tuple): return last
+    facts = last[1].facts(last[0])
+    return facts | dict(rng=last[2]) if facts and last[2] else facts
 
 # %% ../../nbs/data/02_batch.ipynb #aeafb721
 def to_detach(

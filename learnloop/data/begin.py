@@ -20,7 +20,7 @@ from torch.utils.data._utils.fetch import _MapDatasetFetcher
 from .batch import BatchSample, facts_of
 from .checks import check_whole
 from .loaders import bare, batch_len, batches_of, check_same, leaves, replay, set_epoch, why_empty
-from .rng import preserve_rng, read_rngs, write_rngs
+from .rng import all_rngs, preserve_rng, read_rngs, write_rngs
 from .tensors import NamedRows
 
 # %% ../../nbs/data/05_begin.ipynb #9b63bdee
@@ -82,6 +82,10 @@ def _has_state(dl): return hasattr(dl, 'state_dict') and hasattr(dl, 'load_state
 
 def _is_from(o, module): return any(f'{c.__module__}.'.startswith(f'{module}.') for c in type(o).__mro__)
 
+def _loses_buffer(o):
+    "Whether `o` is, or holds, a data set of Hugging Face, whose state lacks its shuffle buffer"
+    return any(_is_from(p, 'datasets.iterable_dataset') for p in (o, *getattr(o, '__dict__', {}).values()))
+
 def goes_by_state(
     dl # Loader: any iterable of batches
 )->bool:
@@ -89,11 +93,8 @@ def goes_by_state(
     dl = bare(dl)
     if not _has_state(dl): return False
     if hasattr(dl, 'resumes_exactly'): return dl.resumes_exactly
-    if not isinstance(dl, DataLoader) or not _is_from(dl, 'torchdata'): return True
-    # Hugging Face's lose their shuffle buffers, even within another data set
-    if isinstance(dl.dataset, IterableDataset):
-        inside = dl.dataset, *getattr(dl.dataset, '__dict__', {}).values()
-        return _has_state(dl.dataset) and not any(_is_from(o, 'datasets.iterable_dataset') for o in inside)
+    if not isinstance(dl, DataLoader) or not _is_from(dl, 'torchdata'): return not _loses_buffer(dl)
+    if isinstance(dl.dataset, IterableDataset): return _has_state(dl.dataset) and not _loses_buffer(dl.dataset)
     return not (dl.num_workers and batches_draw(dl))
 
 # %% ../../nbs/data/05_begin.ipynb #435d29a0
@@ -139,6 +140,8 @@ def inexact_reason(
     if isinstance(dl, Iterator):
         return ('it is an iterator, so a resumed fit is exact only if it returns the same batches again '
             'in the next process')
+    if getattr(dl, 'num_workers', 0)>1 and not getattr(dl, 'in_order', True):
+        return 'its batches come in the order in which workers finish, so a resumed fit is not exact: use in_order=True'
     ahead = goes_by_state(dl) and not hasattr(dl, 'resumes_exactly') and getattr(dl, 'num_workers', 0)
     own = dl if ahead and isinstance(dl, DataLoader) else next(iter(persistent(dl)), None)
     if own is None or not batches_draw(own): return ''
@@ -148,9 +151,9 @@ def inexact_reason(
 
 # %% ../../nbs/data/05_begin.ipynb #d4f13b4f
 class _Skipping:
-    "The index batches of `batches`; the next pass skips the first `n`, and keeps number `i` of these"
-    def __init__(self, batches, i): self.batches,self.n,self.i,self.kept = batches,0,i,None
-    def __len__(self): return len(self.batches)
+    "The index batches of `batches`; the next pass skips the first `n`, and keeps the one that `want` has facts of"
+    def __init__(self, batches, want, put):
+        self.batches,self.n,self.want,self.put,self.kept = batches,0,want or dict(batch=None),put,None
     def __iter__(self):
         self.it,self.todo = iter(self.batches),self.n
         return self
@@ -159,8 +162,10 @@ class _Skipping:
         return next(self.it)
     def skip(self):
         while self.todo:
+            is_it = self.n-self.todo==self.want['batch']
+            if is_it and 'rng' in self.want: self.put(self.want['rng'])  # a sampler may draw in each fetch
             idxs = next(self.it, None)
-            if self.n-self.todo==self.i: self.kept = idxs
+            if is_it: self.kept = idxs
             self.todo = self.todo-1 if idxs is not None else 0
 
 def _items(dl, idxs):
@@ -200,7 +205,8 @@ def iter_from(
         # at the end of a pass, torchdata's nodes would start the next one
         ends = {k:False for k in ('restart_on_stop_iteration',) if k in getattr(own, '__dict__', ())}
         with _replaced_in(own, **ends) if ends else nullcontext(): return batches_of(dl),'by its own state'
-    skip = _Skipping(dl.batch_sampler, want and want['batch']) if _can_skip(dl) else None
+    # with workers, the sampler drew before the recorded states
+    skip = _Skipping(dl.batch_sampler, want, noop if dl.num_workers else put) if _can_skip(dl) else None
     with _replaced_in(dl, batch_sampler=skip) if skip else nullcontext():
         if not had_workers: stop_workers(dl)
         elif start_workers(dl): rewind()
@@ -229,8 +235,9 @@ class Feed:
         self.dl,self.epoch,self.again_by = dl,epoch,again_by
         self.by_state = _takes_state(dl) if by_state is None else by_state
         self.batches,self.n_pass,self.n,self.total,self.is_over = None,-1,0,0,False
-        self.last = None       # Facts of the first batch of the pass
+        self.last = None       # Facts of a batch of the pass: the first, or the last if making batches draws
         self.has_drawn = False # Are the random states before the first batch already in `rngs`?
+        self.draws_from = ()   # Generators that making a batch may draw from: see `all_rngs`
 
     def begin(self):
         "Begin a pass"
@@ -245,18 +252,26 @@ class Feed:
     def take(self): # A batch, or `end`
         "Take the next batch of this pass"
         if not self.n and not self.has_drawn: self.rngs = [self.rngs[0], read_rngs([self.dl])]
+        rngs = {nm:get() for nm,get,_ in self.draws_from}
         try: b = next(self.batches)
         except StopIteration: return self.end
-        if not self.n: self.last = 0,BatchSample(b)
+        if rngs or not self.n: self.last = self.n,BatchSample(b),rngs
         self.n,self.total = self.n+1,self.total+1
         return b
 
+
     def _set_epoch(self):
         if self.epoch is not None: set_epoch(self.dl, self.epoch + self.n_pass*self.again_by)
+        self.draws_from = [*all_rngs([self.dl])] if _may_draw(self.dl) else ()
     def own_state(self)->dict:
         "Return the state of the loader itself"
         if not isinstance(self.dl, DataLoader): return self.dl.state_dict()
         with preserve_rng(self.dl): return self.dl.state_dict()  # torchdata's may draw
+
+def _may_draw(dl):
+    "Whether code in this process may draw random numbers for each batch of `dl`"
+    if not isinstance(dl, DataLoader): return type(dl) not in (list, tuple)
+    return not dl.num_workers and (batches_draw(dl) or sampler_draws(dl))
 
 def _takes_state(dl):
     "Whether `dl` restores its position by its own state; not if that would draw for a sampler that can't be rewound"
@@ -270,13 +285,19 @@ _PLACE = 'n_pass','n','total','rngs','warm','is_over'
 @patch
 def place(self:Feed,
     own:bool=True # With the loader's own state, if that is used?
-)->dict: # Plain data and tensors
+)->dict: # Plain data and tensors, except for a `BatchSample`: see `plain`
     "Return the position"
     res = {k:getattr(self, k) for k in _PLACE}
-    self.last = facts_of(self.last)
     if self.last: res['last_batch'] = self.last
     if own and self.by_state: res['own'] = self.own_state()
     return res
+
+@patch
+def plain(self:Feed,
+    place:dict # Return value of `place`
+)->dict: # Plain data and tensors
+    "Return a position for a file"
+    return place | dict(last_batch=facts_of(place['last_batch'])) if 'last_batch' in place else place
 
 # %% ../../nbs/data/05_begin.ipynb #d294d424
 @patch
@@ -288,9 +309,10 @@ def go_to(self:Feed,
     self.last = place.get('last_batch')
     self._set_epoch()
     if not self.warm: stop_workers(self.dl)  # running workers would draw no seed
-    rewind,*first = [partial(write_rngs, o, [self.dl]) for o in self.rngs]
+    put = partial(write_rngs, dls=[self.dl])
+    rewind,*first = [partial(put, o) for o in self.rngs]
     rewind()
-    self.batches,_ = iter_from(self.dl, self.n, place.get('own'), self.warm, rewind, *(first or [noop]), self.last)
+    self.batches,_ = iter_from(self.dl, self.n, place.get('own'), self.warm, rewind, *(first or [noop]), self.last, put)
 
 # %% ../../nbs/data/05_begin.ipynb #0f3b2e5b
 class Endless:
@@ -310,7 +332,8 @@ class Endless:
     def state_dict(self)->dict: # Plain data and tensors
         "Return the position in the data"
         if self.feed.batches is None: return dict(passes=self.feed.n_pass+1)
-        return self.feed.place() if self.feed.n else dict(passes=self.feed.n_pass)  # the first fetch was interrupted
+        feed = self.feed
+        return feed.plain(feed.place()) if feed.n else dict(passes=feed.n_pass)  # the first fetch was interrupted
     def load_state_dict(self,
         sd:dict # Return value of `state_dict`
     ):

@@ -30,7 +30,7 @@ def batch_len(
 ) -> int|None: # Number of batches; None if unknown
     "Return the length of `dl`; None if it has none"
     try: return len(dl)
-    except (TypeError, NotImplementedError): return None
+    except (TypeError, NotImplementedError, ValueError): return None
 
 # %% ../../nbs/data/03_loaders.ipynb #4068171b
 def check_loader(
@@ -315,7 +315,7 @@ def _collated(f, items):
 # %% ../../nbs/data/03_loaders.ipynb #b7f0a1d3
 class _Sends:
     "An iterator of batches from workers, which knows the indices of the last batch and names them in errors"
-    rows = None
+    rows = got = None
     def _reset(self, *args, **kwargs):
         self.sent,self.rows = {},None
         super()._reset(*args, **kwargs)

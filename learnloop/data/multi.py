@@ -169,9 +169,11 @@ class _MultiPass:
         return b
 
     def state_dict(self):
-        if not self.is_making: return dict(feeds={nm:f.place() for nm,f in self.feeds.items()})
-        own = {nm:dict(own=f.own_state()) if f.by_state else {} for nm,f in self.feeds.items()}
-        return dict(feeds={nm:own[nm] | o for nm,o in self.before.items()})
+        places = {nm:f.place() for nm,f in self.feeds.items()}
+        if self.is_making:
+            own = {nm:dict(own=f.own_state()) if f.by_state else {} for nm,f in self.feeds.items()}
+            places = {nm:own[nm] | o for nm,o in self.before.items()}
+        return dict(feeds={nm:self.feeds[nm].plain(o) for nm,o in places.items()})
 
 # %% ../../nbs/data/06_multi.ipynb #d6f5d9ac
 @patch

@@ -6,14 +6,15 @@ Docs: https://learnloop.github.io/learnloop/data/rng.html.md"""
 
 # %% auto #0
 __all__ = ['set_seed', 'all_rngs', 'read_rngs', 'write_rngs', 'same_states', 'preserve_rng', 'no_random', 'branch_rngs',
-           'own_stream']
+           'own_stream', 'copies_of']
 
 # %% ../../nbs/data/01_rng.ipynb #a1a2c6a0
-import inspect, random, sys, torch
+import inspect, pickle, random, sys, torch
 from contextlib import contextmanager
 from functools import partial
+from io import BytesIO
 from itertools import islice
-from types import FunctionType, MethodType, ModuleType, NoneType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType, NoneType
 from torch import Tensor
 from .batch import default_device
 
@@ -211,3 +212,60 @@ def own_stream(
         yield
     finally:
         for put,state in saved: put(state)
+
+# %% ../../nbs/data/01_rng.ipynb #c0b1e501
+class _Ref:
+    "A reference to `o`, which copies share"
+    def __init__(self, o): self.o = o
+
+def _mk_function(like, defaults, cells):
+    like = like.o
+    res = FunctionType(like.__code__, like.__globals__, like.__name__, defaults, tuple(map(CellType, cells)) or None)
+    res.__kwdefaults__ = like.__kwdefaults__
+    return res
+
+def _is_data(o): return isinstance(o, Tensor) or type(o).__name__=='ndarray'
+
+class _Limited(BytesIO):
+    def write(self, b):
+        if self.tell()>2**26: raise OverflowError('more than 64 MB')
+        return super().write(b)
+
+class _Copying(pickle.Pickler):
+    "Copies objects, lists and generators; lists classes, functions without state, and data"
+    def __init__(self, file):
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self.apart = {}
+    def persistent_id(self, o):
+        is_apart = _is_data(o) or isinstance(o, type|ModuleType|CodeType|BuiltinFunctionType|_Ref)
+        if not is_apart and not (isinstance(o, FunctionType) and not o.__closure__ and not o.__defaults__): return None
+        self.apart[id(o)] = o
+        return id(o)
+    def reducer_override(self, o):
+        if not isinstance(o, FunctionType): return NotImplemented
+        return _mk_function,(_Ref(o), o.__defaults__, tuple(c.cell_contents for c in o.__closure__ or ()))
+
+# %% ../../nbs/data/01_rng.ipynb #c0b1e502
+def copies_of(
+    o, # An object with a state: a loader, a sampler or a dataset
+    n:int=1 # Number of copies
+)->tuple: # A list of copies, and a context that restores the generators that they share
+    "Copy `o`, to try what it does; copies share data of more than 64 MB"
+    p = _Copying(f := _Limited())
+    p.dump(o)
+    apart = [*p.apart.values()]
+    classes = [c for s in apart if isinstance(s, type) for c in s.__mro__]
+    modules = {getattr(s, '__module__', None) for s in (*apart, *classes)}
+    owners = [*classes, *(sys.modules[m] for m in modules if m in sys.modules and m.split('.')[0] not in _QUIET)]
+    shares = sum(v.nbytes for v in apart if _is_data(v))>2**26
+    def _load():
+        own = p.apart if shares else {k:_clone(v) if _is_data(v) else v for k,v in p.apart.items()}
+        u = pickle.Unpickler(BytesIO(f.getvalue()))
+        u.persistent_load = own.__getitem__
+        return u.load()
+    return [_load() for _ in range(n)],preserve_rng(*owners)
+
+def _clone(o): return o.detach().clone().requires_grad_(o.requires_grad) if isinstance(o, Tensor) else o.copy()
+
+# no loader draws from generators of these modules
+_QUIET = {'builtins', 'collections', 'learnloop', 'numpy', 'torch', 'torchdata', 'typing'}

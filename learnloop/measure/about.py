@@ -10,7 +10,7 @@ __all__ = ['find_commit', 'run_facts', 'flat_facts', 'about_run']
 # %% ../../nbs/measure/10_about.ipynb #8f0a0004
 import math, platform, re, sys, torch, zlib
 from collections.abc import Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from torch import distributed
 from torch.nn.parameter import is_lazy
@@ -18,7 +18,7 @@ from torch.utils.data import BatchSampler, DataLoader, default_collate
 from ..data.batch import batch_digest
 from ..data.loaders import batch_len
 from ..loop.optimizer import hyper_groups, opts
-from ..data.rng import no_random, preserve_rng
+from ..data.rng import copies_of, no_random, preserve_rng
 from ..loop.steps import StepLimit
 from .describe import code_digest, constructor_args, described
 from .hook import uncompiled
@@ -70,7 +70,7 @@ def _numerics():
 # %% ../../nbs/measure/10_about.ipynb #8f0a0012
 def _named(k, d):
     "Return the description `d` under the name `k`: the class under `k` alone, and each argument under `k.name`"
-    if not isinstance(d, dict): return {k:d}
+    if not isinstance(d, dict) or 'class' not in d: return {k:d}
     return {k:d['class']} | {f'{k}.{nm}':v for nm,v in d.items() if nm!='class'}
 
 def _settings(learn):
@@ -183,19 +183,6 @@ def flat_facts(
     return res
 
 # %% ../../nbs/measure/10_about.ipynb #ef7b4bdb
-@contextmanager
-def _untouched(dl, ds):
-    "Restore on exit what reading an item of `ds` may change"
-    owners = [ds]
-    while (inner := getattr(owners[-1], 'dataset', None)) is not None and len(owners)<9: owners.append(inner)
-    saved = [(o.__dict__, dict(o.__dict__)) for o in owners if hasattr(o, '__dict__')]
-    try:
-        with preserve_rng(dl): yield
-    finally:
-        for now,was in saved:
-            now.clear()
-            now.update(was)
-
 def _some_items(dl, facts):
     "Hash some items of the loader `dl`; None if none may be read, or if `facts` already hash the data"
     ds = getattr(dl, 'dataset', dl)
@@ -205,8 +192,10 @@ def _some_items(dl, facts):
     def _read(seed, idxs):
         with no_random(seed): return [batch_digest(ds[i]) for i in idxs]
     idxs = sorted({0, n//2, n-1})
+    try: (ds,),kept = copies_of(ds)  # reading an item may change its state
+    except Exception: return None
     try:
-        with _untouched(dl, ds): first,again = _read(0, idxs),_read(1, idxs[:2])
+        with preserve_rng(dl), kept: first,again = _read(0, idxs),_read(1, idxs[:2])
     except Exception as e: return f'unreadable: {type(e).__name__}'
     return ' '.join(o[:8] for o in first) if first[:2]==again else 'drawn at random'
 

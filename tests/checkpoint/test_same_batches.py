@@ -58,6 +58,27 @@ class CountingSampler:
 class ByEpoch(Passes):
     "The same, and it is told the epoch"
     def set_epoch(self, epoch): self.epoch = epoch-1
+class Drawing(CountingSampler):
+    "Draws each index from a generator that dropout uses, too"
+    def __iter__(self): return (int(torch.randint(N, ())) for _ in range(N))
+class Forever(CountingSampler):
+    "Has no length, and draws an order after the other from `g`"
+    def __init__(self, g=None): self.g = g
+    def __len__(self): raise TypeError('endless')
+    def __iter__(self):
+        while True: yield from torch.randperm(N, generator=self.g).tolist()
+class Going(CountingSampler):
+    "Its order continues over the ends of passes, in a generator function"
+    def __init__(self): self.it = (i for k in range(9) for i in order(k))
+    def __iter__(self): return (next(self.it) for _ in range(N))
+class Reads(Dataset):
+    "Items that depend on how often they were read"
+    def __init__(self, f): self.f,self.n = f,[0]
+    def __len__(self): return N
+    def __getitem__(self, i): return X[i]+self.f(self.n),Y[i]
+def count(n):
+    n[0] += 1
+    return n[0]/100
 class Unseeded:
     def __iter__(self): return iter(in_batches(random.SystemRandom().sample(range(N), N)))
 class Stream(IterableDataset):
@@ -100,8 +121,8 @@ class OwnPlace(IterableDataset):
     def state_dict(self): return dict(n=0 if self.fault else self.n)
     def load_state_dict(self, sd): self.start = sd['n']
 
-def node_loader(seed=True):
-    node = nodes.SamplerWrapper(RandomSampler(range(N), generator=torch.Generator().manual_seed(1)))
+def node_loader(g=None):
+    node = nodes.SamplerWrapper(RandomSampler(range(N), generator=g))
     return nodes.Loader(nodes.Mapper(nodes.Batcher(node, BS, drop_last=False), batch))
 
 EXACT = dict(  # chkstyle: ignore-node
@@ -109,13 +130,18 @@ EXACT = dict(  # chkstyle: ignore-node
     seeded=lambda: DataLoader(SeededItems(Noisy()), BS, shuffle=True), generator=lambda: DataLoader(TABLE, BS, shuffle=True, generator=torch.Generator().manual_seed(5)),
     stream=lambda: DataLoader(Stream(), BS), by_epoch=ByEpoch, zipped=lambda: Zip(DataLoader(Noisy(), BS, shuffle=True), DataLoader(TABLE, BS, shuffle=True)),
     stateful=lambda: StatefulDataLoader(TABLE, BS, shuffle=True), stateful_noisy=lambda: StatefulDataLoader(Noisy(), BS, shuffle=True),
-    own_place=lambda: StatefulDataLoader(OwnPlace(), BS), with_state=WithState, pinned=Pinned, nodes=node_loader)
+    own_place=lambda: StatefulDataLoader(OwnPlace(), BS), with_state=WithState, pinned=Pinned, nodes=lambda: node_loader(seeded(1)), drawn_nodes=node_loader,
+    drawing=lambda: DataLoader(TABLE, BS, sampler=Drawing()), stateful_drawing=lambda: StatefulDataLoader(TABLE, BS, sampler=Drawing()))
+ENDLESS = dict(forever=lambda: DataLoader(TABLE, BS, sampler=Forever(seeded(1))), forever_drawn=lambda: DataLoader(TABLE, BS, sampler=Forever()))
 FAULTY = dict(  # chkstyle: ignore-node
     passes=Passes, counting_sampler=lambda: DataLoader(TABLE, BS, sampler=CountingSampler()), unseeded=Unseeded,
     augmented=lambda: DataLoader(Transformed(Augment()), BS), class_generator=lambda: DataLoader(Transformed(Shared()), BS),
     collated=lambda: DataLoader(TABLE, BS, collate_fn=partial(augmented, f=Augment())),
+    going=lambda: DataLoader(TABLE, BS, sampler=Going()), counted=lambda: DataLoader(Reads(count), BS),
     zipped_passes=lambda: Zip(Passes(), DataLoader(TABLE, BS)), wrong_place=lambda: StatefulDataLoader(OwnPlace('zero'), BS),
     **{o:lambda o=o: WithState(o) for o in ('forgets', 'reshuffles', 'ahead', 'behind', 'empty', 'first epoch')})
+
+def seeded(s): return torch.Generator().manual_seed(s)
 
 class Boom(Exception): pass
 
@@ -159,10 +185,20 @@ def test_a_resumed_fit_sees_the_batches_that_it_would_have_seen(kind, tmp_path):
     whole = cache(partial(fit, EXACT[kind]))
     assert {at:o for at in PLACES if (o := outcome(EXACT[kind], at, tmp_path/f'{at}', whole))!='same'}=={}
 
-@covering(kind=EXACT, limit=[dict(max_steps=8), dict(steps_per_epoch=3), dict(steps_per_epoch=7)])
+@covering(kind=[*EXACT, *ENDLESS], limit=[dict(max_steps=8), dict(steps_per_epoch=3), dict(steps_per_epoch=7)])
 def test_so_does_one_whose_passes_end_after_some_steps(kind, limit, tmp_path):
-    whole,places = cache(partial(fit, EXACT[kind], **limit)),[(0, 0), (0, min(5, limit.get('steps_per_epoch', 5))), (1, 0), (1, 1)]
-    assert {at:o for at in places if (o := outcome(EXACT[kind], at, tmp_path/f'{at}', whole, **limit))!='same'}=={}
+    make,exact = {**EXACT, **ENDLESS}[kind],['same']
+    # it draws an order for later batches, which can not be drawn again
+    if kind in ('forever_drawn', 'drawing'): exact.append(f'{type(make()).__name__} returns other batches')
+    whole,places = cache(partial(fit, make, **limit)),[(0, 0), (0, min(5, limit.get('steps_per_epoch', 5))), (1, 0), (1, 1)]
+    if kind in ENDLESS and 'max_steps' in limit: places = places[:2]
+    assert {at:o for at in places if not (o := outcome(make, at, tmp_path/f'{at}', whole, **limit)).startswith(tuple(exact))}=={}
+
+@pytest.mark.parametrize('kind', [*EXACT, *FAULTY])
+@pytest.mark.filterwarnings('ignore:.*so a resumed fit (will not|may not) be exact')
+def test_a_fit_that_saves_sees_the_same_batches(kind, tmp_path):
+    make = {**EXACT, **FAULTY}[kind]
+    if kind not in ('unseeded', 'reshuffles'): assert same(fit(make, tmp_path), fit(make))
 
 SOLVED = 'augmented','class_generator','collated','wrong_place' # generators inside of objects are saved, and what has a wrong state is gone through again
 
