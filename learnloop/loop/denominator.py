@@ -226,7 +226,7 @@ def _resampled(pred, y, g):
 _SPLITS = [3, 5],[2, 1, 5],[5, 22, 38] # Of items that are tried; the last only if they are small
 
 def _compare(f, pred, yb, n, dim):
-    "Parts of the loss, 'loss' for itself, that differ from the mean over parts of the items: both values, by name"
+    "Parts of the loss, 'loss' for itself, that differ from the mean over parts of the items, and how"
     res,dtypes = {},{t.dtype for t in tensors_in(pred) if t.is_floating_point()}
     def _call(i):
         loss,parts = split_loss(f(take_items(pred, i, n, dim), *[take_items(o, i, n) for o in yb]))
@@ -239,7 +239,8 @@ def _compare(f, pred, yb, n, dim):
         for k,v in whole.items():
             mean = sum(m*o[k].double() for m,o in parts)/len(every)
             slack = (1e-9 if {v.dtype}==dtypes=={torch.float64} else 3e-5)*(abs(v)+abs(mean)+1e-3)
-            if not abs(v-mean)<=slack: res.setdefault(k, (len(every), v, mean))
+            if not abs(v-mean)<=slack: res.setdefault(k, f'is no mean over items: of {len(every)} random ones '
+                f'it is {v:.6g}, and of their parts {mean:.6g}')
     return res
 
 class _Constants(TorchDispatchMode):
@@ -279,7 +280,7 @@ def _try_draws(f, pred, yb, k, dim, g, is_random):
                 bad = _compare(f, a, b, k, dim)
                 if bad:  # it may draw random numbers
                     with _Constants(): bad = _compare(f, a, b, k, dim)
-                found = {nm:_why(*o) for nm,o in bad.items()} | (found or {})
+                found = bad | (found or {})
                 break
             except Exception as e: error = e
     if found is None: raise error
@@ -322,9 +323,6 @@ def refute_mean(
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0001f6
 _UNTRIED = 'could not be tried on parts of a batch'
-
-def _why(n, whole, parts):
-    return f'is no mean over items: of {n} random ones it is {whole:.6g}, and of their parts {parts:.6g}'
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000021
 def _labels_and_logits(learn):
