@@ -280,19 +280,19 @@ def left_by(learn):
 
 @pytest.mark.parametrize('fit', ['fit', 'fit_one_cycle'])
 @pytest.mark.parametrize('mk', [mk_gan, mk_turns, mk_shared])
-def test_a_rewind_leads_to_the_fit_without_the_detour(mk, fit, tmp_path):
-    for i,(event,own) in enumerate(BACK.items()):
-        def fitted(*cbs):
-            learn = mk()
-            with learn.no_logging(): getattr(learn, fit)(3, cbs=[*own(), *cbs])
-            return left_by(learn)
-        def taken_back(folder, **changes):
-            keeps = Snapshots(4, keep=9) if i%2 else CheckpointCallback(tmp_path/event/folder, every_steps=2, keep=9)
-            res = fitted(keeps, back := Back(event, to=Place(1, 'train', 2), **changes))
-            assert back.done
-            return res
-        rates = []
-        note = Callback('note', before_batch=lambda cb: rates.append([o['lr'] for o in get_hypers(cb.learn.opt)]) if cb.learn.training else None)
-        note.order = 70
-        assert not differ(taken_back('same'), fitted(note)), event
-        assert not differ(taken_back('half', lr=[o/2 for o in rates[8]]), fitted(HalveOnce() if fit=='fit' else Halve())), event
+@pytest.mark.parametrize('where', BACK)
+def test_a_rewind_leads_to_the_fit_without_the_detour(where, mk, fit, tmp_path):
+    rates = []
+    def fitted(*cbs):
+        learn = mk()
+        with learn.no_logging(): getattr(learn, fit)(3, cbs=[*BACK[where](), *cbs])
+        return left_by(learn)
+    def taken_back(folder, **changes):
+        keeps = Snapshots(4, keep=9) if 'after' in where else CheckpointCallback(tmp_path/folder, every_steps=2, keep=9)
+        res = fitted(keeps, back := Back(where, to=Place(1, 'train', 2), **changes))
+        assert back.done
+        return res
+    note = Callback('note', before_batch=lambda cb: rates.append([o['lr'] for o in get_hypers(cb.learn.opt)]) if cb.learn.training else None)
+    note.order = 70
+    assert not differ(taken_back('same'), fitted(note))
+    assert not differ(taken_back('half', lr=[o/2 for o in rates[8]]), fitted(HalveOnce() if fit=='fit' else Halve()))

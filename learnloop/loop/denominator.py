@@ -225,7 +225,7 @@ def _resampled(pred, y, g):
 _SPLITS = [3, 5],[2, 1, 5],[5, 22, 38] # Numbers of items in parts to try; the last only for small items
 
 def _compare(f, pred, yb, n, dim):
-    "Parts of the loss, 'loss' for itself, that differ from the mean over parts of the items: both values, by name"
+    "Find parts of the loss that differ from the mean over parts of the items; say how"
     res,error,n_tried,dtypes = {},None,0,{t.dtype for t in tensors_in(pred) if t.is_floating_point()}
     def _call(i):
         loss,parts = split_loss(f(take_items(pred, i, n, dim), *[take_items(o, i, n) for o in yb]))
@@ -242,7 +242,8 @@ def _compare(f, pred, yb, n, dim):
         for k,v in whole.items():
             mean = sum(m*o[k].double() for m,o in parts)/len(every)
             slack = (1e-9 if {v.dtype}==dtypes=={torch.float64} else 3e-5)*(abs(v)+abs(mean)+1e-3)
-            if not abs(v-mean)<=slack: res.setdefault(k, (len(every), v, mean))
+            if not abs(v-mean)<=slack: res.setdefault(k, f'is not a mean over items: for {len(every)} random '
+                f'ones it is {v:.6g}, but for their parts {mean:.6g}')
     if not n_tried: raise error
     return res
 
@@ -285,7 +286,7 @@ def _try_draws(f, pred, yb, k, dim, g, is_random):
                 bad = _compare(f, a, b, k, dim)
                 if bad:  # it may draw random numbers
                     with _Constants(): bad = _compare(f, a, b, k, dim)
-                found = {nm:_why(*o) for nm,o in bad.items()} | (found or {})
+                found = bad | (found or {})
                 break
             except Exception as e: error = e
     if found is None: raise error
@@ -330,9 +331,6 @@ def refute_mean(
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0001f6
 UNTRIED = 'could not be tested on parts of a batch' # Begins the reason for a loss that can't be tested
-
-def _why(n, whole, parts):
-    return f'is not a mean over items: for {n} random ones it is {whole:.6g}, but for their parts {parts:.6g}'
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000021
 def _labels_and_logits(learn):

@@ -65,9 +65,8 @@ class Learner(Flow):
         if isinstance(metrics, str):
             raise TypeError(f'metrics is {metrics!r}: give the function itself, such as accuracy')
         self.metrics = [metrics] if isinstance(metrics, nn.Module) else listify(metrics)  # such as MetricCollection
-        own = getattr(getattr(self.dls, 'train_ds', None), 'loss_func', None)
-        self.loss_func = own if loss_func is None else loss_func  # a module may have a length
-        self.mean_of = MeanOf(denominator)
+        if loss_func is None: loss_func = getattr(getattr(self.dls, 'train_ds', None), 'loss_func', None)
+        self.loss_func,self.mean_of = loss_func,MeanOf(denominator)
         self._forward_model = self.final_record = self.train_pass = None
         self.n_epoch,self.epoch,self.train_iter,self.pct_train = 1,0,0,0.
         vars(self).update(deepcopy(PASS_FIELDS))
