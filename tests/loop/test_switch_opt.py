@@ -448,7 +448,7 @@ def test_saved_and_loaded(tmp_path):
     learn.load(before)  # and back
     assert type(learn.opt) is AdamW and learn.lr==.02
     check(learn.opt.state_dict(), plain.opt.state_dict())
-    with pytest.raises(ValueError, match='is another'): mk_learner(SGD).load(before)
+    with pytest.raises(ValueError, match='is a different one'): mk_learner(SGD).load(before)
 
 def test_the_best_is_of_before_the_switch(tmp_path):
     learn = mk_learner(path=tmp_path)

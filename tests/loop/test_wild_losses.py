@@ -61,7 +61,7 @@ def test_a_compiled_module_is_known_or_named_and_has_losses_of_items(wrap):
     one,many = (mk(seeded(Net, '', ''), wrap(nn.CrossEntropyLoss(W)), bs, GradientAccumulation(n_batches=len(bs)))
         for bs in ([tuple(map(torch.cat, zip(*batches, strict=True)))], batches))
     msg = [said(o.fit, 1)[1] for o in (one, many)][1]  # torch warns while it compiles
-    assert 'mean of something else' in msg if wrap is scripted else 'mean of' not in msg and apart(one.model, many.model)<1e-12
+    assert 'mean over something else' in msg if wrap is scripted else 'mean over' not in msg and apart(one.model, many.model)<1e-12
     (*_,losses),_ = said(one.get_preds, dl=batches, with_loss=True)
     plain = mk(one.model, nn.CrossEntropyLoss(W), batches)
     assert losses.tolist()==pytest.approx(plain.get_preds(dl=batches, with_loss=True)[-1].tolist())
