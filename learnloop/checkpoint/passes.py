@@ -164,9 +164,9 @@ def try_loader(
         with preserve_rng(dl), kept:
             if by_state: exact = all(_state_leads_back(*more[i:i+2], n) for i,n in ((0, 2), (2, 0)))
             same = exact or _repeats(a, epoch)
-            if same and isinstance(a, _Few) and dl.num_workers and _draws_late(a): return exact,(f'{name}: its sampler '
-                'draws random numbers during the pass, while its workers load ahead, so a resumed fit will not be exact: '
-                f'give the sampler a generator of its own{fix}')
+            if same and isinstance(a, _Few) and dl.num_workers and _draws_late(a): return exact,(f'{name}: its '
+                'sampler draws random numbers during the pass, while its workers load ahead, so a resumed fit will not '
+                f'be exact: give the sampler its own generator{fix}')
             if same: return exact,''
     except Exception as err:  # a loader that can't be copied may be exact nevertheless, unless it holds a generator
         if 'generator' not in str(err) and (not by_state or isinstance(dl, DataLoader)): return exact,''

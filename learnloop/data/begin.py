@@ -293,7 +293,7 @@ def place(self:Feed,
     return res
 
 @patch
-def plain(self:Feed,
+def as_plain(self:Feed,
     place:dict # Return value of `place`
 )->dict: # Plain data and tensors
     "Return a position for a file"
@@ -333,7 +333,7 @@ class Endless:
         "Return the position in the data"
         if self.feed.batches is None: return dict(passes=self.feed.n_pass+1)
         feed = self.feed
-        return feed.plain(feed.place()) if feed.n else dict(passes=feed.n_pass)  # the first fetch was interrupted
+        return feed.as_plain(feed.place()) if feed.n else dict(passes=feed.n_pass)  # the first fetch was interrupted
     def load_state_dict(self,
         sd:dict # Return value of `state_dict`
     ):

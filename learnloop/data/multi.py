@@ -173,7 +173,7 @@ class _MultiPass:
         if self.is_making:
             own = {nm:dict(own=f.own_state()) if f.by_state else {} for nm,f in self.feeds.items()}
             places = {nm:own[nm] | o for nm,o in self.before.items()}
-        return dict(feeds={nm:self.feeds[nm].plain(o) for nm,o in places.items()})
+        return dict(feeds={nm:self.feeds[nm].as_plain(o) for nm,o in places.items()})
 
 # %% ../../nbs/data/06_multi.ipynb #d6f5d9ac
 @patch

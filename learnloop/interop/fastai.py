@@ -383,8 +383,8 @@ class _Learner(_Methods):
         if k in vars(self.learn): setattr(self.learn, k, v)
         else: self._extra[k] = v
     def __repr__(self): return f"learnloop's stand-in for fastai's Learner: {self.learn!r}"
-forward_attrs(_Learner, 'learn', '''model loss_func opt_func lr wd wd_bn_bias train_bn moms splitter path model_dir logger
-    n_epoch epoch n_iter iter training xb yb x y pred loss_grad train_iter pct_train''')
+forward_attrs(_Learner, 'learn', '''model loss_func opt_func lr wd wd_bn_bias train_bn moms splitter path model_dir
+    logger n_epoch epoch n_iter iter training xb yb x y pred loss_grad train_iter pct_train''')
 
 # %% ../../nbs/interop/05_fastai.ipynb #9e4217ac
 def _view_of(cls, name):
@@ -421,7 +421,8 @@ def _get_loss(self): return torch.tensor(0.) if self.learn.loss is None else sel
 def _set(k): return lambda self, v: setattr(self.learn, k, v)
 _Learner.recorder,_Learner.progress = _view_of(_Recorder, 'recorder'),_view_of(_Progress, 'progress')
 _Learner.smooth_loss = property(_smooth_loss)
-_Learner.opt     = property(_get_opt, lambda self, v: setattr(self.learn, 'opt', v.opt if isinstance(v, OptView) else v))
+def _set_opt(self, v): self.learn.opt = v.opt if isinstance(v, OptView) else v
+_Learner.opt     = property(_get_opt, _set_opt)
 _Learner.dl      = _loader_at('learn.dl')
 _Learner.final_record = property(_get_final_record, _set('final_record'))
 _Learner.dls     = property(lambda self: self._views[_Dls], _set('dls'))

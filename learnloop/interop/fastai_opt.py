@@ -73,22 +73,52 @@ class OptView(View):
         res = [[] for _ in get_hypers(self.opt)]
         for i,g in hyper_groups(self.opt): res[i] += g['params']
         return res
-    def all_params(self, n=slice(None), with_grad=False):
+    def all_params(self,
+        n=slice(None), # Groups: an index or a slice
+        with_grad:bool=False # Only parameters with gradients?
+    )->L: # Of tuples
+        "List parameters, each with those of its group, its state and its hyper-parameters"
         groups = list(zip(self.param_lists, self.hypers, strict=True))
         some = groups[n] if isinstance(n, slice) else [groups[n]]
         rows = [(p, ps, self.state.get(p, {}), h) for ps,h in some for p in ps]
         return L(o for o in rows if o[0].grad is not None or not with_grad)
-    def set_hypers(self, **hypers): set_hypers(self.opt, self.learn.model, **{k:_values(v) for k,v in hypers.items()})
-    def set_hyper(self, k, v): self.set_hypers(**{k:v})
-    def freeze_to(self, n): self.learn.freeze_to(n)
-    def freeze(self): self.learn.freeze()
-    def unfreeze(self): self.learn.unfreeze()
+    def set_hypers(self,
+        **hypers # By name: a number, or a list with one for each group
+    ):
+        "Set hyper-parameters"
+        set_hypers(self.opt, self.learn.model, **{k:_values(v) for k,v in hypers.items()})
+    def set_hyper(self,
+        k:str, # Name
+        v # A number, or a list with one for each group
+    ):
+        "Set one hyper-parameter"
+        self.set_hypers(**{k:v})
+    def freeze_to(self,
+        n:int # Groups before this one are frozen
+    ):
+        "Train the groups from `n` on"
+        self.learn.freeze_to(n)
+    def freeze(self):
+        "Train the last group only"
+        self.learn.freeze()
+    def unfreeze(self):
+        "Train all groups"
+        self.learn.unfreeze()
     def clear_state(self):
+        "Drop the state of all parameters"
         for o in opts(self.opt): o.state.clear()
-    def step(self): step(self.opt)
-    def zero_grad(self): zero_grad(self.opt)
-    def state_dict(self):
+    def step(self):
+        "Take a step"
+        step(self.opt)
+    def zero_grad(self):
+        "Set all gradients to None"
+        zero_grad(self.opt)
+    def state_dict(self)->dict: # By name, if there are several
+        "Return the state"
         return {k:o.state_dict() for k,o in self.opt.items()} if self._several else self.opt.state_dict()
-    def load_state_dict(self, sd):
+    def load_state_dict(self,
+        sd:dict # Return value of `state_dict`
+    ):
+        "Restore the state"
         if not self._several: return self.opt.load_state_dict(sd)
         for k,o in self.opt.items(): o.load_state_dict(sd[k])

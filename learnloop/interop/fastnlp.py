@@ -285,7 +285,8 @@ class Trainer(_Files):
     "Stand-in for the `trainer` of callbacks"
     system,shares,on = 'fastNLP',True,staticmethod(on)
     mirrors = '''learn: model device model_device=device data_device=device
-        driver: optimizers fp16 move_data_to_device  learn.dls: train_dataloader=train dataloader=train evaluate_dataloaders=valid'''
+        driver: optimizers fp16 move_data_to_device
+        learn.dls: train_dataloader=train dataloader=train evaluate_dataloaders=valid'''
     def __init__(self,
         learn # The learner behind the stand-in
     ):

@@ -307,13 +307,12 @@ def _gather(self:Fuser)->str: # Why there can't be a compiled step; '' if nothin
     if self.is_whole and self.ask_step()!=self.step_facts:
         self._look_around()
         if self.why: return self.why
-    groups = opt.param_groups
-    ids = [*map(id, chain.from_iterable([g['params'] for g in groups])), *map(id, opt.state.values())]
+    ids = [*map(id, chain.from_iterable([g['params'] for g in opt.param_groups])), *map(id, opt.state.values())]
     if ids!=self.ids: self._take_params(ids)
     params,fresh = self.params,False
     if self.is_whole:
         if [*map(_grad, params)]!=self.no_grads: return 'gradients were there before'
-        now = [*map(list, map(_values, groups))]
+        now = [*map(list, map(_values, opt.param_groups))]
         if now!=self.values:
             if why := self._take_numbers(now): return why
             fresh = True

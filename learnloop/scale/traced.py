@@ -418,7 +418,10 @@ class TracedStep:
         self.function = types.FunctionType(_step.__code__.replace(co_name=name), globals(), name)
         self.library,self.fast,self._make = None,None,make
         self.builtins,self.whys = {},[]  # by `id`, globals of functions, and names of Python's own that they don't have
-    def refuse(self, why):
+    def refuse(self,
+        why:str # The reason
+    ):
+        "Don't compile this step"
         self.whys.append(why+_line(torch._guards.TracingContext.extract_stack()))
     def _backend(self, gm, args):
         if whys := [*self.whys, *_side_effects()]: raise Unfusable(whys[0])

@@ -75,7 +75,7 @@ def test_without_a_recorder_the_error_says_so(cls):
 
 @pytest.mark.parametrize('kwargs,err,match', [
     (dict(monitor=len), ValueError, "better='less' or better='more'"), (dict(comp=operator.lt, better='less'), ValueError, 'both given'),
-    (dict(better='min'), ValueError, "'less' or 'more'"), (dict(mode='max'), TypeError, "it is better here .*'more' in place of 'max'"), (dict(monitor=3), TypeError, 'monitor is 3'), (dict(min_delta=-1), ValueError, 'min_delta is -1'),
+    (dict(better='min'), ValueError, "'less' or 'more'"), (dict(mode='max'), TypeError, "it is better here .*'more' for 'max'"), (dict(monitor=3), TypeError, 'monitor is 3'), (dict(min_delta=-1), ValueError, 'min_delta is -1'),
     (dict(min_delta=NAN), ValueError, 'min_delta'), (dict(comp='min'), TypeError, "comp is 'min'")])
 def test_arguments_are_checked(kwargs, err, match):
     with pytest.raises(err, match=match): TrackerCallback(**kwargs)
