@@ -263,6 +263,11 @@ class Feed:
     def _set_epoch(self):
         if self.epoch is not None: set_epoch(self.dl, self.epoch + self.n_pass*self.again_by)
         self.draws_from = [*all_rngs([self.dl])] if _may_draw(self.dl) else ()
+    def as_plain(self,
+        place:dict # Return value of `place`
+    )->dict: # Plain data and tensors
+        "Return a position for a file"
+        return place | dict(last_batch=facts_of(place['last_batch'])) if 'last_batch' in place else place
     def own_state(self)->dict:
         "Return the state of the loader itself"
         if not isinstance(self.dl, DataLoader): return self.dl.state_dict()
@@ -291,13 +296,6 @@ def place(self:Feed,
     if self.last: res['last_batch'] = self.last
     if own and self.by_state: res['own'] = self.own_state()
     return res
-
-@patch
-def as_plain(self:Feed,
-    place:dict # Return value of `place`
-)->dict: # Plain data and tensors
-    "Return a position for a file"
-    return place | dict(last_batch=facts_of(place['last_batch'])) if 'last_batch' in place else place
 
 # %% ../../nbs/data/05_begin.ipynb #d294d424
 @patch
