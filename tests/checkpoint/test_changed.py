@@ -208,7 +208,7 @@ SCRIPT = """
     class Thing: pass
     class Items(Dataset):
         def __init__(self):
-            self.began,self.name,self.lock,self.names,self.tags = time.time(),uuid.uuid4().hex,threading.Lock(),{'b', 'a', 'c'},frozenset('xyz')
+            self.began,self.name,self.lock,self.names,self.tags = time.time(),uuid.uuid4().hex,threading.Lock,{'b', 'a', 'c'},frozenset('xyz')
             self.thing,self.f,self.folder,self.rng = Thing(),lambda x: x in {'left', 'right', 'up'},Path(tempfile.mkdtemp()),random.Random()
             self.count,self.thing.me,self.words = itertools.count(),self.thing,{f'{o}': 1 for o in {*map(str, range(99))}}
         def __len__(self): return 9

@@ -109,10 +109,12 @@ def test_what_a_second_signal_does(signums, leaves, tmp_path):
 
 @covering(2, signum=LEAVES, fit=FITS, item=[0, 5, 17], saves=[False, True])
 def test_in_a_fetch_it_acts_at_once_where_what_came_before_was_noted_and_else_after_the_batch(item, fit, signum, saves, tmp_path):
-    n,after = [0],[]
+    global n_reads  # which a copy of the data, to try it, shares
+    n_reads,after = 0,[]
     def at(i):
-        n[0] += 1
-        if n[0]==item+1: after.append(signal.raise_signal(signum))
+        global n_reads
+        n_reads += 1
+        if n_reads==item+1: after.append(signal.raise_signal(signum))
     learn = interrupted(mk_learner(Noisy(at=at)), fit, *[CheckpointCallback(tmp_path)]*saves, error=LEAVES[signum])
     assert len(after)==(not saves) and (learn.train_iter*4>item)==(not saves)
     go_on(learn)

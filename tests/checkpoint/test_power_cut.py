@@ -1,5 +1,5 @@
 "The power is cut right after a save; what the disk has by then is a checkpoint to go on from"
-import shutil, subprocess
+import os, posix, shutil, subprocess
 from contextlib import contextmanager
 import pytest, torch
 from learnloop import Callback, CheckpointCallback, list_checkpoints, newest_checkpoint, synth_learner
@@ -15,7 +15,7 @@ def mounted(image, at):
     finally: sh('umount', '-l', str(at))
 
 @pytest.fixture
-def disk(tmp_path):
+def disk(tmp_path, monkeypatch):
     "A function `f(use, look)`: `use(folder, cut)` works on a small disk, the power is cut when it calls `cut()`, and `look(folder)` is what is there when it is back"
     def _f(use, look):
         image,after = tmp_path/'disk.img',[]
@@ -30,6 +30,7 @@ def disk(tmp_path):
         sh('mkfs.ext4', '-q', str(tmp_path/'disk.img'))
         with mounted(tmp_path/'disk.img', tmp_path/'probe'): pass
     except (OSError,subprocess.SubprocessError) as e: pytest.skip(f'only root can mount a disk in a file ({e})')
+    monkeypatch.setattr(os, 'fsync', posix.fsync)  # other tests do without
     return _f
 
 def newest(folder):
