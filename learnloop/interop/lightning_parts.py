@@ -137,9 +137,7 @@ class _Progress(_Part):
     current = property(lambda self: _Tracker(self._trainer, *self._ready('current')))
 
 # %% ../../nbs/interop/06_lightning_parts.ipynb #71a0c008
-class _Loop(_Part): "Shared part of all passes"
-
-class _EvalLoop(_Loop):
+class _EvalLoop(_Part):
     num_dataloaders,mirrors = 1,'_trainer: _has_run=_validated'
     def __init__(self, trainer, kind='validate'):
         super().__init__(trainer)
@@ -151,7 +149,7 @@ class _EvalLoop(_Loop):
         return getattr(self._trainer, of[self._kind])
 
 # %% ../../nbs/interop/06_lightning_parts.ipynb #0335d5b4
-class _EpochLoop(_Loop):
+class _EpochLoop(_Part):
     mirrors = '_trainer: global_step max_steps min_steps'
     batch_progress = property(lambda self: _Progress(self._trainer))
     val_loop = property(lambda self: _EvalLoop(self._trainer))
@@ -166,7 +164,7 @@ class _EpochLoop(_Loop):
         t = self._trainer
         return t.enable_validation and (t.current_epoch+1)%t.check_val_every_n_epoch==0
 
-class _FitLoop(_Loop):
+class _FitLoop(_Part):
     mirrors = '''_trainer: max_epochs min_epochs max_steps min_steps max_batches=num_training_batches
         epoch_loop: batch_idx total_batch_idx'''
     epoch_loop = property(lambda self: _EpochLoop(self._trainer))

@@ -237,19 +237,13 @@ def write_page(
     team=None  # The learner's processes: all call `collect`, and the first writes
 )->PageFile:
     "Write the page from `collect()` to `path`"
-    if team is None or team.world==1:
-        path = _check_page(path)
-        with atomic_write(path) as f: f.write(page_html(collect()).encode())
-    else:
-        path = check_place('path', path, 'a file to write', 'path')
-        team.first(_check_page, path)
-        page = page_html(collect())  # in all processes, since predictions need all of them
-        team.first(_put, path, page)
+    path,first = check_place('path', path, 'a file to write', 'path'),team.first if team else lambda f, *args: f(*args)
+    first(check_place, 'path', path, 'a file to write, such as report.html', 'file', True)
+    page = page_html(collect())  # in all processes, since predictions need all of them
+    first(_put, path, page)
     return PageFile(path)
 
 # %% ../../nbs/see/05_page.ipynb #c0ae0091
-def _check_page(path): return check_place('path', path, 'a file to write, such as report.html', 'file', new=True)
-
 def _put(path, page):
     with atomic_write(path) as f: f.write(page.encode())
 
