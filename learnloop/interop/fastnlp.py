@@ -19,7 +19,7 @@ from types import SimpleNamespace
 from torch import distributed
 from ..data.batch import split_batch, to_device
 from ..data.loaders import batch_len
-from ..data.checks import did_you_mean, check_whole
+from ..data.checks import check_whole, did_you_mean, replaced
 from ..loop.flow import CancelFitException
 from ..loop.optimizer import opts
 from .core import Adapter, Facade, Hook, done, hooks_base, names_others, sharing
@@ -206,9 +206,7 @@ class Evaluator(Facade):
         if num_eval_batch_per_dl!=-1:
             tip = 'use learn.validate(cbs=LimitBatches(valid=…))'
             raise ValueError(f'num_eval_batch_per_dl={num_eval_batch_per_dl}: it must be -1; {tip}')
-        self._busy = True
-        try: vals = self.learn.validate()
-        finally: self._busy = False
+        with replaced(self, '_busy', True): vals = self.learn.validate()
         return {} if vals is None else _results(self.learn, vals)
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #53b2153e
@@ -269,9 +267,7 @@ class _Files(_Counters):
         _only_state(only_state_dict)
         if model_save_fn:
             raise ValueError('model_save_fn: a checkpoint is one file, including the weights; pass it to save_model')
-        self._at.checkpoint = True
-        try: self.learn.save(_file(folder, 'fastnlp_checkpoint.pkl.tar'))
-        finally: self._at.checkpoint = False
+        with replaced(self._at, 'checkpoint', True): self.learn.save(_file(folder, 'fastnlp_checkpoint.pkl.tar'))
     def load_checkpoint(self, folder): self.learn.load(_file(folder, 'fastnlp_checkpoint.pkl.tar'))
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #5a10e001

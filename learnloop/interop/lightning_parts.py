@@ -210,19 +210,13 @@ class _LoggerConnector(_Part):
 class OfModule(_Part):
     "Further attributes and methods of a Lightning module"
     automatic_optimization,on_gpu = True,property(lambda self: self.device.type=='cuda')
-    mirrors = 'learn: device  _trainer: current_epoch global_step global_rank local_rank logger loggers print'
+    mirrors = '''learn: device  _trainer: current_epoch global_step global_rank local_rank logger loggers print
+        _trainer.strategy: all_gather'''
     example_input_array = property(lambda self: getattr(self.learn.model, 'example_input_array', None))
     hparams         = property(lambda self: getattr(self.learn.model, 'hparams', {}))
     hparams_initial = property(lambda self: deepcopy(getattr(self.learn.model, 'hparams_initial', self.hparams)))
     @property
     def dtype(self): return next((p.dtype for p in self.learn.model.parameters()), torch.get_default_dtype())
-    def all_gather(self,
-        data, # A tensor
-        group=None, # Not used: always all processes
-        sync_grads=False # Not used: never with gradients
-    ): # Stacked; the tensor itself in a single process
-        "Gather a tensor from all processes"
-        return self._trainer.strategy.all_gather(data)
     def freeze(self):
         "Freeze all parameters"
         self.learn.model.requires_grad_(False).eval()

@@ -24,10 +24,11 @@ from ..data.checks import check_place, check_whole, is_checkpoint
 from ..loop.loss import loss_modules
 from ..loop.optimizer import hyper_groups, opts
 from ..measure.about import about_run
+from ..measure.describe import described
 from ..measure.display import is_main_process
 from .log import put_at
 from .runfile import open_run
-from .hashes import as_ints, batch_leaves, fold_hashes, hash_parts, shapes_of, stream_hashes, sum_hash, tensor_hash
+from .hashes import as_ints, batch_leaves, fold_hashes, hash_parts, shapes_of, stream_hashes, sum_hash
 from .hashes import tensor_rows, text_salt
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090016
@@ -189,18 +190,9 @@ def read_fingerprint(
     return FingerprintFile(path.read_bytes(), path)
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb09001b
-def _said(v):
-    "Return `v` as plain data, or its type's name"
-    if isinstance(v, (bool,int,str,type(None))): return v
-    if isinstance(v, float): return repr(v)
-    if isinstance(v, Tensor): return tensor_hash(v) if v.numel()>1 else repr(v.item())
-    if isinstance(v, (list,tuple)): return [_said(o) for o in v[:20]]
-    if isinstance(v, dict): return {str(k):_said(o) for k,o in [*v.items()][:20]}
-    return getattr(v, '__qualname__', None) or type(v).__qualname__
-
 def _hypers(opt):
     "Return the hyper-parameters of the groups of `opt` as plain data"
-    def _plain(v): return 'a tensor' if isinstance(v, Tensor) and v.device.type!='cpu' else _said(v)
+    def _plain(v): return 'a tensor' if isinstance(v, Tensor) and v.device.type!='cpu' else described(v)
     return [{k:_plain(v) for k,v in g.items() if k!='params'} for _,g in hyper_groups(opt)]
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb09001f

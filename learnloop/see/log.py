@@ -238,15 +238,6 @@ class _FileLogger(Logger):
     def _to_disk(self):
         if self._rest: self._size,self._rest = put_at(self._path, self._size, self._rest),b''
 
-# %% ../../nbs/see/04_log.ipynb #08b89085
-def _columns(learn, every_steps):
-    "Return the names of all columns that will be logged"
-    rec = getattr(learn, 'recorder', None)
-    res = ['epoch', 'step']
-    if every_steps: res += ['loss', *_hypers(learn, ['lr'])]
-    if rec is not None: res += [*rec.columns, *(o for c in learn.cbs for o in c.provides)]
-    return list(dict.fromkeys(res))
-
 # %% ../../nbs/see/04_log.ipynb #451aa435
 def put_at(
     path:Path, # File to write to
@@ -297,7 +288,10 @@ class CSVLogger(_FileLogger):  # chkstyle: ignore-node
         return _package('pandas', f'{self.label}.read_log').read_csv(self.learn.path/Path(self.fname).expanduser())
 
     def _name_columns(self):
-        self._names = _columns(self.learn, self.every_steps) + ['attempt']*(self.attempt>1)
+        learn,names = self.learn,['epoch', 'step']
+        if self.every_steps: names += ['loss', *_hypers(learn, ['lr'])]
+        if hasattr(learn, 'recorder'): names += [*learn.recorder.columns, *(o for c in learn.cbs for o in c.provides)]
+        self._names = [*dict.fromkeys(names)] + ['attempt']*(self.attempt>1)
         for o in self._names:
             if len(o.splitlines())<2: continue
             raise ValueError(f'{self.label}: the column {o!r} has a line break, which would break the file: '
@@ -357,11 +351,9 @@ class JSONLogger(_FileLogger):
     _fname,_head,_starts = 'history.jsonl',0,b'{"epoch"'
     def _step_of(self, line, i): return int(json.loads(line)['step'])
     def log_metrics(self, metrics, step):
-        row = {k:v if math.isfinite(v) else _inf(v) for k,v in metrics.items()}
+        row = {k:v if math.isfinite(v) else json.dumps(v) for k,v in metrics.items()}
         at = dict(epoch=self.in_epoch, step=step) | (dict(attempt=self.attempt) if self.attempt>1 else {})
         self._rest += json.dumps(at | row).encode() + b'\n'
-
-def _inf(v): return 'NaN' if v!=v else 'Infinity' if v>0 else '-Infinity'
 
 # %% ../../nbs/see/04_log.ipynb #9bf49a72
 class _RunLogger(Logger):
