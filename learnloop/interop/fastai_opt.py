@@ -80,9 +80,7 @@ class OptView(View):
         return L(o for o in rows if o[0].grad is not None or not with_grad)
     def set_hypers(self, **hypers): set_hypers(self.opt, self.learn.model, **{k:_values(v) for k,v in hypers.items()})
     def set_hyper(self, k, v): self.set_hypers(**{k:v})
-    def freeze_to(self, n): self.learn.freeze_to(n)
-    def freeze(self): self.learn.freeze()
-    def unfreeze(self): self.learn.unfreeze()
+    freeze_to,freeze,unfreeze = (attr(f'learn.{k}') for k in ('freeze_to','freeze','unfreeze'))
     def clear_state(self):
         for o in opts(self.opt): o.state.clear()
     def step(self): step(self.opt)

@@ -197,7 +197,8 @@ class _FileLogger(Logger):
         check_place('fname', self.fname, 'a file below learn.path', 'path')
 
     run_folder = property(lambda self: self._path.parent)
-    def flush(self): self._to_disk()
+    def flush(self):
+        if self._rest: self._size,self._rest = put_at(self._path, self._size, self._rest),b''
     def _read(self): return self._path.read_bytes()
     def start(self):
         path = self.learn.path/Path(self.fname).expanduser()
@@ -234,9 +235,6 @@ class _FileLogger(Logger):
             n += len(line)
             ends.append(n)
         return ends[-1] if len(ends)>self._head else 0
-
-    def _to_disk(self):
-        if self._rest: self._size,self._rest = put_at(self._path, self._size, self._rest),b''
 
 # %% ../../nbs/see/04_log.ipynb #451aa435
 def put_at(
