@@ -600,12 +600,8 @@ def _timings(self:TensorBoardCallback):
     tracer = next((o for o in self.learn.cbs if isinstance(o, Tracer) and o.run), None)
     if tracer is None: return {}
     over = {k:secs for k,(_,secs) in tracer.phases().items() if k not in ('fit','epoch')}
-    res = {f'time/phases/{k}':secs for k,secs in over.items()}
-    for o in tracer.totals():
-        if o['callback'][0]=='_': continue
-        k = f'time/callbacks/{o["callback"]}'
-        res[k] = res.get(k, 0.) + o['seconds']
-    return res
+    called = {k:secs for k,(_,secs,_) in tracer.by_callback().items() if k!='learnloop itself'}
+    return {f'time/{kind}/{k}':secs for kind,o in dict(phases=over, callbacks=called).items() for k,secs in o.items()}
 
 @patch
 def row(self:TensorBoardCallback):
