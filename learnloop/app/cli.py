@@ -48,7 +48,7 @@ def show_checkpoints(
 # %% ../../nbs/app/04_cli.ipynb #070e5964
 def write_report(
     logdir,     # Folder of a run
-    output=None, # The file to write; None for `report.html` in `logdir`
+    output=None, # The file to write (default: report.html in the folder of the run)
     as_json:bool=False # Print the content as JSON instead of writing the page?
 )->Path|None: # The file
     "Write an HTML report about the run in `logdir`"
@@ -64,9 +64,9 @@ def _print_json(o): print(json.dumps(plain(o), indent=1, ensure_ascii=False, all
 
 # %% ../../nbs/app/04_cli.ipynb #8f6a0002
 def show_runs(
-    folders=(), # Folders of runs, or patterns such as `'runs/lr-*'`; empty for `runs` and the current folder
-    by=None, # Metric that decides which run is best; None for `valid_loss`, or a recorded metric
-    better=None, # Which value of it is better: 'less' or 'more'; None to use the runs' records
+    folders=(), # Folders of runs, or patterns such as 'runs/lr-*' (default: runs, and the current folder)
+    by=None, # Metric that decides which run is best (default: valid_loss, or another one)
+    better=None, # Which value of this metric is better (default: as recorded in the runs)
     as_json:bool=False # Print a list of dicts as JSON instead of a table?
 ):
     "List the runs in folders: how each ended, how good it was, and whether it can resume"
@@ -76,10 +76,10 @@ def show_runs(
 
 # %% ../../nbs/app/04_cli.ipynb #8f6a0005
 def write_comparison(
-    folders, # As for `show_runs`
-    output='compare.html', # The file to write
-    by=None, # Metric that decides which run is best; None for `valid_loss`, or a recorded metric
-    better=None # Which value of it is better: 'less' or 'more'; None to use the runs' records
+    folders, # Folders of runs, or patterns such as 'runs/lr-*'
+    output='compare.html', # The file to write (default: compare.html)
+    by=None, # Metric that decides which run is best (default: valid_loss, or another one)
+    better=None # Which value of this metric is better (default: as recorded in the runs)
 )->Path: # The file
     "Write an HTML page that compares runs: curves, differences and results"
     path = compare(folders, by, better=better).save(output)
@@ -96,11 +96,12 @@ def show_trace(
 # %% ../../nbs/app/04_cli.ipynb #fb110002
 def show_diff(
     run_a, # Folder of a run that was fitted with a `Fingerprint`, or its file
-    run_b=None, # Another such folder or file; None with `record` or `against`
-    tol:float=0., # Argument of `diff_runs`
-    yardstick=None, # Argument of `diff_runs`
+    run_b=None, # Another such folder or file; omit it with --record or --against
+    tol:float=0., # Largest relative difference of loss and norms that counts as equal (default: 0)
+    # Folder of a run like A, with initial weights times 1+1e-7: differences up to its own count as equal
+    yardstick=None,
     replay=(), # `module:function` that makes the learner, or one for each run, to replay the step
-    step:int|None=None, # The step to replay; None for the first that differs
+    step:int|None=None, # The step to replay (default: the first that differs)
     record=None, # File in which to save the step of the first run, for another machine
     against=None, # Such a file, to compare with the step of the first run
     as_json:bool=False # Print the difference as JSON?
@@ -119,8 +120,8 @@ def show_diff(
 # %% ../../nbs/app/04_cli.ipynb #f1140101
 def show_blame(
     folder, # Folder of a run that was fitted with a `FlightRecorder`
-    step:int|None=None, # Use only this step; None for all recorded steps
-    n:int=9, # Largest number of rows
+    step:int|None=None, # Use only this step (default: all recorded steps)
+    n:int=9, # Largest number of rows (default: 9)
     learner=None # `module:function` that makes the learner, to show the items, too
 ):
     "Print the rows with the largest losses in a run"
@@ -132,8 +133,9 @@ def show_blame(
 # %% ../../nbs/app/04_cli.ipynb #7e1100b1
 def tell_run(
     folder, # Folder of a run with a running fit
-    command, # Words of a command: see `parse_command`
-    wait:float=10. # Seconds to wait for the fit, which acts between two batches
+    # lr=1e-4 wd=0 (add "end" to end the schedule), pause, go, validate, save, rewind N, stop; see `parse_command`
+    command,
+    wait:float=10. # Seconds to wait for the fit, which acts between two batches (default: 10)
 ):
     "Send a command to the fit that runs in `folder`, and print the result"
     folder,text = check_place('folder', folder, 'the folder of a run'),' '.join(command)
@@ -210,83 +212,37 @@ def _add_demo(cmds, is_asked):
     cmd.set_defaults(run=_run, name='demo')
 
 # %% ../../nbs/app/04_cli.ipynb #70c9c608
-def _add(cmds, name, run, doc='', errors=(), verdict=False):
-    "Add a command that calls `run`; with `verdict`, it exits with code 1 if `run` returns False"
+_WRONG = ValueError,TypeError,ImportError,EOFError  # from a wrong argument, or a damaged file
+_whole = partial(_number, int, 1)
+_HOW = dict(command=dict(nargs='+'), replay=dict(nargs='+'), run_b=dict(nargs='?'), step=dict(type=_whole),
+    n=dict(type=_whole), wait=dict(type=partial(_number, float, 0)), tol=dict(type=float),
+    better=dict(choices=('less', 'more')), as_json=dict(action='store_true', dest='as_json'))
+
+def _add(cmds, name, run, doc='', verdict=False):
+    "Add a command that calls `run`, with its parameters; with `verdict`, it exits with code 1 if `run` returns False"
     cmd = cmds.add_parser(name, help=run.__doc__, description=f'{run.__doc__}{doc}')
+    for k,o in docments(run, full=True, returns=False).items():
+        is_needed,how = o.default is inspect.Parameter.empty,_HOW.get(k, {})
+        if k=='folders': how = dict(nargs='+' if is_needed else '*')
+        flags = dict(as_json=['--json'], output=['-o', '--output'], n=['-n'], run_b=[k], folders=[k]).get(k, [f'--{k}'])
+        if is_needed: cmd.add_argument(k, help=o.docment, **how)
+        else: cmd.add_argument(*flags, help=o.docment, default=o.default, **how)
     def _run(**opts):
         try: ok = run(**opts)
-        except errors as e: cmd.exit(1, f'learnloop {name}: {e}\n')
+        except _WRONG as e: cmd.exit(1, f'learnloop {name}: {e}\n')
         if verdict and not ok: cmd.exit(1)
     cmd.set_defaults(run=_run, name=name)
-    return cmd
 
-# %% ../../nbs/app/04_cli.ipynb #21946907
-_WRONG = ValueError,TypeError  # from a wrong argument, or a damaged file
-
-# %% ../../nbs/app/04_cli.ipynb #9cfbac6e
-def _add_shows(cmds):
-    "Add the commands for a single run"
-    cmd = _add(cmds, 'checkpoints', show_checkpoints, '; exit with code 1 if any is', errors=_WRONG, verdict=True)
-    cmd.add_argument('folder', help='folder of a run')
-    # these read files from unknown sources, so catch further errors
-    cmd = _add(cmds, 'report', write_report, ', from the files in its folder', errors=(*_WRONG,ImportError))
-    cmd.add_argument('logdir', help='folder of a run')
-    cmd.add_argument('-o', '--output', metavar='FILE',
-        help='the file to write (default: report.html in the folder of the run)')
-    _add_json(cmd)
-    _add_several(cmds)
-    cmd = _add(cmds, 'trace', show_trace, errors=(*_WRONG,EOFError))
-    cmd.add_argument('file', help='written by learn.trace.save, .json or .json.gz')
-    cmd = _add(cmds, 'blame', show_blame, ', as recorded by a FlightRecorder', errors=(*_WRONG,ImportError))
-    cmd.add_argument('folder', metavar='RUN', help='folder of a run that was fitted with a FlightRecorder')
-    cmd.add_argument('--step', type=partial(_number, int, 1), metavar='N',
-        help='use only this step (default: all recorded steps)')
-    cmd.add_argument('-n', type=partial(_number, int, 1), default=9, help='number of rows (default: %(default)s)')
-    cmd.add_argument('--learner', metavar='MODULE:FUNCTION', help='makes the learner, to show the items, too')
-    cmd = _add(cmds, 'tell', tell_run, errors=_WRONG)
-    cmd.add_argument('folder', metavar='RUN', help='folder of the run')
-    cmd.add_argument('command', nargs='+', metavar='COMMAND',
-        help='lr=1e-4 wd=0 (add "end" to end the schedule), pause, go, validate, save, rewind N, stop')
-    cmd.add_argument('--wait', type=partial(_number, float, 0), default=10., metavar='SECONDS',
-        help='how long to wait for the fit (default: %(default)s)')
+def _add_all(cmds):
+    _add(cmds, 'checkpoints', show_checkpoints, '; exit with code 1 if any is', verdict=True)
+    _add(cmds, 'report', write_report, ', from the files in its folder')
+    _add(cmds, 'runs', show_runs)
+    _add(cmds, 'compare', write_comparison)
+    _add(cmds, 'trace', show_trace)
+    _add(cmds, 'blame', show_blame, ', as recorded by a FlightRecorder')
+    _add(cmds, 'tell', tell_run)
     _add(cmds, 'doctor', doctor, '; exit with code 1 if a check fails', verdict=True)
-
-# %% ../../nbs/app/04_cli.ipynb #73cf256d
-def _add_several(cmds):
-    "Add the commands for several runs"
-    for name,run in (('runs', show_runs), ('compare', write_comparison)):
-        cmd = _add(cmds, name, run, errors=_WRONG)
-        is_list = name=='runs'
-        default = ' (default: runs, and the current folder)' if is_list else ''
-        help = f"folder of runs, or a pattern such as 'runs/lr-*'{default}"
-        cmd.add_argument('folders', nargs='*' if is_list else '+', metavar='FOLDER', help=help)
-        if is_list: _add_json(cmd)
-        cmd.add_argument('--by', metavar='METRIC', help='decides which is best (default: valid_loss, or another one)')
-        cmd.add_argument('--better', choices=('less', 'more'),
-            help='which value of METRIC is better (default: as recorded in the runs)')
-    cmd.add_argument('-o', '--output', metavar='FILE', default='compare.html',
-        help='the file to write (default: %(default)s)')
-
-# %% ../../nbs/app/04_cli.ipynb #b46ee1da
-def _add_json(cmd): cmd.add_argument('--json', action='store_true', dest='as_json', help='print JSON, for programs')
-
-# %% ../../nbs/app/04_cli.ipynb #fb110004
-def _add_diff(cmds):
-    cmd = _add(cmds, 'diff', show_diff, ', and the first difference within it; exit with code 1 if they differ',
-        errors=(*_WRONG,ImportError), verdict=True)
-    cmd.add_argument('run_a', metavar='RUN_A', help='folder of a run that was fitted with a Fingerprint')
-    cmd.add_argument('run_b', metavar='RUN_B', nargs='?', help='folder of another such run')
-    cmd.add_argument('--tol', type=float, default=0., metavar='X',
-        help='largest relative difference of loss and norms that counts as equal (default: 0)')
-    cmd.add_argument('--yardstick', metavar='RUN',
-        help='folder of a run like A, with initial weights times 1+1e-7: differences up to its own count as equal')
-    cmd.add_argument('--replay', nargs='+', default=(), metavar='MODULE:FUNCTION',
-        help='makes the learner, or one for each run: replay the step, and name the first module that differs')
-    cmd.add_argument('--step', type=partial(_number, int, 1), metavar='N',
-        help='the step to replay (default: the first that differs)')
-    cmd.add_argument('--record', metavar='FILE', help='save the step of RUN_A, for another machine')
-    cmd.add_argument('--against', metavar='FILE', help='compare the step of RUN_A with a saved one')
-    _add_json(cmd)
+    _add(cmds, 'diff', show_diff, ', and the first difference within it; exit with code 1 if they differ', verdict=True)
 
 # %% ../../nbs/app/04_cli.ipynb #736e70fe
 def _flush():
@@ -301,8 +257,7 @@ def _run_command(argv):
     parser.add_argument('--version', action='version', version=f'learnloop {__version__}')
     cmds = parser.add_subparsers(title='commands', metavar='command')
     _add_demo(cmds, argv[:1]==['demo'])
-    _add_shows(cmds)
-    _add_diff(cmds)
+    _add_all(cmds)
     opts = vars(parser.parse_args(argv))
     if not opts: return parser.print_help()
     run,name = opts.pop('run'),opts.pop('name')

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from torch.utils.data import TensorDataset, random_split
 from ..data.loaders import DataLoaders
 from ..loop.learner import Learner
-from ..measure.display import PALETTE, draw_legend, draws
+from ..measure.display import PALETTE, draws
 from ..measure.metrics import accuracy
 from ..see.tensorboard import TensorBoardCallback
 
@@ -70,15 +70,10 @@ def plot_fit(
     fig = Figure(figsize=(13, 8), layout='constrained')
     grid = fig.add_gridspec(2, 2, width_ratios=(4, 5))
     loss,acc,lr = (fig.add_subplot(o) for o in (grid[0,0], grid[1,0], grid[0,1]))
-    epochs = {k:[o[i] for o in rec.values] for i,k in enumerate(rec.columns)}
-    loss.plot(rec.raw_losses, alpha=.4, label='training, each batch')
-    loss.plot(rec.iters, epochs['train_loss'], marker='o', color=PALETTE[0], label='training, mean of epoch')
-    loss.plot(rec.iters, epochs['valid_loss'], marker='o', color=PALETTE[1], label='validation')
-    draw_legend(loss)
-    loss.set(title='Loss', xlabel='batch', ylabel='cross-entropy', yscale='log')
-    final = epochs['accuracy'][-1]
-    acc.plot(range(len(rec.values)), epochs['accuracy'], marker='o', color=PALETTE[1])
-    acc.set(title=f'Validation accuracy: {final:.2%} at the end', xlabel='epoch', ylabel='accuracy', ylim=(None, 1.005))
+    rec.plot_loss(log=True, ax=loss).set(title='Loss')
+    accs = [o[rec.columns.index('accuracy')] for o in rec.values]
+    acc.plot(accs, marker='o', color=PALETTE[1])
+    acc.set(title=f'Validation accuracy: {accs[-1]:.2%} at the end', xlabel='epoch', ylabel='accuracy', ylim=(None, 1.005))
     acc.xaxis.get_major_locator().set_params(integer=True)
     lr.plot(rec.lrs)
     lr.set(title='Learning rate', xlabel='batch', ylabel='learning rate')

@@ -11,6 +11,7 @@ __all__ = ['InMemoryRunHistory', 'TrainerCallback', 'StopTrainingError', 'RunHis
 # %% ../../nbs/interop/04_accelerated.ipynb #c52deb09
 import difflib, math, torch, warnings
 from contextlib import ExitStack
+from copy import copy
 from dataclasses import dataclass
 from types import MethodType
 from fastcore.basics import noop, patch
@@ -236,7 +237,7 @@ class _Accelerator(Facade):
         if self.learn.team.world>1: self.learn.team.meet('barrier')
         elif n_processes()>1: dist.barrier()
     def unwrap_model(self, model, keep_torch_compile=True): return _unwrapped(model, keep_torch_compile)
-    def gather(self, tensor):
+    def gather(self, tensor, padding_value=None):
         if self.learn.team.world>1: self.learn.team.meet('gather')
         return batch_map(tensor, 'new_zeros', _gathered)
     def print(self, *args, **kwargs):
@@ -245,15 +246,9 @@ class _Accelerator(Facade):
 # %% ../../nbs/interop/04_accelerated.ipynb #45169059
 def _gathered(t):
     if n_processes()==1: return t
-    t = t if t.dim() else t[None]
-    sizes = [torch.empty(1, dtype=torch.long, device=t.device) for _ in range(n_processes())]
-    dist.all_gather(sizes, torch.tensor([len(t)], device=t.device))
-    sizes = [int(o) for o in sizes]
-    filled = t.new_zeros((max(sizes), *t.shape[1:]))
-    filled[:len(t)] = t.detach()
-    res = [torch.empty_like(filled) for _ in sizes]
-    dist.all_gather(res, filled)
-    return torch.cat([o[:n] for o,n in zip(res, sizes, strict=True)])
+    res = [None]*n_processes()
+    dist.all_gather_object(res, t.detach() if t.dim() else t.detach()[None])
+    return torch.cat([o.to(t.device) for o in res])
 
 # %% ../../nbs/interop/04_accelerated.ipynb #d47e4c34
 def _dataset(trainer, name, dl):
@@ -268,7 +263,8 @@ def _modules(learn):
 # %% ../../nbs/interop/04_accelerated.ipynb #cd2d732a
 class Trainer(Facade):
     "Stand-in for the package's `Trainer`"
-    system,shares,mirrors = 'pytorch-accelerated',True,'learn: device optimizer=opt loss_func'
+    system,shares = 'pytorch-accelerated',True
+    mirrors = 'learn: device optimizer=opt loss_func  _accelerator: gather print'
     def __init__(self,
         learn # The learner behind the stand-in
     ):
@@ -319,16 +315,13 @@ class Trainer(Facade):
         if value is not None: self.run_history.update_metric(metric, value)
 
 # %% ../../nbs/interop/04_accelerated.ipynb #1171178c
-def _copied(h):
-    res = RunHistory()
-    res._metrics,res._prefix,res._epoch = {k:list(v) for k,v in h._metrics.items()},h._prefix,h._epoch
-    return res
-
 @patch(as_prop=True)
 def run_history(self:Trainer):
     "Values of metrics, and the number of the epoch"
     if n_open(self.learn, 'evaluate')<=self._inner: return self._history
-    if self._guest is None: self._guest = _copied(self._history) if self.learn.inside('fit') else RunHistory()
+    if self._guest is None:
+        self._guest = copy(self._history) if self.learn.inside('fit') else RunHistory()
+        self._guest._metrics = {k:[*v] for k,v in self._guest._metrics.items()}
     return self._guest
 
 # %% ../../nbs/interop/04_accelerated.ipynb #7c1f5783
@@ -338,24 +331,6 @@ def run_config(self:Trainer):
     k = '_config' if self.learn.inside('fit') or not self.learn.inside('evaluate') else '_guest_config'
     if getattr(self, k) is None and self.learn.open: setattr(self, k, _run_config(self.learn, k!='_config'))
     return getattr(self, k)
-
-# %% ../../nbs/interop/04_accelerated.ipynb #94665221
-@patch
-def gather(self:Trainer,
-    tensor, # A tensor, or tuples, lists and dicts of tensors
-    padding_value=None # Not used: processes exchange their numbers of values
-): # The same structure, with tensors concatenated along the first dimension
-    "Gather values from all processes"
-    return self._accelerator.gather(tensor)
-
-# %% ../../nbs/interop/04_accelerated.ipynb #a21b1699
-@patch
-def print(self:Trainer,
-    *args, # As in Python's `print`
-    **kwargs # As in Python's `print`
-):
-    "Print once per machine, unless under `learn.no_logging()`"
-    self._accelerator.print(*args, **kwargs)
 
 # %% ../../nbs/interop/04_accelerated.ipynb #c55b9e0b
 @patch

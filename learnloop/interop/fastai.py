@@ -19,7 +19,7 @@ from fastcore.foundation import L
 from fastcore.meta import use_kwargs
 from ..loop.callback import Callback as _Callback
 from ..data.batch import unpack
-from ..data.checks import did_you_mean
+from ..data.checks import did_you_mean, replaced
 from ..data.loaders import DataLoaders, batch_len
 from ..loop.flow import PHASES, CancelEvaluateException, CancelException, Events, UncaughtCancelError, near_miss
 from ..loop.flow import event as _events
@@ -310,9 +310,7 @@ class _Methods(View):
             _through(self.learn)(e)
     @contextmanager
     def no_mbar(self):
-        old,self.create_mbar = self.create_mbar,False
-        try: yield self
-        finally: self.create_mbar = old
+        with replaced(self, 'create_mbar', False): yield self
     def save(self, file, with_opt=True, pickle_protocol=2):
         res = _through(self.learn.save)(file, with_opt)
         self._saved.add(res)
@@ -468,9 +466,7 @@ def _without_preds(cb, f):
     has = 'None' if valid is None else f'a {type(valid).__name__}'
     warnings.warn(f"fastai's TensorBoardCallback needs fastai's loaders to show predictions, and the validation loader "
         f"is {has}: it shows none; learnloop's own takes examples=…", stacklevel=2)
-    cb.log_preds = False
-    try: f()
-    finally: cb.log_preds = True
+    with replaced(cb, 'log_preds', False): f()
 
 # %% ../../nbs/interop/05_fastai.ipynb #42da9208
 _swappable = 'loss_func','logger','model'

@@ -93,17 +93,7 @@ class OptView(View):
     ):
         "Set one hyper-parameter"
         self.set_hypers(**{k:v})
-    def freeze_to(self,
-        n:int # Groups before this one are frozen
-    ):
-        "Train the groups from `n` on"
-        self.learn.freeze_to(n)
-    def freeze(self):
-        "Train the last group only"
-        self.learn.freeze()
-    def unfreeze(self):
-        "Train all groups"
-        self.learn.unfreeze()
+    freeze_to,freeze,unfreeze = (attr(f'learn.{k}') for k in ('freeze_to','freeze','unfreeze'))
     def clear_state(self):
         "Drop the state of all parameters"
         for o in opts(self.opt): o.state.clear()

@@ -19,9 +19,8 @@ from types import SimpleNamespace
 from torch import distributed
 from ..data.batch import split_batch, to_device
 from ..data.loaders import batch_len
-from ..data.checks import did_you_mean, check_whole
+from ..data.checks import check_whole, did_you_mean, replaced
 from ..loop.flow import CancelFitException
-from ..loop.steps import StepLimit
 from ..loop.optimizer import opts
 from .core import Adapter, Facade, Hook, done, hooks_base, names_others, sharing
 from .facts import batches_per_step, evaluation_kind, find_cb, has_base, is_valid_dl, plain, whole_batch
@@ -44,11 +43,7 @@ _names = [k for k in vars(Callback.__base__) if k[:3]=='on_']
 # %% ../../nbs/interop/03_fastnlp.ipynb #e38ad06a
 class EarlyStopException(BaseException):
     "Exception that ends the fit"
-    def __init__(self,
-        msg='' # Reason
-    ):
-        super().__init__(msg)
-        self.msg = msg
+    msg = property(lambda self: self.args[0] if self.args else '', doc='Reason')
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #d9f5b747
 def _check_filter(what, every, once, filter_fn):
@@ -211,9 +206,7 @@ class Evaluator(Facade):
         if num_eval_batch_per_dl!=-1:
             tip = 'use learn.validate(cbs=LimitBatches(valid=…))'
             raise ValueError(f'num_eval_batch_per_dl={num_eval_batch_per_dl}: it must be -1; {tip}')
-        self._busy = True
-        try: vals = self.learn.validate()
-        finally: self._busy = False
+        with replaced(self, '_busy', True): vals = self.learn.validate()
         return {} if vals is None else _results(self.learn, vals)
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #53b2153e
@@ -223,7 +216,6 @@ def _new_state(learn):
         fetching=False, batching=False, due=0, evaluating=0, checkpoint=False)
 
 class _Counters(Facade):
-    def _limit(self): return next((o for o in self.learn.cbs if isinstance(o, StepLimit)), None)
     mirrors = '_at: cur_epoch_idx=epoch global_forward_batches=batches batch_idx_in_epoch=batch_idx'
     @property
     def accumulation_steps(self):
@@ -231,14 +223,14 @@ class _Counters(Facade):
         return batches_per_step(learn, learn.bs or getattr(learn.dls.train, 'batch_size', None)) or 1
     @property
     def num_batches_per_epoch(self):
-        lim = self._limit()
+        lim = find_cb(self.learn, 'StepLimit')
         if lim and lim.steps_per_epoch: return lim.steps_per_epoch*self.accumulation_steps
         n = self._at.n_iter or batch_len(self.learn.dls.train)
         if n is not None: return n
         raise ValueError('trainer.num_batches_per_epoch: the training loader has no length; pass steps_per_epoch')
     @property
     def n_batches(self):
-        lim = self._limit()
+        lim = find_cb(self.learn, 'StepLimit')
         if lim and lim.max_steps: return lim.max_steps*self.accumulation_steps
         return self.num_batches_per_epoch*self.learn.n_epoch
     @property
@@ -275,9 +267,7 @@ class _Files(_Counters):
         _only_state(only_state_dict)
         if model_save_fn:
             raise ValueError('model_save_fn: a checkpoint is one file, including the weights; pass it to save_model')
-        self._at.checkpoint = True
-        try: self.learn.save(_file(folder, 'fastnlp_checkpoint.pkl.tar'))
-        finally: self._at.checkpoint = False
+        with replaced(self._at, 'checkpoint', True): self.learn.save(_file(folder, 'fastnlp_checkpoint.pkl.tar'))
     def load_checkpoint(self, folder): self.learn.load(_file(folder, 'fastnlp_checkpoint.pkl.tar'))
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #5a10e001

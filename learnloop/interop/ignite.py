@@ -164,10 +164,12 @@ class Ignite(Adapter):  # chkstyle: ignore-node
         self._since[engine] = [time.time()]*2  # start times of the run and of the epoch
 
     def _complete(self, name):
+        "Fire `name`; record the duration before the handlers, which read it, and again after them"
         engine = self.engine
-        _took(self, engine, name)
+        def _took(): engine.state.times[name] = time.time() - self._since[engine][name=='EPOCH_COMPLETED']
+        _took()
         self._fire(name)
-        _took(self, engine, name)
+        _took()
 
     def before_fit(self):
         learn = self.learn
@@ -236,11 +238,6 @@ def _fire(self:Ignite, name, *args, **kwargs):
         for p in grads: p.grad = None
     if self._modes and not self.learn.model.training and len(self.by_name)==1:
         for m,v in self._modes: m.training = v  # an evaluator of ignite left the model in evaluation mode
-
-# %% ../../nbs/interop/10_ignite.ipynb #a9100029
-def _took(self, engine, what):
-    "Record the duration of the run or epoch: before the handlers, which read it, and again after them"
-    engine.state.times[what] = time.time() - self._since[engine][what=='EPOCH_COMPLETED']
 
 # %% ../../nbs/interop/10_ignite.ipynb #a9100030
 @patch

@@ -130,12 +130,8 @@ class Optimizer(_Settings):
     __class__  = property(lambda self: _class_named(self.name) if self.learn._opt else Optimizer)
     name       = property(lambda self: type(opts(self.learn.opt)[0]).__name__)
     iterations = property(lambda self: self._n, doc='Number of steps so far')
-    @property
-    def learning_rate(self):
-        "Current learning rate; assign a number to set it"
-        return self._lr
-    @learning_rate.setter
-    def learning_rate(self, v): self._lr.assign(v)
+    learning_rate = property(lambda self: self._lr, lambda self, v: self._lr.assign(v),
+        doc='Current learning rate; assign a number to set it')
 
 # %% ../../nbs/interop/08_keras_optimizer.ipynb #5a10c0d5
 @patch

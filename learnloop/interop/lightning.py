@@ -52,17 +52,10 @@ class MetricLog:
     ):
         "Store `metrics`"
         self.history.append({'step':step, **metrics})
-    def log_hyperparams(self,
-        params, # Anything
-        *args   # Not used
-    ): "Do nothing; settings aren't metrics"
-    def after_save_checkpoint(self,
-        checkpoint_callback # The callback that saved a checkpoint
-    ): "Do nothing; the file is already written"
-    def save(self): "Do nothing; there is no file"
-    def finalize(self,
-        status:str # 'success' or 'failed'
-    ): "Do nothing"
+    def save(self,
+        *args # What Lightning passes; not used
+    ): "Do nothing: there is no file, and settings aren't metrics"
+    log_hyperparams = after_save_checkpoint = finalize = save
 
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c01f
 class Module(OfModule):
@@ -195,13 +188,6 @@ class Trainer(TrainerView):  # chkstyle: ignore-node
             metric.reset()
             del self._of_passes[name]
 
-    def _refresh(self):
-        learn = self.learn
-        if learn.training and learn.loss is not None and learn.loss is not self._seen:
-            self._seen = learn.loss
-            self._metrics['train_loss'] = self._metrics['train_loss_step'] = learn.loss
-        return self._metrics
-
     def _keep(self, values):
         "Make the numbers among `values` available for monitoring"
         def _is_number(v): return isinstance(v, Real) or (isinstance(v, torch.Tensor) and v.numel()==1)
@@ -252,7 +238,11 @@ def _tensor(v): return v.detach().float().squeeze() if isinstance(v, torch.Tenso
 @patch(as_prop=True)
 def callback_metrics(self:Trainer):
     "Name for monitoring -> tensor"
-    return self._refresh()
+    learn = self.learn
+    if learn.training and learn.loss is not None and learn.loss is not self._seen:
+        self._seen = learn.loss
+        self._metrics['train_loss'] = self._metrics['train_loss_step'] = learn.loss
+    return self._metrics
 
 # %% ../../nbs/interop/06_lightning.ipynb #f247c860
 @patch(as_prop=True)
@@ -487,7 +477,7 @@ def _row(learn): return learn.recorder.row if hasattr(learn, 'recorder') else {}
 
 @patch
 def cleanup_train(self:Lightning):
-    self.trainer._refresh()  # read the last batch's loss before validation replaces it
+    _ = self.trainer.callback_metrics  # read the last batch's loss before validation replaces it
     t,n = self.trainer,self.trainer._n_begun()
     t._compute('epoch')
     t._means = {k:v for k,v in _row(self.learn).items() if k.startswith('train_')}

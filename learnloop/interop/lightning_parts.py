@@ -137,9 +137,7 @@ class _Progress(_Part):
     current = property(lambda self: _Tracker(self._trainer, *self._ready('current')))
 
 # %% ../../nbs/interop/06_lightning_parts.ipynb #71a0c008
-class _Loop(_Part): "Shared part of all passes"
-
-class _EvalLoop(_Loop):
+class _EvalLoop(_Part):
     num_dataloaders,mirrors = 1,'_trainer: _has_run=_validated'
     def __init__(self, trainer, kind='validate'):
         super().__init__(trainer)
@@ -151,7 +149,7 @@ class _EvalLoop(_Loop):
         return getattr(self._trainer, of[self._kind])
 
 # %% ../../nbs/interop/06_lightning_parts.ipynb #0335d5b4
-class _EpochLoop(_Loop):
+class _EpochLoop(_Part):
     mirrors = '_trainer: global_step max_steps min_steps'
     batch_progress = property(lambda self: _Progress(self._trainer))
     val_loop = property(lambda self: _EvalLoop(self._trainer))
@@ -166,7 +164,7 @@ class _EpochLoop(_Loop):
         t = self._trainer
         return t.enable_validation and (t.current_epoch+1)%t.check_val_every_n_epoch==0
 
-class _FitLoop(_Loop):
+class _FitLoop(_Part):
     mirrors = '''_trainer: max_epochs min_epochs max_steps min_steps max_batches=num_training_batches
         epoch_loop: batch_idx total_batch_idx'''
     epoch_loop = property(lambda self: _EpochLoop(self._trainer))
@@ -212,19 +210,13 @@ class _LoggerConnector(_Part):
 class OfModule(_Part):
     "Further attributes and methods of a Lightning module"
     automatic_optimization,on_gpu = True,property(lambda self: self.device.type=='cuda')
-    mirrors = 'learn: device  _trainer: current_epoch global_step global_rank local_rank logger loggers print'
+    mirrors = '''learn: device  _trainer: current_epoch global_step global_rank local_rank logger loggers print
+        _trainer.strategy: all_gather'''
     example_input_array = property(lambda self: getattr(self.learn.model, 'example_input_array', None))
     hparams         = property(lambda self: getattr(self.learn.model, 'hparams', {}))
     hparams_initial = property(lambda self: deepcopy(getattr(self.learn.model, 'hparams_initial', self.hparams)))
     @property
     def dtype(self): return next((p.dtype for p in self.learn.model.parameters()), torch.get_default_dtype())
-    def all_gather(self,
-        data, # A tensor
-        group=None, # Not used: always all processes
-        sync_grads=False # Not used: never with gradients
-    ): # Stacked; the tensor itself in a single process
-        "Gather a tensor from all processes"
-        return self._trainer.strategy.all_gather(data)
     def freeze(self):
         "Freeze all parameters"
         self.learn.model.requires_grad_(False).eval()

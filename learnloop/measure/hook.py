@@ -68,14 +68,12 @@ class Hooks:
     "A `Hook` for each of several modules"
     def __init__(self,
         ms,                   # The modules to hook
-        hook_func,            # As in `Hook`
-        is_forward:bool=True, # Hook the forward pass? Otherwise the backward pass
-        detach:bool=True,     # Detach the tensors first?
-        cpu:bool=False        # Move the tensors to the CPU first?
+        *args,                # Arguments of `Hook`, from `hook_func` on
+        **kwargs              # Arguments of `Hook`
     ):
         self.hooks = []
         try:
-            for m in ms: self.hooks.append(Hook(m, hook_func, is_forward, detach, cpu))
+            for m in ms: self.hooks.append(Hook(m, *args, **kwargs))
         except BaseException:
             self.remove()
             raise

@@ -145,9 +145,9 @@ class CrossEntropyLossFlat(_Classes, BaseLoss):
     "Cross entropy of scores and classes"
     loss_cls = nn.CrossEntropyLoss
     def __init__(self,
-        *args,       # Arguments of `nn.CrossEntropyLoss`, such as a weight for each class
+        *args,       # Arguments of the loss, such as a weight for each class in `nn.CrossEntropyLoss`
         axis:int=-1, # Dimension of the classes in predictions: 1 for images
-        **kwargs     # Arguments of `BaseLoss` and `nn.CrossEntropyLoss`
+        **kwargs     # Arguments of `BaseLoss` and of the loss: `eps` for label smoothing, `gamma` for the focal loss
     ): super().__init__(self.loss_cls, *args, axis=axis, **kwargs)
 
 # %% ../../nbs/measure/01_losses.ipynb #0e969d3f
@@ -170,12 +170,6 @@ class LabelSmoothingCrossEntropy(_Classes, nn.CrossEntropyLoss):
 class LabelSmoothingCrossEntropyFlat(CrossEntropyLossFlat):
     "`LabelSmoothingCrossEntropy` on flattened predictions and targets"
     loss_cls = LabelSmoothingCrossEntropy
-    def __init__(self,
-        *args,        # Arguments of the loss, passed through `BaseLoss`
-        axis:int=-1,  # Dimension of the classes in predictions
-        eps:float=.1, # Share of the target to spread
-        **kwargs      # Arguments of `BaseLoss` and `LabelSmoothingCrossEntropy`
-    ): super().__init__(*args, axis=axis, eps=eps, **kwargs)
 
 # %% ../../nbs/measure/01_losses.ipynb #11f29d98
 class FocalLoss(_Classes, nn.Module):
@@ -211,12 +205,6 @@ class FocalLoss(_Classes, nn.Module):
 class FocalLossFlat(CrossEntropyLossFlat):
     "`FocalLoss` on flattened predictions and targets"
     loss_cls = FocalLoss
-    def __init__(self,
-        *args,          # Arguments of the loss, passed through `BaseLoss`
-        gamma:float=2., # Focus on hard items; 0 for cross entropy
-        axis:int=-1,    # Dimension of the classes in predictions
-        **kwargs        # Arguments of `BaseLoss` and `FocalLoss`
-    ): super().__init__(*args, gamma=gamma, axis=axis, **kwargs)
 
 # %% ../../nbs/measure/01_losses.ipynb #6f597d3c
 class BCEWithLogitsLossFlat(_Elementwise):
@@ -224,17 +212,15 @@ class BCEWithLogitsLossFlat(_Elementwise):
     loss_cls = nn.BCEWithLogitsLoss
     def __init__(self,
         *args,        # Arguments of `nn.BCEWithLogitsLoss`
-        axis:int=-1,  # Ignored: each element is a yes or no
-        floatify:bool=True, # Compute in float32?
         thresh:float=.5, # Probability above which a decision is yes
         flatten:bool|None=None, # Flatten the tensors? None to flatten if there are no weights
-        **kwargs      # Arguments of `BaseLoss` and `nn.BCEWithLogitsLoss`
+        **kwargs      # Arguments of `BaseLoss` and `nn.BCEWithLogitsLoss`, as in `MSELossFlat`
     ):
         weighted = any(o is not None for o in (*args[:1], kwargs.get('weight'), kwargs.get('pos_weight')))
         if flatten and weighted: raise ValueError('BCEWithLogitsLossFlat: weights are by class, '
             'but flatten=True removes the dimension of classes: leave it out')
         if flatten is None: flatten = not weighted
-        super().__init__(*args, axis=axis, floatify=floatify, flatten=flatten, **kwargs)
+        super().__init__(*args, flatten=flatten, **kwargs)
         self.thresh = thresh
     def activation(self, x): return x.sigmoid()
     def decodes(self, x): return x>self.thresh

@@ -85,7 +85,9 @@ class AvgMetric(Metric):
         then=None,   # Function applied to the overall mean, such as `math.sqrt`; None for the mean itself
         better:str|None=None # Which value is better: 'less' or 'more'; None for `func.better`, unless you give `then`
     ):
-        self.func,self.metric_name,self.weight,self.then = func,metric_name,weight or _weight_of(func),then
+        known = known_denominator(func)
+        self.weight = weight or (known if callable(known) else None)
+        self.func,self.metric_name,self.then = func,metric_name,then
         self._declare(better, None if then else func)
         self.reset()
     def reset(self): self.vals,self.sizes = Scalars(),Scalars() if self.weight else Series()
@@ -111,12 +113,6 @@ class AvgMetric(Metric):
         except TypeError as e:
             called = f'metric {self.name}{sig} is called with a prediction and {n_targs} target(s)'
             raise TypeError(f'{called}: {e}{self._way_out(n_targs)}') from None
-
-# %% ../../nbs/measure/00_metric.ipynb #be7720d1
-def _weight_of(func):
-    "Return the denominator function of a known loss function, else None"
-    known = known_denominator(func)
-    return known if callable(known) else None
 
 # %% ../../nbs/measure/00_metric.ipynb #be77200b
 @patch
@@ -272,16 +268,11 @@ class TorchMetric(Metric):
         super().together(team)
         if not self.metric._update_count: self.metric._update_count = 1  # else it warns in a process that had no batch
     def joint(self, team, n_before=0):
-        res = super().joint(team)
+        res = copy(self)
+        res.metric = deepcopy(self.metric)
+        res.together(team)
         res.metric.sync()
         return res
-
-# %% ../../nbs/measure/00_metric.ipynb #be772009
-@patch
-def _copy(self:TorchMetric):
-    res = copy(self)
-    res.metric = deepcopy(self.metric)
-    return res
 
 # %% ../../nbs/measure/00_metric.ipynb #e17a0002
 def accumulate_all(
@@ -380,12 +371,9 @@ def joint(self:Metric,
     n_before:int=0 # As for `together`
 ): # A metric
     "Return a copy with what all processes have accumulated"
-    res = self._copy()
+    res = copy(self)
     res.together(team, n_before)
     return res
-
-@patch
-def _copy(self:Metric): return copy(self)
 
 # %% ../../nbs/measure/00_metric.ipynb #c0b30002
 def metric_state(

@@ -418,10 +418,9 @@ def cleanup_evaluate(self:Recorder):
 # %% ../../nbs/measure/02_recorder.ipynb #c0ae0033
 @patch
 def _join_losses(self:Recorder):
-    n,raw = self._n_joint,self._raw.tolist()
-    sizes = self._sizes.tolist()
-    new = joint_losses(self.learn.team, self._keys, raw[n:], sizes[n:], self._lrs[n:])
-    for o,vals in zip((self._raw, self._sizes, self._lrs), new, strict=True): o.end_with(vals, n)
+    n,series = self._n_joint,(self._raw.tolist(), self._sizes.tolist(), self._lrs)
+    new = joint_losses(self.learn.team, self._keys, *(o[n:] for o in series))
+    for o,vals in zip(series, new, strict=True): o.end_with(vals, n)
     del self._smooth[n:]
     self._smoother = copy(self._smoother_there)
     self._keys,self._n_joint = [],len(self._raw)

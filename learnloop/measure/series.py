@@ -161,15 +161,6 @@ class Scalars:
         return self
     def __len__(self): return len(self._done) + sum(map(len, self._blocks)) + len(self._new)
 
-# %% ../../nbs/measure/07_series.ipynb #c0ae0024
-@patch
-def end_with(self:Scalars,
-    vals, # Numbers
-    n:int # Number of values to keep; `vals` replace the rest
-):
-    "Replace the values after the first `n` by `vals`"
-    self.tolist().end_with(vals, n)
-
 # %% ../../nbs/measure/07_series.ipynb #c0b20002
 class Sizes(Scalars):
     "Denominators of losses; a list of class targets may stand for its count until it is counted"

@@ -93,7 +93,7 @@ class Comparison:  # chkstyle: ignore-node
         of = [o.costs for o in self.runs]
         names = sorted({k for o in of for k in o}, key=lambda k: -max(o.get(k, 0) for o in of))
         if not names: return ['The cost of callbacks is only known for fits with a Tracer().']
-        rows = [[nm, _share(o, run.seconds), *(duration(o.get(k)) for k in names)]
+        rows = [[nm, run.seconds and round(100*sum(o.values())/run.seconds, 1), *(duration(o.get(k)) for k in names)]
             for nm,run,o in zip(self._names(), self.runs, of, strict=True) if o]
         return [Grid('Time that callbacks took', ['run', '% of all', *names], rows, 1000, True)]
 
@@ -143,10 +143,6 @@ def _setting(v):
     return ', '.join(map(shown, v)) if isinstance(v, list) else v
 
 # %% ../../nbs/see/12_compare.ipynb #8f5a0014
-def _points(series, name, x):
-    pts = series.get(name, [])
-    return [o[x=='step'] for o in pts],[o[2] for o in pts]
-
 def _axis(series, name):
     "Return the x axis for `name`: epoch or step"
     def _by_epoch(pts):
@@ -163,7 +159,8 @@ def _curves(self:Comparison):
     for nm in names:
         if not is_metric(nm) and len({v for o in of for *_,v in o.get(nm, [])})<2: continue  # constant in all runs
         x = _axis(of, nm)
-        series = {run.name:_points(o, nm, x) for run,o in zip(self.runs, of, strict=True)}
+        pts = {run.name:o.get(nm, []) for run,o in zip(self.runs, of, strict=True)}
+        series = {k:([p[x=='step'] for p in o], [p[2] for p in o]) for k,o in pts.items()}
         charts.append(small_chart(series, nm, x, legend=False))
     if not charts: return ['No run has a history, such as the file of CSVLogger().']
     legend = el('ul', *(el('li', line_sample(i), ' ', o.name) for i,o in enumerate(self.runs)), class_='legend')
@@ -194,9 +191,6 @@ def best(self:Comparison)->tuple: # The run and its value; None twice if no run 
     "Find the best run; raise an error if the metric's direction is undeclared, or differs between runs"
     if any(self.by in o.results for o in self.runs): need_better(self._direction(), self.by, 'compare')
     return self._best()
-
-# %% ../../nbs/see/12_compare.ipynb #8f5a001b
-def _share(costs, secs): return round(100*sum(costs.values())/secs, 1) if secs else None
 
 # %% ../../nbs/see/12_compare.ipynb #8f5a001d
 @patch

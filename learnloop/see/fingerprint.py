@@ -24,10 +24,11 @@ from ..data.checks import check_place, check_whole, is_checkpoint
 from ..loop.loss import loss_modules
 from ..loop.optimizer import hyper_groups, opts
 from ..measure.about import about_run
+from ..measure.describe import described
 from ..measure.display import is_main_process
 from .log import put_at
 from .runfile import open_run
-from .hashes import as_ints, batch_leaves, fold_hashes, hash_parts, shapes_of, stream_hashes, sum_hash, tensor_hash
+from .hashes import as_ints, batch_leaves, fold_hashes, hash_parts, shapes_of, stream_hashes, sum_hash
 from .hashes import tensor_rows, text_salt
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090016
@@ -189,18 +190,9 @@ def read_fingerprint(
     return FingerprintFile(path.read_bytes(), path)
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb09001b
-def _said(v):
-    "Return `v` as plain data, or its type's name"
-    if isinstance(v, (bool,int,str,type(None))): return v
-    if isinstance(v, float): return repr(v)
-    if isinstance(v, Tensor): return tensor_hash(v) if v.numel()>1 else repr(v.item())
-    if isinstance(v, (list,tuple)): return [_said(o) for o in v[:20]]
-    if isinstance(v, dict): return {str(k):_said(o) for k,o in [*v.items()][:20]}
-    return getattr(v, '__qualname__', None) or type(v).__qualname__
-
 def _hypers(opt):
     "Return the hyper-parameters of the groups of `opt` as plain data"
-    def _plain(v): return 'a tensor' if isinstance(v, Tensor) and v.device.type!='cpu' else _said(v)
+    def _plain(v): return 'a tensor' if isinstance(v, Tensor) and v.device.type!='cpu' else described(v)
     return [{k:_plain(v) for k,v in g.items() if k!='params'} for _,g in hyper_groups(opt)]
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb09001f
@@ -254,16 +246,9 @@ class _Step:
         self.values += ints
         self.values += [o.float().view(torch.int32).long() for o in floats]
         self.layout.append((what, salt, len(ints), len(floats)))
-    def add_sum(self, what, tensors):
-        "Record the sum hash of `tensors` as `what`"
-        with torch.no_grad(): self.add_values(what, [sum_hash(v) for _,v in tensor_rows(tensors)])
     def add_values(self, what, vals):
         self.values += vals
         self.layout.append((what, 0, len(vals), 0))
-    def add_edit(self, edit, place):
-        "Record the `place` of the first change; `edit` has the previous step, a kind, and tensors with their sizes"
-        self.add_values(('edit', len(self.edits)), [place])
-        self.edits.append(edit)
     def add_detail(self, is_after, named):
         "Record the hash of each tensor in `named`: triples of kind, name and tensor"
         for i,(_,_,t) in enumerate(named): self.add((len(self.details), i), [t])
@@ -443,7 +428,9 @@ def _note_edits(self:Fingerprint, state, step):
     if was is None or was.step!=step: return
     for kind,old,new in zip(KINDS[4:], was.parts, now.parts, strict=True):
         if [o[0] for o in old]!=[o[0] for o in new]: continue
-        for a,b in zip(old, new, strict=True): self._row.add_edit((step, kind, a[0]), _first_change(a, b))
+        for a,b in zip(old, new, strict=True):
+            self._row.add_values(('edit', len(self._row.edits)), [_first_change(a, b)])
+            self._row.edits.append((step, kind, a[0]))
 
 @patch
 def after_load(self:Fingerprint):
@@ -500,7 +487,8 @@ def _end(self:Fingerprint):
     is_old = is_cancelled and learn.loss is now.loss
     if isinstance(learn.loss, Tensor) and not is_old:
         row.add('loss', [learn.loss], norms=True)
-        row.add_sum('prediction', batch_leaves(learn.pred, [], [])[0])
+        rows = tensor_rows(batch_leaves(learn.pred, [], [])[0])
+        with torch.no_grad(): row.add_values('prediction', [sum_hash(v) for _,v in rows])
     state = self._state()
     if not now.heard: self._leave(state, row.step)
     self._note_state(state)

@@ -184,13 +184,21 @@ def cleanup_fit(self:Logger):
 class _FileLogger(Logger):
     "Write rows to a file: `_size` bytes of it are ours, `_rest` isn't written yet"
     remove_on_fetch,_size,_rest = True,None,b''
-    def __init__(self, fname, append, *args):
-        super().__init__(*args)
-        check_place('fname', fname, 'a file below learn.path', 'path')
-        self.fname,self.append = fname,append
+    def __init__(self,
+        fname=None,        # Relative to `learn.path`, unless it is absolute; None: `history.csv` or `history.jsonl`
+        append:bool=False, # Keep rows of other runs?
+        every_steps:int|None=None, # Optimizer steps between rows with `loss` and `lr`; None: no such rows
+        block:int=100, # Number of such rows to write at once
+        group:str|None=None, # Shared name of an experiment's runs, such as its folds; for `runs` and `compare`
+        hparams:dict|None=None # Your own hyper-parameters, shown by `compare`
+    ):
+        super().__init__(every_steps, block, group, hparams)
+        self.fname,self.append = self._fname if fname is None else fname,append
+        check_place('fname', self.fname, 'a file below learn.path', 'path')
 
     run_folder = property(lambda self: self._path.parent)
-    def flush(self): self._to_disk()
+    def flush(self):
+        if self._rest: self._size,self._rest = put_at(self._path, self._size, self._rest),b''
     def _read(self): return self._path.read_bytes()
     def start(self):
         path = self.learn.path/Path(self.fname).expanduser()
@@ -228,18 +236,6 @@ class _FileLogger(Logger):
             ends.append(n)
         return ends[-1] if len(ends)>self._head else 0
 
-    def _to_disk(self):
-        if self._rest: self._size,self._rest = put_at(self._path, self._size, self._rest),b''
-
-# %% ../../nbs/see/04_log.ipynb #08b89085
-def _columns(learn, every_steps):
-    "Return the names of all columns that will be logged"
-    rec = getattr(learn, 'recorder', None)
-    res = ['epoch', 'step']
-    if every_steps: res += ['loss', *_hypers(learn, ['lr'])]
-    if rec is not None: res += [*rec.columns, *(o for c in learn.cbs for o in c.provides)]
-    return list(dict.fromkeys(res))
-
 # %% ../../nbs/see/04_log.ipynb #451aa435
 def put_at(
     path:Path, # File to write to
@@ -265,16 +261,7 @@ def put_at(
 # %% ../../nbs/see/04_log.ipynb #4d2fdf72
 class CSVLogger(_FileLogger):  # chkstyle: ignore-node
     "Write a row for each epoch, and each validation within one, to a CSV file"
-    _head,_starts = 1,b'epoch,step'
-    def __init__(self,
-        fname='history.csv', # Relative to `learn.path`, unless it is absolute
-        append:bool=False,   # Keep rows of other runs?
-        every_steps:int|None=None, # Optimizer steps between rows with `loss` and `lr`; None: no such rows
-        block:int=100, # Number of such rows to write at once
-        group:str|None=None, # Shared name of an experiment's runs, such as its folds; for `runs` and `compare`
-        hparams:dict|None=None # Your own hyper-parameters, shown by `compare`
-    ): super().__init__(fname, append, every_steps, block, group, hparams)
-
+    _fname,_head,_starts = 'history.csv',1,b'epoch,step'
     def _step_of(self, line, i):
         row = next(csv.reader([line.decode()]))
         if i: return int(row[1])
@@ -299,7 +286,10 @@ class CSVLogger(_FileLogger):  # chkstyle: ignore-node
         return _package('pandas', f'{self.label}.read_log').read_csv(self.learn.path/Path(self.fname).expanduser())
 
     def _name_columns(self):
-        self._names = _columns(self.learn, self.every_steps) + ['attempt']*(self.attempt>1)
+        learn,names = self.learn,['epoch', 'step']
+        if self.every_steps: names += ['loss', *_hypers(learn, ['lr'])]
+        if hasattr(learn, 'recorder'): names += [*learn.recorder.columns, *(o for c in learn.cbs for o in c.provides)]
+        self._names = [*dict.fromkeys(names)] + ['attempt']*(self.attempt>1)
         for o in self._names:
             if len(o.splitlines())<2: continue
             raise ValueError(f'{self.label}: the column {o!r} has a line break, which would break the file: '
@@ -356,29 +346,23 @@ def _package(name, label):
 # %% ../../nbs/see/04_log.ipynb #4b947ffe
 class JSONLogger(_FileLogger):
     "Write a line with a JSON object for each epoch, and each validation within one"
-    _head,_starts = 0,b'{"epoch"'
-    def __init__(self,
-        fname='history.jsonl', # Relative to `learn.path`, unless it is absolute
-        append:bool=False,     # Keep rows of other runs?
-        every_steps:int|None=None, # Optimizer steps between rows with `loss` and `lr`; None: no such rows
-        block:int=100, # Number of such rows to write at once
-        group:str|None=None, # Shared name of an experiment's runs, such as its folds; for `runs` and `compare`
-        hparams:dict|None=None # Your own hyper-parameters, shown by `compare`
-    ): super().__init__(fname, append, every_steps, block, group, hparams)
+    _fname,_head,_starts = 'history.jsonl',0,b'{"epoch"'
     def _step_of(self, line, i): return int(json.loads(line)['step'])
     def log_metrics(self, metrics, step):
-        row = {k:v if math.isfinite(v) else _inf(v) for k,v in metrics.items()}
+        row = {k:v if math.isfinite(v) else json.dumps(v) for k,v in metrics.items()}
         at = dict(epoch=self.in_epoch, step=step) | (dict(attempt=self.attempt) if self.attempt>1 else {})
         self._rest += json.dumps(at | row).encode() + b'\n'
-
-def _inf(v): return 'NaN' if v!=v else 'Infinity' if v>0 else '-Infinity'
 
 # %% ../../nbs/see/04_log.ipynb #9bf49a72
 class _RunLogger(Logger):
     "Log to a run of a platform: the open one, or a new one that this callback ends"
-    def __init__(self, name, every_steps, block, kwargs):
+    def __init__(self,
+        every_steps:int|None=10, # Optimizer steps between points of `loss` and `lr`; None: no points
+        block:int=100, # Points to log at once
+        **kwargs # Passed to `wandb.init` (project, name, config, …) or `mlflow.start_run` (run_name, tags, …)
+    ):
         super().__init__(every_steps, block)
-        self.name,self.kwargs,self.run_id,self._run,self._is_mine = name,kwargs,None,None,False
+        self.name,self.kwargs,self.run_id,self._run,self._is_mine = self._platform,kwargs,None,None,False
     def _take(self, run, begin, **again):
         "Use the open `run`, `begin` a new one, or reopen that of `run_id` with `again`"
         self._is_mine = run is None
@@ -392,12 +376,7 @@ class _RunLogger(Logger):
 
 class WandbCallback(_RunLogger):
     "Log losses, learning rates and metrics to Weights & Biases"
-    _group = None
-    def __init__(self,
-        every_steps:int|None=10, # Optimizer steps between points of `loss` and `lr`; None: no points
-        block:int=100, # Points to log at once
-        **kwargs # Passed to `wandb.init`: project, name, config, mode, …
-    ): super().__init__('wandb', every_steps, block, kwargs)
+    _platform,_group = 'wandb',None
     def start(self):
         wandb = _package('wandb', self.label)
         self.failures = OSError,wandb.errors.CommError
@@ -420,11 +399,7 @@ class WandbCallback(_RunLogger):
 # %% ../../nbs/see/04_log.ipynb #b3d31350
 class MLflowCallback(_RunLogger):
     "Log losses, learning rates and metrics to MLflow"
-    def __init__(self,
-        every_steps:int|None=10, # Optimizer steps between points of `loss` and `lr`; None: no points
-        block:int=100, # Points to log at once
-        **kwargs # Passed to `mlflow.start_run`: run_name, experiment_id, tags, …
-    ): super().__init__('mlflow', every_steps, block, kwargs)
+    _platform = 'mlflow'
     def start(self):
         mlflow = _package('mlflow', self.label)
         self.failures = OSError,mlflow.exceptions.MlflowException
@@ -438,8 +413,7 @@ class MLflowCallback(_RunLogger):
         self._run = mlflow.start_run(**self.kwargs | own)
         self.run_id,self._is_mine = self._run.info.run_id,True
     def log_metrics(self, metrics, step):
-        mlflow = _package('mlflow', self.label)
-        mlflow.log_metrics(metrics, step=step, run_id=self.run_id)
+        _package('mlflow', self.label).log_metrics(metrics, step=step, run_id=self.run_id)
     def finish(self):
         self._run = None
         status = 'FAILED' if self.learn.exception is not None else 'FINISHED'

@@ -170,10 +170,6 @@ def _part(o):
     if isinstance(o, list): return el('ul', *(el('li', s) for s in o))
     return o if isinstance(o, Html) else el('p', o)
 
-def _top(parts):
-    head,*parts = parts
-    return el('div', el('h2', head), *map(_part, parts), class_='top', role='note')
-
 def _section(title, parts, nm):
     charts = [el('figure', o) for o in parts if isinstance(o, Svg)]
     charts = el('div', *charts, class_='charts') if charts else None
@@ -207,8 +203,8 @@ def page_html(
     there = [(k, o, f's{i}') for i,(k,o) in enumerate(page.sections.items()) if o]
     links = el('ul', *(el('li', el('a', k, href=f'#{nm}')) for k,_,nm in there))
     about,facts = page.about and el('p', page.about),page.facts and _facts(page.facts, 'cards')
-    first = _top(page.top) if page.top else None
-    top  = el('header', el('h1', page.title), about or None, first, facts or None)
+    first = page.top and el('div', el('h2', page.top[0]), *map(_part, page.top[1:]), class_='top', role='note')
+    top  = el('header', el('h1', page.title), *filter(None, (about, first, facts)))
     now  = datetime.now().astimezone()
     when = el('time', f'{now:%Y-%m-%d %H:%M}', datetime=now.isoformat(timespec='seconds'))
     foot = el('footer', el('p', 'Written by learnloop, ', when))
@@ -237,19 +233,13 @@ def write_page(
     team=None  # The learner's processes: all call `collect`, and the first writes
 )->PageFile:
     "Write the page from `collect()` to `path`"
-    if team is None or team.world==1:
-        path = _check_page(path)
-        with atomic_write(path) as f: f.write(page_html(collect()).encode())
-    else:
-        path = check_place('path', path, 'a file to write', 'path')
-        team.first(_check_page, path)
-        page = page_html(collect())  # in all processes, since predictions need all of them
-        team.first(_put, path, page)
+    path,first = check_place('path', path, 'a file to write', 'path'),team.first if team else lambda f, *args: f(*args)
+    first(check_place, 'path', path, 'a file to write, such as report.html', 'file', True)
+    page = page_html(collect())  # in all processes, since predictions need all of them
+    first(_put, path, page)
     return PageFile(path)
 
 # %% ../../nbs/see/05_page.ipynb #c0ae0091
-def _check_page(path): return check_place('path', path, 'a file to write, such as report.html', 'file', new=True)
-
 def _put(path, page):
     with atomic_write(path) as f: f.write(page.encode())
 

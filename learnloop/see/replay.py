@@ -15,7 +15,7 @@ from pathlib import Path
 from fastcore.basics import patch
 from torch import Tensor
 from ..checkpoint.storage import list_checkpoints
-from ..data.batch import batch_parts
+from ..data.batch import tensors_in
 from ..loop.callback import Callback
 from ..data.checks import check_place, check_whole, replaced
 from ..loop.flow import CancelFitException
@@ -25,13 +25,6 @@ from .diff import diff_runs
 from .hashes import tensor_hash
 
 # %% ../../nbs/see/11_replay.ipynb #fb110108
-def _tensors(o):
-    "Return all tensors in the nested `o`"
-    if isinstance(o, Tensor): return [o]
-    vals = batch_parts(o)
-    if vals is None: vals = [*vars(o).values()] if hasattr(o, 'to_tuple') else []
-    return [t for v in vals for t in _tensors(v)]
-
 def _copy(t): return t.detach().to('cpu', copy=True)
 
 class _Watch(Callback):
@@ -42,12 +35,12 @@ class _Watch(Callback):
         learn = self.learn
         if learn.count.batches+1!=self.step or not learn.training: return
         weights = [(nm, tensor_hash(p)) for nm,p in learn.model.named_parameters()]
-        self.record = dict(step=self.step, batch=tensor_hash(*_tensors((learn.xb, learn.yb))), weights=weights)
+        self.record = dict(step=self.step, batch=tensor_hash(*tensors_in((learn.xb, learn.yb))), weights=weights)
         for nm,m in learn.model.named_modules(): self._hooks.append(m.register_forward_hook(
             lambda m, args, kwargs, res, nm=nm: self._note(nm, m, (args, kwargs), res), with_kwargs=True))
     def _note(self, nm, m, args, res):
-        outs = _tensors(res)
-        call = dict(module=nm, kind=type(m).__name__, inputs=tensor_hash(*_tensors(args)),
+        outs = tensors_in(res)
+        call = dict(module=nm, kind=type(m).__name__, inputs=tensor_hash(*tensors_in(args)),
             outputs=[_copy(o) for o in outs], grads=[None]*len(outs))
         self.modules.append(call)
         for i,o in enumerate(outs):

@@ -232,7 +232,7 @@ def _times(tracer):
     phases = tracer.phases()
     whole = max((s for _,s in phases.values()), default=0) or 1
     def _row(n, secs): return [n, _brief(secs), round(100*secs/whole, 1)]
-    rows = [[_indent(tracer, k), *_row(n, s), _brief(1000*s/n)] for k,(n,s) in phases.items()]
+    rows = [['\u00a0'*3*(tracer.depth(k)-1)+k, *_row(n, s), _brief(1000*s/n)] for k,(n,s) in phases.items()]
     res = grids('Time by phase', ['phase', 'times', 'seconds', '% of all', 'ms each'], rows)
     if res:
         line = tracer.timeline()
@@ -241,7 +241,6 @@ def _times(tracer):
     return res + grids('Time by callback', ['callback', 'calls', 'seconds', '% of all', 'events'], rows)
 
 def _brief(v): return round(v, 3) if v>=1 else float(f'{v:.3g}')
-def _indent(tracer, k): return '\u00a0\u00a0\u00a0'*(tracer.depth(k)-1) + k
 
 # %% ../../nbs/see/06_report.ipynb #7bbe1951
 def _cancels(tracer):
@@ -318,11 +317,6 @@ def _next_steps(learn, tracer, cbs):
     why = safely(tracer.why, 'epoch', learn.epoch) if tracer is not None else ''
     return [*res, f'The trace says: {why}.'] if why else res
 
-def _ended(learn, told, tracer, cbs):
-    "Make the card of the error that ended the last fit; [] if there was none"
-    is_over = told and not learn.inside('fit') and learn.outcome.get('fit')=='failed'
-    return _card(told, _next_steps(learn, tracer, cbs)) if is_over else []
-
 # %% ../../nbs/see/06_report.ipynb #c62b8251
 _HINTS = dict(Warnings='Warnings: fit with KeepWarnings().', Predictions='Predictions of examples: report(n_preds=12).',
     Time='Times by phase and callback, and cancelled phases: fit with a Tracer().',
@@ -343,7 +337,9 @@ def _state(learn):
     res = {'Last fit':how, 'Epochs':(c.epochs, remark), 'Optimizer steps':c.opt_steps, 'Samples':c.samples}
     return res if secs is None or not c.batches else res | {'Duration':human_time(secs)}
 
-def _recorded(rec, num): return dict(Curves=_curves(rec), Schedules=_schedules(rec), Epochs=_epochs(rec, num))
+def _recorded(rec, num):
+    num.see(_columns(rec))
+    return dict(Curves=_curves(rec), Schedules=_schedules(rec), Epochs=_epochs(rec, num))
 def _traced(tracer): return dict(Time=_times(tracer), Cancels=_cancels(tracer))
 
 # %% ../../nbs/see/06_report.ipynb #d0c00005
@@ -356,12 +352,11 @@ def _of_learner(learn, cbs, shapes, n_preds, title):
     run,num = Page(title, 'Data, settings and results of a run.', _state(learn)),Numbers()
     s,directions = run.sections,LOSSES if rec is None else rec.directions
     if rec is not None:
-        cols = _columns(rec)
-        num.see(cols)
-        run.top = _ended(learn, rec.error, tracer, cbs)
-        series = {k:[(i, None, to_number(v)) for i,v in enumerate(vs)] for k,vs in cols.items()}
-        run.facts |= _results(results_of(series, directions), directions, num)
+        is_over = rec.error and not learn.inside('fit') and learn.outcome.get('fit')=='failed'
+        if is_over: run.top = _card(rec.error, _next_steps(learn, tracer, cbs))
         s |= _recorded(rec, num)
+        series = {k:[(i, None, to_number(v)) for i,v in enumerate(vs)] for k,vs in _columns(rec).items()}
+        run.facts |= _results(results_of(series, directions), directions, num)
     s['Predictions'] = []  # reserve the place; computed last, else the tracer would record it
     if kept is not None:
         head = ['kind', 'message', 'place', 'times']
@@ -394,13 +389,6 @@ def _of_rows(rows, num, directions):
     return res,_results(results_of(series, directions), directions, num)
 
 # %% ../../nbs/see/06_report.ipynb #2ab07cbe
-def _of_checkpoint(run, num):
-    "Make sections from the recorder in the newest undamaged checkpoint of `run`"
-    rec = run.recorder
-    if rec is None: return {}
-    num.see(_columns(rec))
-    return _recorded(rec, num)
-
 def _of_trace(file):
     "Make sections from the trace in `file`; none if it isn't a trace"
     with (gzip.open if file.suffix=='.gz' else open)(file, 'rb') as f: head = f.read(4096)
@@ -445,7 +433,7 @@ def _of_folder(folder, title=None):
         s.update({k+where:v for k,v in sections.items() if v is not None})
     for what,logs in (('History', run.histories()), ('TensorBoard', run.event_logs())):
         for p,rows in logs: _add(what, p, _of_rows, rows, num, run.directions)
-    if not any(s.values()) and run.sound: _add('', run.sound[-1].path.parent, _of_checkpoint, run, num)
+    if not any(s.values()) and run.recorder: _add('', run.sound[-1].path.parent, _recorded, run.recorder, num)
     for p in run.saved: _add('Checkpoints', p, _checkpoints, p, num)
     for p in run.files:
         if p.name.endswith(('.json', '.json.gz')): _add('', p, _of_trace, p)

@@ -18,6 +18,7 @@ from ..checkpoint.files import atomic_write
 from ..checkpoint.steer import Steering
 from ..measure.display import error_line, told_error
 from ..measure.about import flat_facts, run_facts
+from .page import to_number
 from .trace import Tracer
 
 # %% ../../nbs/see/08_runfile.ipynb #8f1a0007
@@ -130,11 +131,13 @@ class RunFile:
     def _content(self, state, error):
         "Return the contents of the file"
         learn,goal,seconds = self.learn,self.learn.n_epoch,time.monotonic()-self._begun
+        n_done = learn.epoch + (learn.outcome.get('epoch')=='done' and bool(learn.count.batches))
+        rec = getattr(learn, 'recorder', None)
         return dict(version=1, state=state, error=error, told=self.told, started=self.started, updated=time.time(),
             seconds=self._before['seconds']+seconds, sessions=self._before['sessions']+1,
-            samples=self._before['samples']+learn.count.samples-self._samples, epochs=_n_epochs(learn),
-            n_epoch=None if goal==math.inf else goal, steps=learn.count.opt_steps, metrics=_latest(learn),
-            better=_directions(learn), costs=_costs(learn), facts=self.facts)
+            samples=self._before['samples']+learn.count.samples-self._samples, epochs=n_done,
+            n_epoch=None if goal==math.inf else goal, steps=learn.count.opt_steps, metrics=_latest(rec),
+            better={} if rec is None else rec.directions, costs=_costs(learn), facts=self.facts)
     def write(self,
         state:str, # `running`, `done`, `failed`, or `interrupted`
         error:str|None=None # The error that ended it
@@ -148,28 +151,12 @@ class RunFile:
         "Write the progress, if it is time"
         if time.monotonic()-self._written>self.every: self.write('running')
 
-# %% ../../nbs/see/08_runfile.ipynb #8f1a000a
-def _n_epochs(learn):
-    "Return the number of finished epochs"
-    return learn.epoch + (learn.outcome.get('epoch')=='done' and bool(learn.count.batches))
-
 # %% ../../nbs/see/08_runfile.ipynb #8f1a0015
-def _latest(learn):
-    "Return the recorder's last row"
-    rec = getattr(learn, 'recorder', None)
+def _latest(rec):
+    "Return the numbers in the recorder's last row"
     if rec is None or not rec.values: return {}
-    vals = {k:_number(v) for k,v in zip(rec.columns, rec.values[-1], strict=False)}
-    return {k:v for k,v in vals.items() if v is not None}
-
-def _directions(learn):
-    "Return column -> 'less' or 'more', if declared"
-    rec = getattr(learn, 'recorder', None)
-    return {} if rec is None else rec.directions
-
-def _number(v):
-    try: v = None if v is None or isinstance(v, str) else float(v)
-    except (TypeError,ValueError,OverflowError): return None
-    return v if v is None or math.isfinite(v) else str(v)
+    vals = {k:to_number(v) for k,v in zip(rec.columns, rec.values[-1], strict=False)}
+    return plain({k:v for k,v in vals.items() if v is not None})
 
 # %% ../../nbs/see/08_runfile.ipynb #8f1a000c
 def _costs(learn):

@@ -135,7 +135,6 @@ class Run:
         if rec is None: return []
         return [dict(zip(rec.metric_names[1:], r, strict=False)) | dict(epoch=i, step=n)
             for i,(r,n) in enumerate(zip(rec.values, rec.iters, strict=False))]
-    def _epoch_rows(self): return [r for r in self.rows if any(is_metric(k) for k in r)]
 
     def _best(self, by):
         "Like `best`, but without a value if no direction is declared"
@@ -193,7 +192,7 @@ def epochs(self:Run):
     n = self.about.get('epochs')
     if isinstance(n, int) and self.about['state'] in _ENDS: return n  # else it may be outdated
     done = [n] if isinstance(n, int) else []
-    done += [r['epoch']+1 for r in self._epoch_rows() if isinstance(r.get('epoch'), int)]
+    done += [r['epoch']+1 for r in self.rows if any(map(is_metric, r)) and isinstance(r.get('epoch'), int)]
     saved = [o.manifest.get('epoch') for o in self.sound[-1:]]
     return max([*done, *(n for n in saved if isinstance(n, int))], default=None)
 

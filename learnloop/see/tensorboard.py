@@ -9,7 +9,7 @@ __all__ = ['TensorBoardCallback', 'read_tensorboard', 'read_scalars']
 
 # %% ../../nbs/see/05_tensorboard.ipynb #b40fbeb9
 import logging, math, os, re, socket, time, torch, weakref
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from datetime import datetime
 from functools import reduce
 from io import BytesIO
@@ -20,7 +20,7 @@ from fastcore.basics import camel2snake, patch
 from torch import Tensor, nn
 from torch.nn.modules import module as nn_module
 from ..loop.callback import Callback
-from ..data.checks import check_place, check_whole
+from ..data.checks import check_place, check_whole, replaced
 from ..loop.optimizer import get_hypers, hyper_groups, opts
 from ..data.batch import tensors_in
 from ..measure.hook import Hook, label_of
@@ -263,18 +263,9 @@ def read_scalars(
 )->dict: # Lists of (step, value), by tag
     "Read the curves in the event files of `folder`"
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-    with _silent('tensorboard'):  # it would report each time the run was resumed
+    with replaced(logging.getLogger('tensorboard'), 'disabled', True):  # it would report each time the run was resumed
         acc = EventAccumulator(str(folder), size_guidance=dict(scalars=0)).Reload()
     return {k:[(o.step, o.value) for o in acc.Scalars(k)] for k in acc.Tags()['scalars']}
-
-@contextmanager
-def _silent(name):
-    "Silence the logger `name`, except errors, inside a `with` block"
-    log = logging.getLogger(name)
-    before = log.level
-    log.setLevel(logging.ERROR)
-    try: yield
-    finally: log.setLevel(before)
 
 # %% ../../nbs/see/05_tensorboard.ipynb #5d9f0694
 def _places(name, loaders, valid):
@@ -609,12 +600,8 @@ def _timings(self:TensorBoardCallback):
     tracer = next((o for o in self.learn.cbs if isinstance(o, Tracer) and o.run), None)
     if tracer is None: return {}
     over = {k:secs for k,(_,secs) in tracer.phases().items() if k not in ('fit','epoch')}
-    res = {f'time/phases/{k}':secs for k,secs in over.items()}
-    for o in tracer.totals():
-        if o['callback'][0]=='_': continue
-        k = f'time/callbacks/{o["callback"]}'
-        res[k] = res.get(k, 0.) + o['seconds']
-    return res
+    called = {k:secs for k,(_,secs,_) in tracer.by_callback().items() if k!='learnloop itself'}
+    return {f'time/{kind}/{k}':secs for kind,o in dict(phases=over, callbacks=called).items() for k,secs in o.items()}
 
 @patch
 def row(self:TensorBoardCallback):

@@ -386,7 +386,7 @@ def _mk_before(tracer, event, phase):
             if s.depth!=depth-1: tracer._sync(depth-1)
             s = tracer._push(phase, 'begun')
         s.state = 'begun'
-        if depth==1: tracer._begin_run()
+        if depth==1: tracer._around_run(True)
         fire(s, now())
     return fired
 
@@ -428,7 +428,7 @@ def _clean(self:Tracer, s, fire):
 def _close(self:Tracer, s, heard, total, lasts):
     "Close the innermost span, `s`"
     self._at.span = s.parent
-    if s.depth==1: self._end_run()
+    if s.depth==1: self._around_run(False)
     elif self._profiling and heard and s.phase=='batch' and s.training: self.profiler.step()
     if not heard or s.state=='': return
     s.outcome,s.end = self.learn.outcome.get(s.phase, ''),self._now()
@@ -442,16 +442,14 @@ def _close(self:Tracer, s, heard, total, lasts):
 
 # %% ../../nbs/see/03_trace.ipynb #c0ae0063
 @patch
-def _begin_run(self:Tracer):
-    if self.profiler is not None: self._profile(True)
+def _around_run(self:Tracer, begins):
+    "Start or stop the PyTorch profiler, and listening to meetings of processes"
+    if self.profiler is not None and begins!=self._profiling:
+        self._profiling,self._exported = begins,None
+        (self.profiler.start if begins else self.profiler.stop)()
     team = self.learn.team.processes
-    if team and self._met not in team.listeners: team.listeners.append(self._met)
-
-@patch
-def _end_run(self:Tracer):
-    if self._profiling: self._profile(False)
-    team = self.learn.team.processes
-    if team and self._met in team.listeners: team.listeners.remove(self._met)
+    if team and begins!=(self._met in team.listeners):
+        (team.listeners.append if begins else team.listeners.remove)(self._met)
 
 # %% ../../nbs/see/03_trace.ipynb #c0ae0061
 @patch
@@ -466,13 +464,6 @@ def _met(self:Tracer, kind, seconds):
     total.n += 1
     work.add(ns)
     work.depth = work.depth or span.level+1
-
-@patch
-def _profile(self:Tracer, start):
-    "Start or stop the PyTorch profiler"
-    if start==self._profiling: return
-    self._profiling,self._exported = start,None
-    (self.profiler.start if start else self.profiler.stop)()
 
 # %% ../../nbs/see/03_trace.ipynb #78fd2db3
 @patch

@@ -361,7 +361,7 @@ def test_a_series_with_another_end_keeps_the_parts_before_it(n):
     assert [a is b for a,b in zip(parts, kept, strict=False)][:n//1024]==[True]*(n//1024)
     v = Scalars(range(3000))
     v.append(torch.tensor(3.))
-    v.end_with([.5], n)
+    v.tolist().end_with([.5], n)
     assert v.tolist()==s and len(v)==n+1
 
 # ---- inputs of the wrong shape or kind: an error, or the right number

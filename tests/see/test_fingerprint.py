@@ -7,7 +7,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from learnloop import Callback, CheckpointCallback, Fingerprint, GradientAccumulation, Learner, TrainEvalCallback, diff_runs, event, on, set_seed
 from learnloop.see import fingerprint as fp, hashes
-from learnloop.see.fingerprint import about_run, hash_parts, read_fingerprint, tensor_hash
+from learnloop.see.fingerprint import about_run, hash_parts, read_fingerprint
+from learnloop.see.hashes import tensor_hash
 
 def mk_learn(path='.', cbs=(), n=24, model=None, opt=torch.optim.AdamW, **kwargs):
     set_seed(0)
