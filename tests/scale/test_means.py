@@ -82,6 +82,6 @@ def test_a_loss_that_users_write_makes_the_step_of_the_whole_or_is_named():
         said,more = (a+b for a,b in zip(first[o][2:], other[o][2:], strict=True))
         for got,loss,*_ in (first[o], other[o]):
             assert all(map(torch.equal, got, first[o][0])), o
-            assert 'mean of something else' in said or all(torch.allclose(*p, 1e-6, 1e-9) for p in zip(got, ws, strict=True)), o
-            assert 'mean of something else' in more or loss==pytest.approx(valid, rel=1e-6), o
+            assert 'mean over something else' in said or all(torch.allclose(*p, 1e-6, 1e-9) for p in zip(got, ws, strict=True)), o
+            assert 'mean over something else' in more or loss==pytest.approx(valid, rel=1e-6), o
         assert o[0] in wild.OTHERS or not more, (o, more)
