@@ -448,7 +448,7 @@ def test_saved_and_loaded(tmp_path):
     learn.load(before)  # and back
     assert type(learn.opt) is AdamW and learn.lr==.02
     check(learn.opt.state_dict(), plain.opt.state_dict())
-    with pytest.raises(ValueError, match='is another'): mk_learner(SGD).load(before)
+    with pytest.raises(ValueError, match='is a different one'): mk_learner(SGD).load(before)
 
 def test_the_best_is_of_before_the_switch(tmp_path):
     learn = mk_learner(path=tmp_path)
@@ -468,7 +468,7 @@ def test_a_learner_without_the_added_layer_refuses(tmp_path):
     fit(learn, 1, cbs=[Do(lambda l: l.opt.add_param_group(dict(params=[*l.model[1].requires_grad_(True).parameters()])), 2)])
     file = learn.save(tmp_path/'m')
     other = mk_line(defaults=True, model=net())
-    with pytest.raises(ValueError, match='different model|another model|is another'): other.load(file)
+    with pytest.raises(ValueError, match='different'): other.load(file)
 
 def test_make_opt_needs_no_second_group_for_lbfgs():
     assert len(make_opt(torch.optim.LBFGS, net()).param_groups)==1

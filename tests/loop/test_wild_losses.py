@@ -31,7 +31,7 @@ def test_parts_are_the_whole_or_the_loss_is_named(name):
             torch.testing.assert_close(losses.nan_to_num(0.).to(alone), alone.nan_to_num(0.))
 
 def with_zero(g, *shape):
-    "Numbers, one of which is 0, late"
+    "Random numbers with zeros in a late row"
     y = rand(g, *shape)
     y[40, 1:] = 0
     return y
@@ -97,7 +97,7 @@ def test_the_probe_leaves_what_a_loss_function_counts():
     assert 'later is not a mean' in said(learn.fit, 1)[1] and state['n']==4
 
 class Own(nn.Module):
-    "A model that computes a loss with class weights, the head of which is untrained"
+    "A model with an untrained head, which computes a loss with class weights"
     def __init__(self, kind):
         super().__init__()
         self.kind,self.lin = kind,nn.Linear(5, C, dtype=F64)
