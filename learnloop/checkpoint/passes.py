@@ -165,8 +165,8 @@ def try_loader(
             if by_state: exact = all(_state_leads_back(*more[i:i+2], n) for i,n in ((0, 2), (2, 0)))
             same = exact or _repeats(a, epoch)
             if same and isinstance(a, _Few) and dl.num_workers and _draws_late(a): return exact,(f'{name}: its sampler '
-                'draws random numbers during the pass, while its workers load ahead, so a resumed fit will not be exact: '
-                f'give the sampler a generator of its own{fix}')
+                'draws random numbers during the pass, while its workers load ahead, so a resumed fit will not be '
+                f'exact: give the sampler its own generator{fix}')
             if same: return exact,''
     except Exception as err:  # a loader that can't be copied may still be exact, unless it has a generator
         if 'generator' not in str(err) and (not by_state or isinstance(dl, DataLoader)): return exact,''

@@ -89,11 +89,13 @@ def strict_guards(
         return mock.object(cls, name, f)
     with ExitStack() as stack:
         for o in [asking(InstructionTranslatorBase, 'load_builtin_from_argval', of_python),
-            asking(vs.BuiltinVariable, 'call_isinstance', classes), asking(vs.BuiltinVariable, 'call_issubclass', classes),
+            asking(vs.BuiltinVariable, 'call_isinstance', classes),
+            asking(vs.BuiltinVariable, 'call_issubclass', classes),
             asking(vs.ConstDictVariable, 'getitem_const_raise_exception_if_absent', item),
             asking(vs.UserDefinedClassVariable, 'var_getattr', of_class),
             _asking_attribute(vs.GetAttrBuiltinVariable), _asking_attribute(vs.HasAttrBuiltinVariable),
             mock.object(vs.builder, 'is_from_closure_source', lambda source: False),  # classes in closures
-            mock.object(vs.DunderDictVariable, 'install_dict_contains_guard', vs.ConstDictVariable.install_dict_contains_guard),
+            mock.object(vs.DunderDictVariable, 'install_dict_contains_guard',
+                vs.ConstDictVariable.install_dict_contains_guard),
             mock.object(vs.BuiltinVariable, 'call_function_handler_cache', {})]: stack.enter_context(o)
         yield

@@ -696,7 +696,7 @@ class Asked(type):
 class Kind(metaclass=Asked): pass
 REASONS = dict(asked=(lambda m, x: x*2 if isinstance(m, Kind) else x, None, 'isinstance asks code of Kind'), meta=(lambda m, x: x*Kind.k, None, 'Kind.k is an attribute of a metaclass'),
     decides=(lambda m, x: x if x.sum()>0 else -x, None, 'reads the value of a tensor.*torch.where'), appends=(appends, list, r'forward changes model.o \(.*m.o.append\(1\)\): keep it in a buffer'),
-    keeps=(keeps, list, 'keeps or returns a tensor with its graph.*detach it'), logs=(logs, None, 'writes a log.*callback'), prints=(prints, None, 'prints or opens a file.*callback'),
+    keeps=(keeps, list, 'keeps or returns a tensor with its graph.*detach it'), logs=(logs, None, 'writes to a log.*callback'), prints=(prints, None, 'prints or opens a file.*callback'),
     counts=(counts, None, 'forward changes model.n .*keep it in a buffer'), hooked=(lambda m, x: m.o(x), hooked, 'a module has a backward hook'),
     index=(lambda m, x: x*m.o[0][m.o[1]], lambda: [torch.ones(3), torch.tensor(1)], 'torch.index_select for an index'),
     dropped=(lambda m, x: checkpoint(F.dropout, x, use_reentrant=False), None, 'activation checkpointing'),
@@ -720,7 +720,7 @@ def test_a_reason_names_the_line_that_calls_a_package(tmp_path, monkeypatch):
         loguru.info('x')
         return x
     said = [o for o in trained(lambda: dict(model=Net(f)), True).fuse_report().eager if 'first step' not in o]
-    assert len(said)==1 and re.search(r"writes a log.*test_fuse_sound.py.*loguru.info\('x'\)", said[0]), said
+    assert len(said)==1 and re.search(r"writes to a log.*test_fuse_sound.py.*loguru.info\('x'\)", said[0]), said
 
 def test_a_compiled_model_is_fused():
     inner = torch.compile(nn.Linear(8, 8), backend='eager')
