@@ -1,4 +1,4 @@
-"""Runs that are killed, begun again until they are done, and compared with ones that were left alone
+"""Kill runs, start them again until they are done, and compare them with undisturbed ones
 
 A small network is trained by a script of one line that matters, `fit(…, resume=folder)`. Its process is killed by SIGKILL: at a random
 time, or at one of the operations that touch the disk (a write, a sync, a rename, a deletion), at random, too; then the script is run

@@ -1,10 +1,12 @@
-"""A small run at each of its operations on files: one that fails, the last before a kill, the last before the power is cut
+"""Interrupt a small run at each of its file operations: by an error, a kill, or a power cut
 
-`python -m benchmarks.crash --every-operation`. The run saves a checkpoint at each step and epoch, keeps the newest and the best, and writes the best weights to a file as well; the parts of its
-history are shared by checkpoints, and so small that there are some; once as it is, once in the background, and both again with a rewind that abandons a checkpoint, with half the rate. For each
-operation in turn: it fails once, with EIO and with ENOSPC; it and all that follow fail; the run is killed after it; the power is cut after it, and what is there then is any of the states that `benchmarks.disk` finds.
-Each time there must be a checkpoint to go on from, not older than the last one whose save had returned, equal to one that the run wrote, and of the new attempt once that is saved; none may be damaged, and the run that goes on has to leave what the one that nobody
-disturbed left, bit for bit. States that are the same are tried once; all of them have their checkpoints verified, and one of each newest checkpoint, and one in ten of the others, is gone on with to the end.
+`python -m benchmarks.crash --every-operation`. The run saves a checkpoint after each step and epoch, keeps the newest and the best, and also writes the best weights to a file. Checkpoints share the
+parts of its history, which are small, so that there are several. It runs in four ways: saving directly or in the background, each with and without a rewind that abandons a checkpoint and halves the rate.
+
+For each operation in turn, there are four kinds of fault. The operation fails once, with EIO and with ENOSPC. It and all later operations fail. The run is killed after it. The power is cut after it, and the disk is then in any of the states that `benchmarks.disk` finds.
+
+After each fault, there must be a checkpoint to resume from. It must not be older than the last one whose save had returned, it must equal one that the run wrote, and it must be from the new attempt once that is saved. No checkpoint may be damaged.
+The resumed run must end with the same files as an undisturbed run, bit for bit. Equal states are tried once. All checkpoints are verified. For each newest checkpoint, one state is resumed to the end, and one in ten of the others.
 """
 import contextlib, errno, os, random, shutil, sys, tempfile, time, torch, traceback, warnings
 from itertools import product
@@ -21,7 +23,7 @@ from learnloop.checkpoint.files import read_state
 N_EPOCH,ERRORS = 2,(errno.EIO,errno.ENOSPC)
 
 class GoBack(Callback):
-    "Goes back from the last batch to the end of the first epoch, once in a run"
+    "Rewinds once in a run, from its last batch to the end of the first epoch"
     read_only = rank_invariant = True
     def after_batch(self):
         learn = self.learn
@@ -40,7 +42,7 @@ def train(root, background, goes_back):
         return result(learn, folder)
 
 def saved(log):
-    "After how many of the operations in `log` which attempt and step was saved for good, and the numbers of the renames that gave checkpoints their names"
+    "List for each save in `log`: the number of operations until it was durable, its attempt and step, and the index of the rename that named it"
     res,at = [],(0, 0)
     for i,(kind,*args) in enumerate(log):
         if kind!='move' or not args[1].startswith('run/step-'): continue
@@ -51,7 +53,7 @@ def saved(log):
     return res
 
 class Trial:
-    "Runs in folders of their own, compared with one that nobody disturbed"
+    "Runs in separate folders, each compared with an undisturbed one"
     def __init__(self, root, how, share, seed):
         self.root,self.how,self.share,self.rand = root,how,share,random.Random(seed)
         self.n,self.lost,self.tried,self.known,self.seen = 0,[],0,{},set()
@@ -72,7 +74,7 @@ class Trial:
         self.known.setdefault(path[4:], []).append({k.removeprefix(f'{tmp}/'):b for k,b in tree.items() if k.startswith(f'{tmp}/')})
 
     def check(self, folder, at_least):
-        "What a run in `folder` would go on from: an error unless it is sound, and of the attempt and step `at_least`"
+        "Return the checkpoint that a run in `folder` would resume from; fail if it is damaged, or from before `at_least`"
         with warnings.catch_warnings():
             warnings.simplefilter('error')
             c = newest_checkpoint(folder)

@@ -1,4 +1,4 @@
-"""What it costs to read `learn.rows` in each step, to keep a `FlightRecorder`, and to take `Snapshots`, in CPU time of a step, beside the same fit without
+"""Measure the cost of reading `learn.rows` in each step, of `FlightRecorder` and of `Snapshots`, as CPU time of a step relative to a fit without them
 
 Learners that differ in nothing else train in turns within one fit each, a chunk of batches at a time (`benchmarks.chunks`); each chunk is compared with
 the chunk of the plain learner in the same round. `idle` is a second plain learner: its distance from 1 is the noise. All of them train on the same

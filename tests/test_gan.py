@@ -247,7 +247,7 @@ def test_a_loss_that_is_for_another_optimizer_is_refused(cbs):
 # ---- going back
 
 class Back(Callback):
-    "Goes back in `event` of the last epoch, once"
+    "Rewinds once, in `event` of the last epoch"
     read_only,order = True,99
     def __init__(self, event, **how): self.event,self.how,self.done = event,how,False
     def handlers(self, event): return [self._go] if event==self.event else []
@@ -257,14 +257,14 @@ class Back(Callback):
         self.learn.rewind(**self.how)
 
 class Halve(Callback):
-    "Halves the rates of all optimizers from batch 2 of epoch 1 on"
+    "Halves the learning rates of all optimizers from batch 2 of epoch 1 on"
     order,run_valid = 61,False
     def before_batch(self):
         if (self.learn.epoch, self.learn.iter)>=(1, 2):
             for g in [g for o in self.learn.opt.values() for g in o.param_groups]: g['lr'] *= .5
 
 class HalveOnce(Halve):
-    "For a rate that no schedule sets"
+    "Halves learning rates once, for optimizers without a schedule"
     def before_batch(self):
         if (self.learn.epoch, self.learn.iter)==(1, 2): self.learn.set_hypers(lr=[o['lr']/2 for o in get_hypers(self.learn.opt)])
 
@@ -274,7 +274,7 @@ BACK = dict(between_batches=list, after_loss=lambda: [Callback('skip', before_tu
     cleanup_turn=lambda: [EMA(.9)], after_batch=list)
 
 def left_by(learn):
-    "All tensors and numbers that a fit leaves"
+    "Return all tensors and numbers that a fit leaves behind"
     r = learn.recorder
     return learn.model.state_dict(),{k:o.state_dict() for k,o in learn.opt.items()},[float(o) for o in r.losses],r.values,vars(learn.count)
 

@@ -20,7 +20,7 @@ def is_api(nm): return nm=='__init__' or not re.match('_|(before|after|cleanup|t
 def public(c): return [o.name for o in ast.parse(code(c)).body if isinstance(o, DEFS) and is_api(o.name)]
 
 def idle(cells):
-    "Public symbols of each exported cell, with its id, that no example below it has"
+    "Yield the public symbols of each exported cell, with its id, that no example below it uses"
     for i,c in enumerate(cells):
         if not exports(c): continue
         later = '\n'.join(code(o) for o in cells[i+1:] if o.cell_type=='code' and not exports(o))
@@ -28,7 +28,7 @@ def idle(cells):
             if not re.search(rf'\b{nm}\b', later): yield c.id,nm
 
 def private_imports(tree):
-    "Names with an underscore that a module takes from another one of the package, with the line"
+    "Yield the private names that a module imports from another module of the package, with their lines"
     for o in ast.walk(tree):
         if not isinstance(o, ast.ImportFrom) or not (o.level or o.module.split('.')[0]==PKG): continue
         yield from ((o.lineno, a.name) for a in o.names if a.name[0]=='_' and a.name!='__version__')

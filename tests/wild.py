@@ -1,4 +1,4 @@
-"Losses as users write them, of data that they are for, and learners that train with them"
+"Losses as users write them, with suitable data, and learners that train with them"
 import functools, math, torch, warnings
 from learnloop import CrossEntropyLossFlat, DataLoaders, Learner
 from means import C, F64, T, W
@@ -26,7 +26,7 @@ def masked(p, y, m): return (F.cross_entropy(p.transpose(1, 2), y, reduction='no
 def masked_by_item(p, y, m): return ((F.cross_entropy(p.transpose(1, 2), y, reduction='none')*m).sum(1)/m.sum(1)).mean()
 def distilled(p, y, t, how='batchmean'): return F.cross_entropy(p, y)+4*F.kl_div((p/2).log_softmax(1), (t/2).softmax(1), reduction=how)
 def cox(p, t, e):
-    "Of Cox's proportional hazards"
+    "Loss of Cox's proportional hazards model"
     order = t.argsort(descending=True)
     r,e = p[order, 0],e[order]
     return -((r-r.logcumsumexp(0))*e).sum()/e.sum().clamp(1)
@@ -48,10 +48,10 @@ def focal(p, y):
 @functools.wraps(F.cross_entropy)
 def root(p, y): return F.cross_entropy(p, y).sqrt()
 class MSELoss(nn.MSELoss):
-    "A class with the name of one of torch"
+    "A class with the same name as one of torch"
     def __call__(self, p, y): return super().__call__(p, y).sqrt()
 class Balanced(nn.CrossEntropyLoss):
-    "A class that only has arguments of its own"
+    "A class that only adds arguments"
     def __init__(self): super().__init__(W)
 class Sub(nn.CrossEntropyLoss):
     def forward(self, p, y): return super().forward(p.movedim(1, -1).flatten(0, -2), y.flatten())
@@ -95,7 +95,7 @@ def mk(model, loss, batches, cbs=(), **kwargs):
     learn.logger = lambda row: None
     return learn
 def said(f, *args, **kwargs):
-    "What `f` returns, and what it said: warnings, or the error of a refusal"
+    "Call `f`; return its result and its warnings, or None and the message of its ValueError"
     with warnings.catch_warnings(record=True) as ws:
         warnings.simplefilter('always')
         try: res = f(*args, **kwargs)

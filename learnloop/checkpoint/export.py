@@ -48,7 +48,7 @@ def export(self:Learner,
     file='export', # Name below `path`, or an absolute path; the suffix `.safetensors` is added
     meta:dict|None=None # Any JSON data
 )->Path: # Path of the file
-    "Write weights and buffers for inference"
+    "Write the model's weights and buffers, for inference"
     name = with_suffix(file, '.safetensors')
     if name.suffix.lower()!='.safetensors':
         raise ValueError(f'file is {str(file)!r}, but export always writes a safetensors file, with weights only. '
@@ -56,7 +56,7 @@ def export(self:Learner,
             'optimizer to a file of torch.save, and no function pickles a learner')
     if why := why_shapeless(self.model): raise ValueError(f'there is nothing to export: {why}')
     st,path = _safetensors(),file_place(self.path/name, new=True)
-    if self.team.spreads: self.team.gather('export')  # all of them are about to put it together
+    if self.team.spreads: self.team.gather('export')  # all processes are about to assemble the weights
     self.team.first(_write, self, st, path, model_state(self.model), meta or {})
     return path
 

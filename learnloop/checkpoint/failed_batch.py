@@ -1,4 +1,4 @@
-"""Run a failed training batch again, and change nothing
+"""Run a failed training batch again, without changing the learner
 
 Docs: https://learnloop.github.io/learnloop/checkpoint/failed_batch.html.md"""
 
@@ -40,7 +40,7 @@ class _Only(Callback):
     def after_batch(self): raise CancelFitException
 
 class _Sized:
-    "A loader of the batches of `it`, with a length and a source"
+    "A loader for the batches of the iterator `it`, with a length and a source"
     has_source,resumes_exactly = True,False
     def __init__(self, it, n, source): self.it,self.n,self.source = it,n,source
     def __iter__(self): return self.it
@@ -48,9 +48,9 @@ class _Sized:
 
 # %% ../../nbs/checkpoint/08_failed_batch.ipynb #f2971dfb
 @patch
-# `xb`, `yb`, `pred`, `loss`, `grads` by name, and `heard`: the callbacks by event
+# `xb`, `yb`, `pred`, `loss`, `grads` by name, and `heard`: names of callbacks by event
 def replay_batch(self:Learner)->SimpleNamespace:
-    "Run the failed batch again, with its random numbers and callbacks, and change nothing"
+    "Run the failed batch again, with its random numbers and callbacks, without changing the learner"
     if self.failed is None:
         raise RuntimeError('there is no failed training batch: replay_batch needs a failed fit with keep_failed=True, '
             'and no other fit since')
@@ -61,7 +61,7 @@ def replay_batch(self:Learner)->SimpleNamespace:
     state,cbs = deepcopy(f.state),[mk_cb(o) for o in as_list(f.args['cbs'])]
     n,n_epoch = state['loop']['batch'],f.args['n_epoch'] or state['loop']['epoch']+1
     state['loader'] = None
-    forget_batches(state)  # the loader made below returns other batches
+    forget_batches(state)  # the loader below returns other batches
     def _train():
         yield from [None]*n
         set_random_states(self, f.rng)

@@ -21,7 +21,7 @@ from ..data.checks import check_place, did_you_mean
 def sync_folder(
     folder # Path
 )->None:
-    "Sync the names of the files in `folder` to the disk, if the system can"
+    "Sync the directory `folder` to the disk, if the system can"
     if os.name!='posix': return  # elsewhere, a folder can't be opened
     fd = os.open(folder, os.O_RDONLY)
     try: os.fsync(fd)
@@ -30,9 +30,9 @@ def sync_folder(
 # %% ../../nbs/checkpoint/00_files.ipynb #6be909db
 @contextmanager
 def atomic_write(
-    path # Path of the file; its folder is created if necessary, and a link is followed
+    path # Path of the file; links are followed, and its folder is created if necessary
 ): # Binary file to write to
-    "Replace the file `path` at the end of a `with` block; after an error, it stays as it was"
+    "Replace the file `path` at the end of a `with` block; after an error, leave it unchanged"
     path = Path(os.path.realpath(path))
     tmp = path.with_name(f'.{path.name}.{secrets.token_hex(4)}.tmp')
     try:
@@ -40,7 +40,7 @@ def atomic_write(
         with open(tmp, 'xb') as f:
             yield f
             f.flush()
-            os.fsync(f.fileno())  # first: after a power cut, the new name might be there without the data
+            os.fsync(f.fileno())  # before the rename: a power cut might otherwise leave the new name without its data
         os.replace(tmp, path)
         sync_folder(path.parent)
     except BaseException as e:
@@ -63,7 +63,7 @@ def lock_file(
     "Lock the file `path`, or raise a RuntimeError"
     from filelock import FileLock, Timeout
     file = []
-    # wait briefly: a process that is being forked holds it for a moment
+    # wait briefly: a process holds the lock for a moment while it is forked
     lock = FileLock(path, timeout=.2, poll_interval=.02, thread_local=False, fallback_to_soft=False,
         on_acquired=lambda fd: file.append(os.fstat(fd)))
     try: lock.acquire()
@@ -79,7 +79,7 @@ _PLAIN = bool,int,float,complex,str,type(None),torch.device,torch.dtype,torch.Si
 
 def find_unsafe(
     o # State: nested tensors and plain data
-)->str|None: # Such as `['f'] is a torch.nn.Linear`; None if nothing is unsafe
+)->str|None: # For example `['f'] is a torch.nn.Linear`; None if nothing is unsafe
     "Find a value in `o` that can't be read without running code; return its place and type"
     t = type(o)
     if t in _PLAIN or isinstance(o, Tensor) or t in torch.serialization.get_safe_globals(): return None
@@ -95,7 +95,7 @@ def write_state(
 )->str|None: # Hash of the file; None if `file` is a file object
     "Write `state` so that `read_state` can read it"
     if bad := find_unsafe(state):
-        raise TypeError(f'state{bad}, which only code could read: save tensors and plain data '
+        raise TypeError(f'state{bad}, which cannot be read without running code: save tensors and plain data '
             '(numbers, strings, lists, dicts), such as x.item() for a NumPy number')
     if not hasattr(file, 'write'):
         with atomic_write(file) as f:
@@ -109,7 +109,7 @@ def write_state(
 
 # %% ../../nbs/checkpoint/00_files.ipynb #ea343b56
 def need_file(
-    path:Path # Of a file to read
+    path:Path # Path of a file to read
 )->None:
     "Raise an error if `path` is not a file, and name the files that are there"
     if path.is_file(): return
@@ -128,7 +128,7 @@ def _is_open(file): return hasattr(file, 'write') or hasattr(file, 'read') and h
 
 def file_place(
     file, # Path, or a binary file
-    new:bool=False # Will it be written? Then it can't be inside a checkpoint
+    new:bool=False # Will it be written? If so, it can't be inside a checkpoint
 ): # The path, or the binary file unchanged
     "Raise an error if `file` is neither a path nor a binary file"
     if _is_open(file): return file
@@ -164,7 +164,7 @@ def _most_parts(file):
     at = file.tell() if _is_open(file) else None
     try:
         with zipfile.ZipFile(file) as z: members = z.infolist()
-        size = z.start_dir  # the data of the members come before their list
+        size = z.start_dir  # the members' data come before the directory
     except Exception: return None  # torch's own error says more
     finally:
         if at is not None: file.seek(at)
@@ -193,7 +193,7 @@ def read_state(
     most = _most_parts(file)
     try:
         res = torch.load(file, map_location=device, weights_only=True)
-        if most is not None and _has_more(res, most): raise ValueError('it repeats its own parts')
+        if most is not None and _has_more(res, most): raise ValueError('it contains the same parts too often')
         return res
     except (OSError, MemoryError, torch.OutOfMemoryError): raise
     except Exception as e: raise ValueError(_why_unreadable(file)) from e  # for garbage, torch may raise any error

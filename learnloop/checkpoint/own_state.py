@@ -1,4 +1,4 @@
-"""Restore what each process had for itself, also with another number of processes
+"""Restore the state that each process had for itself, even if the number of processes has changed
 
 Docs: https://learnloop.github.io/learnloop/checkpoint/own_state.html.md"""
 
@@ -26,7 +26,7 @@ def _whole_grads(grads, folder, rank):
     return grads if is_whole else put_shards(grads, read_shards(folder, rank))
 
 def _as_pairs(o, folder):
-    "Check `o`, the own state of a process; an older layout stored a dict"
+    "Return the own state `o` of a process as pairs, checked; an older layout stored a dict"
     if isinstance(o, dict):
         own,cbs = [[[k], v] for k,v in o.items() if k!='callbacks'],o['callbacks']
         return own + [[['callbacks', k], v] for k,v in cbs.items()]
@@ -38,11 +38,11 @@ def _as_pairs(o, folder):
 
 # %% ../../nbs/checkpoint/06_own_state.ipynb #a4bd78f6
 def _take_of_others(origin, learn, ranks):
-    "Combine the states of another number of processes into one for all"
+    "Combine the states of a different number of processes into one for all"
     s,team = origin.state,learn.team
     rngs = [_part_of(s, 'rng', own, origin.where) for own in ranks]
     s['grads'],s['exchange'] = _mean_grads(s, ranks, origin.where),{}
-    s['loader'] = None  # its position counts parts of another size
+    s['loader'] = None  # its position counts shares of another size
     forget_batches(s)
     if team.rank: s['rng'] = _other_numbers(learn, s['rng'])
     if team.is_first and (why := [*_why_inexact(learn, ranks, rngs)]):
@@ -50,7 +50,7 @@ def _take_of_others(origin, learn, ranks):
             'and their order are the same', stacklevel=3)
 
 def _why_inexact(learn, ranks, rngs):
-    "List what changes with another number of processes"
+    "Yield what changes with another number of processes"
     if any(map(_drew, rngs[1:])) or len(ranks)==1 and _drops(learn.model): yield 'random numbers in the model differ'
     at = [o for own in ranks for o,*_ in own]
     named = {o[1] for o in at if o[0]=='callbacks'}
@@ -67,7 +67,7 @@ def _part_of(s, key, own, folder):
     return part[key]
 
 def _mean_grads(s, ranks, folder):
-    "Average gradients that were not yet synchronized; a missing one counts as zeros"
+    "Average gradients that were not yet synchronized; a missing one counts as zero"
     names,total = {o[0][1] for own in ranks for o in own if o[0][0]=='grads'},{}
     for r,own in enumerate(ranks):
         mine = _whole_grads(_part_of(s, 'grads', own, folder), folder, r)
@@ -94,7 +94,7 @@ def _alike(a, b):
 
 # %% ../../nbs/checkpoint/06_own_state.ipynb #a4bd7802
 def _other_numbers(learn, states):
-    "Derive random states for this process from `states` of the first; keep those of the loaders"
+    "Derive random states for this process from those of the first, `states`; keep those of the loaders"
     with preserve_rng(learn.dls.train, learn.dls.valid):
         set_random_states(learn, states['now'])
         branch_rngs(learn.team.rank)

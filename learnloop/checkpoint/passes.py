@@ -51,7 +51,7 @@ class _Sampling:
         try: return next(self.batches)
         except StopIteration:
             if self.of.p.n_taken or not self.of.keeper.has_loaded: raise
-            # the loader was restored to the end of a pass, which may draw once more
+            # the loader was restored to the end of a pass, and ending it may draw once more
             self.of.keeper.has_loaded = False
             self.of.keeper.set_pass_rng()
             self.batches = batches_of(self.of.p.dl)
@@ -128,7 +128,7 @@ def _draws_late(few):
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0013
 class _Few:
-    "The index batches of the loader `dl`, and what it makes of their first two items, if it does so in this process"
+    "The index batches of the loader `dl`, with batches of their first two items if this process makes them"
     def __init__(self, dl):
         self.batch_sampler = dl.sampler if dl.batch_sampler is None else dl.batch_sampler
         self.dataset,self.collate_fn,self.whole = dl.dataset,dl.collate_fn,dl.batch_sampler is not None
@@ -139,7 +139,7 @@ class _Few:
         return f.fetch([*idxs][:2] if self.whole else idxs) if self.reads else None
 
 def _tried(dl):
-    "Return the part of `dl` to test: the loader without workers, a few items, or None if nothing can go wrong"
+    "Return the part of `dl` to test: the loader without workers, or a few items; None if no test is needed"
     if hasattr(dl, 'resumes_exactly') or isinstance(dl, Iterator|list|tuple): return None
     if not isinstance(dl, DataLoader): return dl
     if not goes_by_state(dl) and not isinstance(dl.dataset, IterableDataset):
@@ -168,7 +168,7 @@ def try_loader(
                 'sampler draws random numbers during the pass, while its workers load ahead, so a resumed fit will not '
                 f'be exact: give the sampler its own generator{fix}')
             if same: return exact,''
-    except Exception as err:  # a loader that can't be copied may be exact nevertheless, unless it holds a generator
+    except Exception as err:  # a loader that can't be copied may still be exact, unless it has a generator
         if 'generator' not in str(err) and (not by_state or isinstance(dl, DataLoader)): return exact,''
         return None,(f'{name} could not be tried ({type(err).__name__}: {err}), so a resumed fit may not be exact: '
             f'make sure that set_epoch or its state_dict restores everything that its batches depend on, and set '

@@ -1,4 +1,4 @@
-"""A fit continues where another one stopped: from a folder, or in the same process
+"""Continue a fit where an earlier one stopped: from a folder, or in the same process
 
 Docs: https://learnloop.github.io/learnloop/checkpoint/resume.html.md"""
 

@@ -34,7 +34,7 @@ class ResumePoint:
         self.changes = () # Differences that the fit warns about
         self.before = {}  # Random states when the fit began
         self.there = ()   # Names of the checkpoints that were found
-        self.goal = None  # Where a rewind leads from here
+        self.goal = None  # Place that a rewind goes to from here
     place = property(lambda self: Place(*(self.state['loop'][k] for k in Place._fields)), doc='Where the fit resumes')
     def __repr__(self): return f'<state of {self.where}, {self.place}>'
 
@@ -49,7 +49,7 @@ def read_resume_point(
     try:
         state = c.plain()
         shards = read_shards(c.path) if 'shards.json' in c.manifest['files'] else None
-        ranks = state.pop('ranks', None)  # each process reads its own, or combines them: see `take_own`
+        ranks = state.pop('ranks', None)  # each process takes its own, or combines all: see `take_own`
         if shards: state = put_shards(state, shards)
         if ranks: state['ranks'] = ranks
     except DamagedCheckpoint: raise
@@ -68,7 +68,7 @@ def read_resume_point(
 _RESUME = 'the folder of a run, a checkpoint in it, or a Checkpoint'
 
 def _read_resume(resume):
-    "Return the run's folder that `resume` names, and the `Checkpoint` if it names one"
+    "Return the folder of the run, and the `Checkpoint` if `resume` names one"
     c = named_checkpoint('resume', resume, _RESUME)
     if c is None: return check_place('resume', resume, _RESUME, new=True),None
     if not c.consistent:
@@ -78,8 +78,8 @@ def _read_resume(resume):
 
 def saver_for(
     resume, # Folder of a run, or one checkpoint
-    savers  # The `CheckpointCallback`s that the fit has
-)->CheckpointCallback|None: # None if the fit has one
+    savers  # `CheckpointCallback`s of the fit
+)->CheckpointCallback|None: # None if the fit already has one
     "Make the callback that saves the resumed fit in the folder of its run"
     folder,c = _read_resume(resume)
     for o in savers if c is None else ():
@@ -104,7 +104,7 @@ def _check_newer(c, savers):
             f"with cbs=CheckpointCallback('new folder'); or delete them; or continue from them: resume={str(folder)!r}")
 
 def _verify(what, c):
-    "Verify the checkpoint `c`, given by the argument `what`; if it doesn't exist, list those that do"
+    "Verify the checkpoint `c`, given as the argument `what`; if it doesn't exist, name those that do"
     if not c.path.exists():
         there = ', '.join(checkpoint_names(c.path.parent)) if c.path.parent.is_dir() else ''
         raise FileNotFoundError(f'{what} is {str(c.path)!r}, but there is no such checkpoint; '
@@ -117,21 +117,21 @@ def same_for_all(
     find, # Function of `folder` that returns a `Checkpoint`, or None
     folder # Folder of a run or a checkpoint, or a `Checkpoint`
 )->Checkpoint|None: # None if it found none
-    "Call `find` in the first process, and return the checkpoint that it finds in all processes"
+    "Call `find` in the first process, and return the checkpoint that it found, in all processes"
     found = [None]
     def _find(): found[0] = find(folder)
     team.first(_find)
     if team.world==1: return found[0]
     name = team.from_first(found[0] and found[0].path.name)
     if name is None: return None
-    path = Path(getattr(folder, 'path', folder)).expanduser()  # as this process sees it
+    path = Path(getattr(folder, 'path', folder)).expanduser()  # on this process's machine
     c = found[0] or Checkpoint(path if path.name==name else path/name)
     seals = team.gather(c.manifest.get('blake2b', c.damage))
     if len(set(seals))>1:
         at = ', '.join(f'rank {r}: {o[:60]}' for r,o in enumerate(seals))
         e = ValueError(f'{c.path} is not the same for all processes ({at}): they must share the disk with '
             'the folder of the run')
-        e.in_all = True  # all raise it
+        e.in_all = True  # all processes raise it
         raise e
     return c
 
@@ -147,9 +147,9 @@ def _refuse_runs(folder):
 def find_checkpoint(
     learn,  # The learner that resumes
     resume, # Folder of a run, or one checkpoint
-    savers  # The `CheckpointCallback`s that the fit has
+    savers  # `CheckpointCallback`s of the fit
 )->tuple: # The folder of the run, the `Checkpoint` or None, and the names of all checkpoints
-    "Find the checkpoint to resume from, the same for all processes"
+    "Find the checkpoint to resume from, the same one in all processes"
     folder,c = _read_resume(resume)
     there = []
     def _newest(_):
@@ -168,7 +168,7 @@ def checkpoint_to_load(
     learn, # The learner that loads it
     folder # Folder of a run or a checkpoint, or a `Checkpoint`
 )->Checkpoint:
-    "Find the checkpoint that `folder` names, or the newest one in it, the same for all processes"
+    "Find the checkpoint that `folder` names, or the newest one in it; the same one in all processes"
     must = 'the folder of a run, or a checkpoint'
     def _pick(folder):
         if c := named_checkpoint('folder', folder, must):

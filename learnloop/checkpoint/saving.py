@@ -175,7 +175,7 @@ def state_for(
     if extra: bad.append(f'the model has no {_few(extra)}{did_you_mean(extra[0], map(unwrap, own))}')
     if not bad: return res
     if not (lost or extra): tip = ''
-    raise ValueError(f'{where} is from another model than this {type(model).__name__}: {"; ".join(bad)}{tip}')
+    raise ValueError(f'{where} is from a different model than this {type(model).__name__}: {"; ".join(bad)}{tip}')
 
 def _to_own(unwrap, own):
     "Return a function that renames a key of a file to a key of the state `own`, without prefixes of missing wrappers"

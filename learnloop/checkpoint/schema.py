@@ -22,7 +22,7 @@ def _must_be(schema):
     return _kinds.get(schema) or f'a {schema.__name__.lower()}'
 
 def _fits_outside(o, schema):
-    "Whether `o` is of the kind that `schema` says, whatever its contents"
+    "Whether `o` is of the kind that `schema` requires, regardless of its contents"
     if isinstance(schema, tuple): return any(misfit(o, s) is None for s in schema)
     if isinstance(schema, set): return isinstance(o, str) and o in schema
     if isinstance(schema, list): return isinstance(o, Sequence) and not isinstance(o, str)
@@ -33,11 +33,11 @@ def _fits_outside(o, schema):
 
 # %% ../../nbs/checkpoint/00_schema.ipynb #d6f44367
 def misfit(
-    o, # What was read
-    schema, # What it should be like
-    at:str='' # Its place, for the answer
+    o, # The data to check
+    schema, # An example of their form
+    at:str='' # Place of `o` in the whole data, for the message
 )->str|None: # None if it fits
-    "Find the first place where `o` doesn't fit `schema`, and say what would fit"
+    "Find the first place where `o` doesn't fit `schema`, and say what is expected"
     if schema is ...: return
     if not _fits_outside(o, schema): return f'{at or "it"} is {reprlib.repr(o)}, but must be {_must_be(schema)}'
     def _in(k, v, s): return misfit(v, s, f'{at}.{k}' if at else str(k))

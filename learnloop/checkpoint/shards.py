@@ -1,4 +1,4 @@
-"""Tensors in parts, written by several processes and read by any number of them
+"""Read and write tensors in parts: several processes write them, and any number of processes can read them
 
 Docs: https://learnloop.github.io/learnloop/checkpoint/shards.html.md"""
 

@@ -64,7 +64,7 @@ class Checkpointer:
         dl # Loader: any iterable of batches
     )->bool:
         "Whether `dl` resumes by its own state, rather than by repeating batches"
-        # with steps_per_epoch, `Endless` has the position
+        # with steps_per_epoch, `Endless` stores the position
         of_steps = getattr(self.learn.fit_args, 'steps_per_epoch', None)
         return goes_by_state(dl) and not self.state_fails and not of_steps
     def running_workers(self)->list: # Names of loaders
@@ -341,7 +341,7 @@ def check_plain(
         raise DamagedCheckpoint(f'{bad}: loop.epoch is {e}, but loop.count.epochs and loop.base give {done}')
     if batch>count['batches']>0 or batch and loop['next']!='train':
         raise DamagedCheckpoint(f"{bad}: loop.batch is {batch} of {count['batches']} in all, before {loop['next']}")
-    if not 0<=pct<inf: raise DamagedCheckpoint(f'{bad}: loop.pct_train is {pct}, but must be a share of the fit')
+    if not 0<=pct<inf: raise DamagedCheckpoint(f'{bad}: loop.pct_train is {pct}, but must be a fraction, 0 or more')
 
 # %% ../../nbs/checkpoint/03_state.ipynb #bd1b6a15
 def check_weights(
@@ -451,7 +451,7 @@ def restore(self:Checkpointer,
         if s['loader'] is not None and loop['next']!='train' and self.by_state(train):
             train.load_state_dict(s['loader'])
             self.has_loaded = True
-            # torchdata's go to the end of a pass now, and draw for that, rather than in the next pass
+            # torchdata's loaders finish a pass, and draw for that, now rather than in the next pass
             if type(train).__module__.startswith('torchdata.'): batches_of(train)
         self._restore_modules(origin)
         learn.team.restored(s.get('exchange', {}))

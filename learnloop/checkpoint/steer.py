@@ -324,4 +324,4 @@ def _forget_rest(self:Steering):
     self.inbox.clear()
     self._delete([o for _,o in late if isinstance(o, Path)])
     if (n := len(self.log)-self.n) and self.learn.team.is_first:
-        warnings.warn(f'commands of the log did not act, since the fit never reached their places: {n}', stacklevel=2)
+        warnings.warn(f'commands in the log did not run, since the fit never reached their places: {n}', stacklevel=2)

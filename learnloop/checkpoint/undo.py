@@ -1,4 +1,4 @@
-"""A `with` block after which the learner is unchanged
+"""Try anything in a `with` block, and restore the learner afterwards
 
 Docs: https://learnloop.github.io/learnloop/checkpoint/undo.html.md"""
 

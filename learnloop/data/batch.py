@@ -122,7 +122,7 @@ def split_batch(
     b, # Batch from the loader
     n_inp:int|None=None, # Number of inputs in a tuple; None for all but the last element
     targ:str|int|tuple|None=None, # Targets: names in a mapping, indices in a tuple, even of inputs
-    row_id=None # Name or index of the element with a key for each item, neither input nor target; or a function
+    row_id=None # Name or index of the element with a key for each item (neither input nor target); or a function
 ) -> tuple[tuple,tuple]: # Inputs and targets: `(xb, yb)`
     "Split `b` into inputs and targets"
     if isinstance(row_id, str|int): b = _without(b, row_id)
@@ -151,7 +151,7 @@ def _without(b, k):
 
 # %% ../../nbs/data/02_batch.ipynb #65560843
 def _targets_of(b, names):
-    "Return the attributes `names` of a batch object, such as a batch of graphs; none for inference"
+    "Return the attributes `names` of a batch object, such as a batch of graphs; `()` if one is missing"
     vals = [getattr(b, k, None) if isinstance(k, str) else None for k in names]
     return () if any(v is None for v in vals) else tuple(vals)
 
@@ -190,7 +190,7 @@ def by_name(
 def join_batch(
     xb, # Inputs
     yb, # Targets
-    b,  # Batch from the loader that they came from
+    b,  # The batch that they came from
     targ:str|int|tuple|None=None # As for `split_batch`
 ): # A mapping if the inputs are one, else a tuple
     "Join inputs and targets to a batch"
@@ -207,11 +207,11 @@ def find_bs(
     targ:str|int|tuple|None=None, # As for `split_batch`
     row_id=None, # As for `split_batch`
     bs_of=None, # Function of the batch that returns the number; None to count
-    unsure=noop # Called with two numbers if either may be right
+    unsure=noop # Function to call with two numbers if either may be right
 )->int: # Rows of the targets; without targets, of the inputs; without tensors `len(b)`, or 1
     "Count the items in `b`"
     if bs_of is not None: return check_whole('the return value of bs_of(batch)', bs_of(b))
-    if hasattr(type(b), 'split_batch'):  # of several loaders: count the items of the first
+    if hasattr(type(b), 'split_batch'):  # from several loaders: count the items of the first
         n_inps = getattr(b, 'n_inps', ()) or (None,)
         return find_bs(batch_parts(b)[0], n_inp if n_inps[0] is None else n_inps[0], targ, None, None, unsure)
     if isinstance(b, list|tuple) and not b: return 0
@@ -224,13 +224,13 @@ def count_items(
     yb, # Its targets
     unsure=noop # As for `find_bs`
 )->int: # As for `find_bs`
-    "Count the items in a batch that is split already"
+    "Count the items in a batch that is already split"
     flat = [v for o in (*xb, *yb) for v in (o.values() if isinstance(o, Mapping) else (o,))]
     sizes = {o.shape[0] if isinstance(o, Tensor) and o.dim() else None for o in flat}
     if len(sizes)==1 and None not in sizes: return sizes.pop()
     (ys,each_y),(xs,each_x) = _votes(yb),_votes(xb)
     def _rank(n): return -sum(n in c for c in each_y),-sum(n in c for c in each_x)
-    nums = sorted(ys, key=_rank) or xs  # if equally many targets have two numbers, take the one of most inputs
+    nums = sorted(ys, key=_rank) or xs  # in a tie, take the number that most inputs have
     if not nums:
         try: return len(b)
         except TypeError: return 1
@@ -269,7 +269,7 @@ def _counts(b):
 
 # %% ../../nbs/data/02_batch.ipynb #dd2a331b
 def _declared(b):
-    "Return the number of items that an object, such as a batch of graphs, has as an attribute"
+    "Return the number of items that an object, such as a batch of graphs, declares in an attribute"
     n = next((n for k in ('num_graphs','batch_size') if (n := getattr(b, k, None)) is not None), None)
     if isinstance(n, tuple) and n: n = n[0]  # of a `TensorDict`
     return [n] if type(n) is int else []
@@ -333,7 +333,7 @@ def unpack(
 ) -> tuple[tuple,tuple,int]: # Inputs, targets, and the number of items: `(xb, yb, bs)`
     "Move the batch `b`, split it, and count its items"
     t = type(b)
-    if (t is tuple or t is list) and bs_of is None:  # the usual batch, in one pass without calls
+    if (t is tuple or t is list) and bs_of is None:  # the usual batch, in one loop without calls
         for o in b:
             if type(o) is not Tensor or o.device!=device: break
         else:
@@ -424,7 +424,7 @@ def _part(o, k):
 
 # %% ../../nbs/data/02_batch.ipynb #4a2e5303
 class BatchSample:
-    "Copies of a few values of the batch `b`"
+    "Copies of a few values of the batch `b`, which identify it"
     def __init__(self,
         b, # Batch from the loader
         n:int=64 # Maximum number of values
@@ -448,7 +448,7 @@ class BatchSample:
 
 # %% ../../nbs/data/02_batch.ipynb #4a2e5306
 def facts_of(
-    last # Index of a batch, its `BatchSample`, and perhaps random states; or a return value of this function, or None
+    last # Index of a batch, its `BatchSample`, and perhaps random states; or an earlier result; or None
 )->dict|None: # See `BatchSample.facts`; `rng` has the random states
     "Return the facts of a batch as plain data"
     if not isinstance(last, tuple): return last
@@ -458,7 +458,7 @@ def facts_of(
 # %% ../../nbs/data/02_batch.ipynb #aeafb721
 def to_detach(
     b, # Tensors, nested in any way
-    cpu:bool=True, # Also move them to the CPU, which has more memory?
+    cpu:bool=True, # Move them to the CPU, which has more memory?
 ): # The same structure; `b` itself if nothing changed
     "Detach all tensors in `b` from their graphs"
     t = type(b)
@@ -476,7 +476,7 @@ def is_items(
     o, # Part of a batch, or of a prediction
     n:int # Number of items in the batch
 )->bool:
-    "Whether `o` is a list or tuple of items, rather than of their features"
+    "Whether `o` is a list or tuple of items, not of features of all items"
     if type(o) not in (list,tuple) or len(o)!=n or not n: return False
     ts,some = tensors_in(o),any if type(o) is tuple else all
     return isinstance(o[0], Mapping) or not ts or not some(t.shape[:1]==(n,) for t in ts)
@@ -496,7 +496,7 @@ def _join(ts, dim):
 def to_concat(
     bs, # The result of each batch, all of the same structure
     dim:int=0, # Dimension of the items
-    sizes=None # Number of items in each batch; needed to tell a list of items from a list of their features
+    sizes=None # Number of items in each batch, to tell a list of items from a list of features of all items
 ): # The same structure; a list of values for objects that can't be joined
     "Concatenate the results of batches: tensors along `dim`, containers element by element"
     bs = list(bs)

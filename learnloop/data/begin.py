@@ -141,7 +141,7 @@ def inexact_reason(
         return ('it is an iterator, so a resumed fit is exact only if it returns the same batches again '
             'in the next process')
     if getattr(dl, 'num_workers', 0)>1 and not getattr(dl, 'in_order', True):
-        return 'its batches come in the order in which workers finish, so a resumed fit is not exact: use in_order=True'
+        return 'its batches arrive as workers finish them, so a resumed fit is not exact: use in_order=True'
     ahead = goes_by_state(dl) and not hasattr(dl, 'resumes_exactly') and getattr(dl, 'num_workers', 0)
     own = dl if ahead and isinstance(dl, DataLoader) else next(iter(persistent(dl)), None)
     if own is None or not batches_draw(own): return ''
@@ -151,7 +151,7 @@ def inexact_reason(
 
 # %% ../../nbs/data/05_begin.ipynb #d4f13b4f
 class _Skipping:
-    "The index batches of `batches`; the next pass skips the first `n`, and keeps the one that `want` has facts of"
+    "The index batches of `batches`; the next pass skips the first `n`, and keeps the batch that `want` describes"
     def __init__(self, batches, want, put):
         self.batches,self.n,self.want,self.put,self.kept = batches,0,want or dict(batch=None),put,None
     def __iter__(self):
@@ -235,7 +235,7 @@ class Feed:
         self.dl,self.epoch,self.again_by = dl,epoch,again_by
         self.by_state = _takes_state(dl) if by_state is None else by_state
         self.batches,self.n_pass,self.n,self.total,self.is_over = None,-1,0,0,False
-        self.last = None       # Facts of a batch of the pass: the first, or the last if making batches draws
+        self.last = None       # Facts of the pass's first batch; of its last one if making a batch draws random numbers
         self.has_drawn = False # Are the random states before the first batch already in `rngs`?
         self.draws_from = ()   # Generators that making a batch may draw from: see `all_rngs`
 

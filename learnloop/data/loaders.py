@@ -250,8 +250,8 @@ def mk_dls(
         raise TypeError(f"{describe(o)} is a batch, not a loader of batches: pass a list of them, such as [(xb, yb)]")
     is_batches = all(isinstance(p, Mapping) or isinstance(p, list|tuple) and p and isinstance(p[0], Tensor) for p in o)
     if is_batches and len(o)>1:
-        raise TypeError(f"{describe(o)} may be batches, or data to train and to validate on: give a list of batches, "
-            "such as [(xb, yb)], or DataLoaders.from_tensors((x, y), (x_valid, y_valid), bs=64)")
+        raise TypeError(f"{describe(o)} may be batches, or a pair of training and validation data: give a list "
+            "of batches, such as [(xb, yb)], or DataLoaders.from_tensors((x, y), (x_valid, y_valid), bs=64)")
     return DataLoaders(o) if is_batches else DataLoaders(*o)
 
 # %% ../../nbs/data/03_loaders.ipynb #52ea8e7a

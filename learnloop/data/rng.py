@@ -232,7 +232,7 @@ class _Limited(BytesIO):
         return super().write(b)
 
 class _Copying(pickle.Pickler):
-    "Copies objects, lists and generators; lists classes, functions without state, and data"
+    "Copies objects, lists and generators; collects what copies share: classes, functions without state, and data"
     def __init__(self, file):
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
         self.apart = {}
@@ -247,10 +247,10 @@ class _Copying(pickle.Pickler):
 
 # %% ../../nbs/data/01_rng.ipynb #c0b1e502
 def copies_of(
-    o, # An object with a state: a loader, a sampler or a dataset
+    o, # An object with state: a loader, a sampler or a dataset
     n:int=1 # Number of copies
 )->tuple: # A list of copies, and a context that restores the generators that they share
-    "Copy `o`, to try what it does; copies share data of more than 64 MB"
+    "Copy `o`, to try what it does without changing it; copies share data of more than 64 MB"
     p = _Copying(f := _Limited())
     p.dump(o)
     apart = [*p.apart.values()]

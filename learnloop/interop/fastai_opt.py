@@ -1,4 +1,4 @@
-"""Attributes of fastai's optimizer, as read from a learner
+"""Give fastai's callbacks an optimizer with fastai's attributes
 
 Docs: https://learnloop.github.io/learnloop/interop/fastai_opt.html.md"""
 
@@ -24,26 +24,26 @@ class View(Facade):
 def forward_attrs(
     cls:type,  # A `View`
     who:str,   # Path of the owner, such as `learn.recorder`
-    names:str  # Names of its attributes
+    names:str  # Names of its attributes, separated by spaces
 )->None:
     "Forward reads and writes of `names` to their owner"
     for k in names.split(): setattr(cls, k, attr(f'{who}.{k}', settable=True))
 
 # %% ../../nbs/interop/05_fastai_opt.ipynb #70d5bee2
 class _Hypers(MutableMapping):
-    "Hyper-parameters of one group; setting one changes the optimizer"
+    "Hyper-parameters of one group, as a dict; setting one changes the optimizer"
     def __init__(self, view, i): self.view,self.i = view,i
     def _now(self): return get_hypers(self.view.opt)[self.i]
     def __getitem__(self, k): return self._now()[k]
     def __setitem__(self, k, v):
         self.view.set_hyper(k, [v if i==self.i else h.get(k, v) for i,h in enumerate(get_hypers(self.view.opt))])
-    def __delitem__(self, k): raise TypeError(f'{k!r}: an optimizer keeps its hyper-parameters')
+    def __delitem__(self, k): raise TypeError(f'{k!r} cannot be deleted: an optimizer needs all its hyper-parameters')
     def __iter__(self): return iter(self._now())
     def __len__(self): return len(self._now())
     def __repr__(self): return repr(self._now())
 
 def _values(v):
-    "Convert a hyper-parameter that fastai accepts (NumPy arrays, too) to one that `set_hypers` accepts"
+    "Convert a hyper-parameter that fastai accepts, such as a NumPy array, to one that `set_hypers` accepts"
     if isinstance(v, slice): return slice(v.start or None, v.stop)
     if hasattr(v, 'tolist'): v = v.tolist()
     if isinstance(v, Real) or not isinstance(v, Iterable): return v
@@ -56,7 +56,7 @@ class OptView(View):
     _called = 'Optimizer'
     def __init__(self,
         learn, # The learner
-        opt    # Its optimizer, or a dict of several
+        opt    # The optimizer, or a dict of several
     ): super().__init__(learn, opt=opt)
     _several     = property(lambda self: isinstance(self.opt, dict))
     hypers       = property(lambda self: [_Hypers(self, i) for i in range(len(get_hypers(self.opt)))])

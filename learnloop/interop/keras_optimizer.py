@@ -1,4 +1,4 @@
-"""Attributes of Keras' optimizer, as read from a learner
+"""Give Keras' callbacks an optimizer with Keras' attributes
 
 Docs: https://learnloop.github.io/learnloop/interop/keras_optimizer.html.md"""
 
@@ -43,7 +43,7 @@ for _k in 'add sub mul truediv pow neg lt le gt ge eq'.split():
 
 # %% ../../nbs/interop/08_keras_optimizer.ipynb #5a10c0d1
 class LearningRate(_Live):
-    "Keras' variable of the learning rate, always with the current value"
+    "Keras' variable for the learning rate; it always has the current value"
     def __init__(self,
         learn # The learner
     ): super().__init__(learn, _ratios=[])
@@ -82,11 +82,11 @@ class _Iterations(_Live):
 
 # %% ../../nbs/interop/08_keras_optimizer.ipynb #3b53a932
 _torch_names = dict(lr='learning_rate', eps='epsilon', alpha='rho')
-# Settings of PyTorch's implementation, and the learner's notes
+# Options of PyTorch's implementation, and values that the learner stores
 _left_out = 'params', 'betas', 'initial_lr', 'group', 'decay', 'foreach', 'fused', 'capturable', 'differentiable'
 
 def _last_group(opt):
-    "Return the part of the last group with weight decay, which comes before the part without"
+    "Return the last group; if it is split, the part with weight decay, which comes first"
     groups = hyper_groups(opts(opt)[0])
     return next(g for i,g in groups if i==groups[-1][0])
 
@@ -135,7 +135,7 @@ class Optimizer(_Settings):
 
 # %% ../../nbs/interop/08_keras_optimizer.ipynb #5a10c0d5
 @patch
-def get_config(self:Optimizer)->dict: # Settings of Keras' optimizers, and further ones of PyTorch's
+def get_config(self:Optimizer)->dict: # Settings of Keras' optimizers, and further settings of PyTorch's
     "Return the settings as plain data"
     names = '''clipnorm global_clipnorm clipvalue use_ema ema_momentum ema_overwrite_frequency loss_scale_factor
         gradient_accumulation_steps'''.split()

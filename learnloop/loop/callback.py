@@ -21,7 +21,7 @@ from .flow import Flow, check_event_name, event, near_miss
 # %% ../../nbs/loop/01_callback.ipynb #173607dc
 class on:
     "Run a method or function at `event`, at all calls or only some: a decorator"
-    filtered_out = 'filtered out'  # Return value of a handler whose filter stopped the call
+    filtered_out = 'filtered out'  # Return value if a filter prevented the handler's call
     def __init__(self,
         event:str, # Name of an event: `event.after_batch`
         every:int|None=None, # Run at calls `every`, `2*every`, …; None for all calls

@@ -1,4 +1,4 @@
-"""The number of units that a loss is a mean of: declared, known, or refuted
+"""Find the number of units that a loss is a mean of, so that losses of batches can be joined
 
 Docs: https://learnloop.github.io/learnloop/loop/denominator.html.md"""
 
@@ -35,7 +35,7 @@ class _Elements(int): "A denominator that counts elements, of which an item may 
 
 def join_units(
     ds # Denominators
-): # The denominator of all parts together
+): # The denominator of all batches or parts together
     "Join the denominators `ds` of the parts of a batch"
     kinds = {*map(type, ds := [*ds])}
     return SUM if _Sum in kinds else _Elements(sum(ds)) if kinds=={_Elements} else sum(ds)
@@ -166,7 +166,7 @@ def counts_of(
 )->list: # A number for each batch
     "Count the targets of each batch that are not ignored"
     try: every = torch.cat(targs)
-    except RuntimeError: every = targs[0].new_empty(0)  # the shapes differ
+    except RuntimeError: every = targs[0].new_empty(0)  # their shapes differ
     if every.is_cpu and not every.is_floating_point() and every.numel() and every.min()>=0:
         return [t.numel() for t in targs]
     return [as_size(_counted(t)) for t in targs]
@@ -185,7 +185,7 @@ def _random(t, kind, g):
     return (r*.9+.05 if kind=='probabilities' else (2*r-1)*(3 if kind=='scores' else 30)).to(t.device, t.dtype)
 
 def _with_zeros(pred, y, g):
-    "The targets `y` with some elements, rows and items of floats set to 0, which may say that they are missing"
+    "Return the targets `y` with some floats (elements, rows, items) set to 0, a value that may mark missing targets"
     def _of(t):
         for k in range(1, t.dim()+1) if t.is_floating_point() else ():
             keep = torch.rand(t.shape[:k], generator=g)>.2
@@ -195,7 +195,7 @@ def _with_zeros(pred, y, g):
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000f2
 def _some(yb, n, k, g):
-    "Draw `k` items of a batch, including those with extreme targets, which may be the only ones with another weight"
+    "Draw `k` items, including those with extreme targets: perhaps only these have a different weight"
     idx = torch.randint(n, (k,), generator=g)
     ts = [t.reshape(n, -1) for t in _ordered(yb) if t.dim() and len(t)==n]
     ends = [i for t in ts for i in (t.amax(1).argmax(), t.amin(1).argmin())]
@@ -203,7 +203,7 @@ def _some(yb, n, k, g):
     return idx
 
 def _ordered(yb):
-    "Return the first targets, as numbers that have a largest one"
+    "Return the first targets, as numbers that can be ordered"
     return [t.double().nan_to_num(math.inf) for t in tensors_in(yb)[:2] if t.numel() and not t.is_complex()]
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000f3
@@ -225,7 +225,7 @@ def _resampled(pred, y, g):
 _SPLITS = [3, 5],[2, 1, 5],[5, 22, 38] # Numbers of items in parts to try; the last only for small items
 
 def _compare(f, pred, yb, n, dim):
-    "Find parts of the loss that differ from the mean over parts of the items; say how"
+    "Find the loss parts that differ from their mean over subsets of the items, and say how"
     res,error,n_tried,dtypes = {},None,0,{t.dtype for t in tensors_in(pred) if t.is_floating_point()}
     def _call(i):
         loss,parts = split_loss(f(take_items(pred, i, n, dim), *[take_items(o, i, n) for o in yb]))
@@ -234,7 +234,7 @@ def _compare(f, pred, yb, n, dim):
     for split in [o for o in _SPLITS if sum(o)<=n]:
         every = torch.arange(sum(split))
         try: whole,parts = _call(every),[(len(i), _call(i)) for i in every.split(split)]
-        except Exception as e:  # it may need two items
+        except Exception as e:  # it may need at least two items
             error = e
             continue
         n_tried += 1
@@ -279,7 +279,7 @@ _DRAWS = (_resampled, ('scores','probabilities')),(_with_zeros, ('large',)),(Non
 def _try_draws(f, pred, yb, k, dim, g, is_random):
     "Compare `f` with the mean over parts, for each kind of draws that it accepts; raise its error if it accepts none"
     found,error = None,None
-    for change,kinds in _DRAWS if is_random else [(None, ('seen',))]:  # of targets, and of predictions
+    for change,kinds in _DRAWS if is_random else [(None, ('seen',))]:  # of targets, and kinds of predictions
         for kind in kinds:
             a,b = (pred if kind=='seen' else _mapped(pred, _random, kind, g)),(change(pred, yb, g) if change else yb)
             try:
@@ -301,10 +301,10 @@ def _has_items(pred, n):
 @torch.no_grad()
 def refute_mean(
     loss_func, # A loss function
-    pred, # Predictions of a batch; their shapes count
-    yb,   # Its targets; shapes and values count
+    pred, # Predictions of a batch; only their shapes matter
+    yb,   # Its targets; shapes and values matter
     n:int, # Number of its items
-    keep=(), # Objects that the loss function may refer to, which are not copied
+    keep=(), # Objects that the copy of the loss function shares with the original
     is_random:bool=True, # Draw random predictions and targets? If not, use those of the batch
     is_cheap:bool=True, # Try more items, if they are small?
     what:str='the prediction' # What `pred` is, for a message
@@ -330,7 +330,7 @@ def refute_mean(
     return dict(loss=f'{UNTRIED}: {type(error).__name__}: {error}')
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0001f6
-UNTRIED = 'could not be tested on parts of a batch' # Begins the reason for a loss that can't be tested
+UNTRIED = 'could not be tested on parts of a batch' # Start of the message for a loss that can't be tested
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000021
 def _labels_and_logits(learn):
@@ -341,7 +341,7 @@ def _labels_and_logits(learn):
     return labels,logits,b.get('num_items_in_batch')
 
 _FORMS = dict(shifted=lambda x,y: (x[..., :-1, :].flatten(0, -2), y[..., 1:].flatten()),
-    plain=lambda x,y: (x.flatten(0, -2), y.flatten())) # The logits and labels that a model compares
+    plain=lambda x,y: (x.flatten(0, -2), y.flatten())) # Logits and labels as the model's loss pairs them
 
 def find_form(
     learn # A learner whose model computed the loss of a batch
@@ -366,8 +366,8 @@ def find_form(
     return None if not fits else 'shifted' if fits[0]=='shifted' and ('Causal' in name or len(fits)==1) else 'plain' 
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000031
-MEAN_HELP = "give the loss function a method `denominator(pred, *yb)`, or Learner(denominator=f) such a function, \
-that returns its denominator; denominator='batches' declares that batches should have equal weights"
+MEAN_HELP = "give the loss function a method `denominator(pred, *yb)` that returns its denominator, or pass such a \
+function as Learner(denominator=f); denominator='batches' gives all batches equal weights"
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000a3
 class MeanOf:
@@ -420,13 +420,13 @@ class MeanOf:
         if learn.loss_func is None: return self.form in (*_FORMS, 'elements')
         return self.known is not None
     def state(self)->dict: # Plain data
-        "Return the findings, for a checkpoint or for other processes"
+        "Return what was found, for a checkpoint or for other processes"
         return dict(why=self.why, form=self.form or '', warned=sorted(self.warned))
     def load(self,
         learn, # The learner
         sd:dict # Result of `state`
     ):
-        "Load the findings `sd`"
+        "Load what `state` returned"
         self._forget(learn.loss_func)
         self.why,self.form,self.warned = dict(sd['why']),sd['form'],{*sd['warned']}
 
@@ -436,7 +436,7 @@ def _in_common(learn):
     return learn,learn.dls,learn._opt,*learn.cbs,*learn.model.parameters()
 
 def _shaken(learn):
-    "Return a copy of the model as a function, without dropout, with random weights where all are equal; or why not"
+    "Return a copy of the model as a function, without dropout, with constant weights randomized; or why not"
     is_named,g = learn._named,torch.Generator().manual_seed(0)
     if learn.team.spreads: return None,'is sharded'
     if any(m._forward_hooks or m._forward_pre_hooks for m in learn.model.modules()): return None,'has hooks'
@@ -456,7 +456,7 @@ def _is_of_model(learn):
 
 @patch
 def _form_of(self:MeanOf, learn):
-    "Return the denominator of the loss that the model computed"
+    "Return the denominator of a loss that the model computed"
     self.n += 1
     if learn.loss is None or learn.loss.dim(): return None
     if self.form=='' or _is_due(self.n) and learn.team.world==1: self.form = self._confirmed(learn, find_form(learn))
@@ -464,7 +464,7 @@ def _form_of(self:MeanOf, learn):
     labels,_,n = _labels_and_logits(learn)
     if self.form=='elements': return _Elements(labels.numel())
     d = _counted(labels[..., 1:] if self.form=='shifted' else labels)
-    return d if n is None or int(n)==int(d) else SUM  # parts of a loss that is divided by the denominator of a window
+    return d if n is None or int(n)==int(d) else SUM  # the model divided by the denominator of the whole window
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000f6
 @patch
@@ -484,7 +484,7 @@ def _confirmed(self:MeanOf, learn, form):
 def __call__(self:MeanOf,
     learn, # The learner, with the loss of a batch
     part:str='loss' # Name of a part of the loss
-): # As `find`; None also if a mean over items is refuted
+): # As for `find`; also None if the loss isn't a mean over items
     "Return the denominator of the current batch"
     d = self.find(learn, part)
     if d is None: self._look(learn)
@@ -508,7 +508,7 @@ def _refute_model(learn):
 # %% ../../nbs/loop/07_denominator.ipynb #de0000f7
 @patch
 def _is_wider(self:MeanOf, yb):
-    "Whether targets exceed the range seen before; a value that marks missing targets may do so"
+    "Whether targets are outside the range seen before, as a value that marks missing targets may be"
     if self.n_wider>31 or self.n>64 and not all(t.is_cpu for t in tensors_in(yb)): return False
     span = [float(v) for t in _ordered(yb) for v in (t.amax(), -t.amin())]
     is_wider = len(span)==len(self.span) and any(map(gt, span, self.span))
@@ -567,7 +567,7 @@ def _tell(self:MeanOf,
     part:str='loss' # Name of a part of the loss
 ):
     "Warn, once, that the loss has no denominator"
-    if part in self.warned: return  # other processes may see no targets that refute it
+    if part in self.warned: return  # targets in other processes may not refute it
     self.warned.add(part)
     why = self.why.get(part) or f'may be a mean over items or over elements, since the shapes of batches differ: \
 {", ".join(str(tuple(o)) for o in self.shapes[-2:])}'
@@ -594,8 +594,8 @@ class Joined:
         how:str='', # The result if units are unknown, for warnings
         items=0,    # Items so far, in all processes
         units=0,    # Sum of the denominators
-        per_item=None, # Units per item in the first part: nearly the same in others
-        keeps:bool=True # Is `per_item` of the first part used for all? If not, each part is a batch of its own
+        per_item=None, # Units per item in the first part; nearly the same in later ones
+        keeps:bool=True # Use `per_item` of the first part for all? If not, each part counts as a separate batch
     ): self.who,self.how,self.items,self.units,self.per_item,self.keeps = who,how,items,units,per_item,keeps
     def add(self,
         parts # Pairs of items and units
@@ -604,7 +604,7 @@ class Joined:
         for n,d in parts: self.items,self.units = self.items+n,join_units([self.units, d])
     @property
     def factor(self):
-        "The factor that makes the mean of gradients exact"
+        "Return the factor that makes the mean of gradients exact"
         if self.per_item is None: return 1.
         k = self.per_item*self.items/self.units
         return torch.where(self.units>0, k, 1.) if isinstance(k, Tensor) else k

@@ -69,10 +69,10 @@ def _check_length(self:Checks, n):
 
 @patch
 def _warn_of_flags(self:Checks):
-    "Warn of new attributes of the learner that end a fit in other frameworks"
+    "Warn about new attributes of the learner that would end a fit in other frameworks"
     for k in vars(self.learn).keys()-self._attrs:
         if 'CancelFit' not in (here := called_here('attribute', k)): continue
-        warnings.warn(f'learn.{k} was set, which the loop does not read{here}', stacklevel=3)
+        warnings.warn(f'code set learn.{k}, but the loop does not read it{here}', stacklevel=3)
 
 # %% ../../nbs/loop/06_fit_checks.ipynb #c38c5bf8
 @patch

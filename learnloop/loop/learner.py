@@ -244,7 +244,7 @@ def _recount(learn):
         if is_sure: learn.bs = n
         elif learn._batch_args[3] is None: learn._unsure(was, n)
     if alone: learn.n_items = learn.bs
-    if learn.bs!=was: learn._unpacked = learn.xb,learn.yb,None  # its rows are unknown
+    if learn.bs!=was: learn._unpacked = learn.xb,learn.yb,None  # rows of the new items are unknown
 
 @patch
 def _unsure(self:Learner, n, other):
@@ -253,7 +253,7 @@ def _unsure(self:Learner, n, other):
     what,fix = f'the batch {describe(self.batch)} has {n} rows in one element and {other} in another',''
     if self.xb is not self._unpacked[0] or self.yb is not self._unpacked[1]:
         what = f'a callback changed the batch {describe(self.batch)} to inputs {describe(self.xb)} and targets '
-        what,fix = f'{what}{describe(self.yb)}','. A callback that changes the number sets learn.bs, too'
+        what,fix = f'{what}{describe(self.yb)}','. If a callback changes the number of items, it should set learn.bs'
     warnings.warn(f'learn.bs={n} is a guess: {what}, and either {n} or {other} may be the number of items: pass '
         f'DataLoaders(…, bs_of=f), a function of the batch that returns it{fix}', stacklevel=2)
 

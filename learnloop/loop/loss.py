@@ -1,4 +1,4 @@
-"""Its result, its trainable parts, the loss of each item, and decisions from predictions
+"""Use any loss function: its result, its trainable parts, the loss of each item, and decisions from predictions
 
 Docs: https://learnloop.github.io/learnloop/loop/loss.html.md"""
 
@@ -124,11 +124,11 @@ class EachItem:
         self.weights,self.is_sum = weights,getattr(innermost(f), 'reduction', None)=='batchmean'
         self.f,self.reduced,self.failed = f,innermost(f),False
         try: self.own = self.reduced.reduction = self.reduced.reduction
-        except Exception: self.own = self.reduced = None  # it has none, or can't be told, such as a ScriptModule
+        except Exception: self.own = self.reduced = None  # it has none, or can't set it, such as a ScriptModule
         # `f` without reduction, if it supports that
         self.whole = f if self.reduced is not None else partial(f, reduction='none') if _takes(f, 'reduction') else None
     def __getattr__(self, k):
-        if k=='f': raise AttributeError(k)  # a copy under construction has none yet
+        if k=='f': raise AttributeError(k)  # a copy under construction has no `f` yet
         return getattr(self.f, k)
     def __call__(self, pred, *yb):
         if self.reduced is None: return self._items(pred, *yb)
@@ -155,7 +155,7 @@ class EachItem:
                 return torch.stack([split_loss(self.f(*o))[0].mean() for o in items])
         except Exception as e:
             self.failed = True
-            warnings.warn(f'there are no losses of items: {self.f!r} has no `reduction`, and fails for a single '
+            warnings.warn(f'cannot compute the losses of items: {self.f!r} has no `reduction`, and fails for a single '
                 'item: '
                 f'{type(e).__name__}: {e}', stacklevel=2)
 
@@ -171,7 +171,7 @@ def loss_modules(
 
 # %% ../../nbs/loop/07_loss.ipynb #5e1d0c3d
 def _highest(o): return o.argmax(1) if o.dim()>1 else o
-_DECIDE = {  # decisions for the model's output
+_DECIDE = {  # loss functions -> function from outputs to decisions
     (nn.CrossEntropyLoss, nn.NLLLoss, nn.MultiMarginLoss, F.cross_entropy, F.nll_loss, F.multi_margin_loss): _highest,
     (nn.BCEWithLogitsLoss, nn.MultiLabelSoftMarginLoss, F.binary_cross_entropy_with_logits,
         F.multilabel_soft_margin_loss): lambda o: o>0,
@@ -182,7 +182,7 @@ def _by_targets(preds, targs):
     if not isinstance(targs, torch.Tensor) or targs.is_floating_point() or preds.dim()!=targs.dim()+1: return None
     is_last = preds.shape[:1]+preds.shape[2:]!=targs.shape and preds.shape[:-1]==targs.shape
     dim = -1 if is_last else 1
-    return preds.argmax(dim) if preds.shape[dim]>1 else None  # the highest of one score is always the first
+    return preds.argmax(dim) if preds.shape[dim]>1 else None  # with a single score, argmax is always 0
 
 def decode_preds(
     loss_func,  # The learner's loss function; its `decodes` is used, if it has one
@@ -201,7 +201,7 @@ def decode_preds(
 
 # %% ../../nbs/loop/07_loss.ipynb #e1f3b802
 class _Broadcasts(TorchDispatchMode):
-    "Detect an operation on tensors of shapes `a` and `b` with a larger result, until `is_over`"
+    "Detect an operation that broadcasts tensors of shapes `a` and `b` to a larger one, until `is_over()`"
     def __init__(self, a, b, is_over):
         super().__init__()
         self.pair,self.whole,self.is_over,self.seen = {a, b},torch.broadcast_shapes(a, b),is_over,False

@@ -1,4 +1,4 @@
-"""Combine what several processes recorded
+"""Combine the values that several processes recorded
 
 Docs: https://learnloop.github.io/learnloop/measure/combine.html.md"""
 
@@ -15,7 +15,7 @@ from ..loop.denominator import mean_of_all
 
 # %% ../../nbs/measure/01_combine.ipynb #c0b10002
 def _numbered(keys):
-    "Yield each of `keys` with the number of its earlier occurrences"
+    "Yield each key with the number of its earlier occurrences"
     seen = Counter()
     for k in keys:
         yield *k,seen[k]
@@ -43,7 +43,7 @@ def joint_losses(
 def plain_value(
     v # Any value
 ): # A number, a string, a list of these, or None
-    "Return `v` in a form for other processes"
+    "Return `v` in a form that can be sent to other processes"
     if isinstance(v, str|int|None): return v
     if isinstance(v, list|tuple): return [*map(plain_value, v)]
     return float(v) if isinstance(v, Real) else None

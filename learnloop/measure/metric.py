@@ -1,4 +1,4 @@
-"""Make a metric from a function or an object; say how to combine it, and which value is better
+"""Make a metric from a function or an object; declare how to combine its values, and which value is better
 
 Docs: https://learnloop.github.io/learnloop/measure/metric.html.md"""
 
@@ -28,7 +28,7 @@ class Metric:
     "A number computed over all batches of a phase; subclasses define `reset`, `accumulate` and `value`"
     sync = None # How to combine each attribute over processes: 'batches' or 'sum'; see `together`
     better = None # Which value is better: 'less' or 'more'; None if undeclared
-    def reset(self): "Clear what was accumulated"
+    def reset(self): "Clear the accumulated values"
     def accumulate(self,
         learn # The learner: `pred`, `yb`, `loss`, `bs`, …
     ):
@@ -54,7 +54,7 @@ class Metric:
 # %% ../../nbs/measure/00_metric.ipynb #be77e002
 def check_better(
     better, # 'less', 'more', or None
-    what:str='better' # Name of the argument, for the error message
+    what:str='better' # Name of the argument, for the message
 )->str|None: # `better`
     "Raise an error unless `better` is 'less', 'more' or None"
     if better is None or isinstance(better, str) and better in ('less', 'more'): return better
@@ -62,7 +62,7 @@ def check_better(
 
 @patch
 def _declare(self:Metric, better, func):
-    "Set `better` to the argument, else to the attribute of `func` or of its innermost function"
+    "Set `better` to the argument; without one, to the attribute of `func` or of its innermost function"
     declared = better,*(getattr(o, 'better', None) for o in (func, innermost(func)))
     found = next((o for o in declared if isinstance(o, str) or o is better is not None), None)
     if found is None and _is_loss(innermost(func)): found = 'less'
@@ -76,12 +76,12 @@ def _is_loss(f):
 
 # %% ../../nbs/measure/00_metric.ipynb #2aa7883d
 class AvgMetric(Metric):
-    "Mean of `func(pred, *yb)` over all items, weighting each batch by its size: right for accuracy, wrong for F1"
+    "Mean of `func(pred, *yb)` over all items, with batches weighted by size: right for accuracy, wrong for F1"
     sync,watched,_is_met = dict(vals='batches', sizes='batches'),None,False
     def __init__(self,
         func, # Function of prediction and targets that returns the mean over a batch, a scalar
         metric_name:str|None=None, # Title of its column; None for the function's name
-        weight=None, # Function of prediction and targets that returns a batch's weight; None for its number of items
+        weight=None, # Function of prediction and targets: the weight of a batch; None for its number of items
         then=None,   # Function applied to the overall mean, such as `math.sqrt`; None for the mean itself
         better:str|None=None # Which value is better: 'less' or 'more'; None for `func.better`, unless you give `then`
     ):
@@ -173,7 +173,7 @@ class ValueMetric(Metric):
     ):
         self.func,self.metric_name = func,metric_name
         self._declare(better, func)
-    def accumulate(self, learn): "Do nothing: `func` has the value"
+    def accumulate(self, learn): "Do nothing: `func` returns the value"
     value = property(lambda self: self.func())
     name,sync = AvgMetric.name,{}
 
@@ -181,7 +181,7 @@ class ValueMetric(Metric):
 def as_metric(
     make # Function that turns the decorated function into a `Metric`; `AccumMetric` if it needs all items at once
 ): # A decorator
-    "Set the kind of metric that `mk_metrics` makes from a function, instead of an `AvgMetric`"
+    "Decorate a function to set the kind of metric that `mk_metrics` makes from it, instead of an `AvgMetric`"
     def _f(func):
         func.mk_metric = make
         return func
@@ -278,9 +278,9 @@ class TorchMetric(Metric):
 def accumulate_all(
     metrics, # `Metric`s
     learn,   # The learner, after a batch: `pred`, `yb`, `loss`, `bs`, …
-    note     # Called with an error and its metric, before the error is raised again
+    note     # Function to call with an error and its metric, before the error is raised again
 ):
-    "Accumulate a batch in each metric, in order; this inlines the common case of a plain function"
+    "Accumulate a batch in each metric, in order; the usual case, a plain function, is inlined"
     m = None
     try:
         for m in metrics:
@@ -301,7 +301,7 @@ LOSSES = dict(train_loss='less', valid_loss='less')
 
 # %% ../../nbs/measure/00_metric.ipynb #be77e005
 def need_better(
-    better:str|None, # What is declared
+    better:str|None, # The declaration, if there is one
     column:str, # Name of the value
     where:str # Name of the caller, for the error message
 )->str: # `better`
@@ -336,9 +336,9 @@ def _in_turns(lists, n_before):
 @patch
 def together(self:Metric,
     team, # Object that communicates between processes: `learn.team`
-    n_before:int=0 # Leading values of the first process's lists that a checkpoint restored
+    n_before:int=0 # Number of values in the first process's lists that a checkpoint restored
 ):
-    "Combine, in each process, what all processes have accumulated"
+    "Combine the accumulated values of all processes, in each process"
     if not self.sync: return
     rows = team.gather({k:_handed_on(getattr(self, k)) for k in self.sync})
     for k,how in self.sync.items():
@@ -346,7 +346,7 @@ def together(self:Metric,
         is_list = isinstance(old, list|tuple|Scalars)
         if is_list==(how=='sum'):
             what = 'numbers and tensors' if how=='sum' else 'lists with a value for each batch'
-            raise TypeError(f'metric {self.name}: sync gives {how!r} for {k}, {describe(old)}, and that is for {what}')
+            raise TypeError(f'metric {self.name}: sync has {how!r} for {k}, {describe(old)}, but that is for {what}')
         if is_list: new = type(old)(_in_turns(vals, n_before))
         else: new = sum(vals[1:], start=vals[0])
         setattr(self, k, new.to(old.device) if isinstance(old, torch.Tensor) else new)
@@ -362,7 +362,7 @@ def check_sync(self:Metric):
             'a list with a value for each batch, and {} means that its value already covers all processes')
     for k,how in (self.sync or {}).items():
         if how in known: continue
-        raise ValueError(f"metric {self.name}: sync gives {how!r} for {k}: it must be 'batches' or 'sum'")
+        raise ValueError(f"metric {self.name}: sync has {how!r} for {k}: it must be 'batches' or 'sum'")
 
 # %% ../../nbs/measure/00_metric.ipynb #c0ae000a
 @patch
@@ -370,7 +370,7 @@ def joint(self:Metric,
     team, # As for `together`
     n_before:int=0 # As for `together`
 ): # A metric
-    "Return a copy with what all processes have accumulated"
+    "Return a copy with the accumulated values of all processes"
     res = copy(self)
     res.together(team, n_before)
     return res
@@ -379,7 +379,7 @@ def joint(self:Metric,
 def metric_state(
     m # Metric
 )->dict:
-    "Return what the metric has accumulated, as plain data and tensors"
+    "Return the accumulated values, as plain data and tensors"
     return dict(n=m.n, metric=_accumulated(m.metric)) if isinstance(m, TorchMetric) else _accumulated(m)
 
 def _accumulated(o):
@@ -392,7 +392,7 @@ def set_metric_state(
     m, # Metric
     sd:dict # Return value of `metric_state`
 )->None:
-    "Restore what the metric has accumulated"
+    "Restore the accumulated values"
     if isinstance(m, TorchMetric): m.n,m,sd = sd['n'],m.metric,sd['metric']
     for k,v in sd.items():
         old = getattr(m, k, None)

@@ -1,4 +1,4 @@
-"""Plot losses by batch and metrics by epoch
+"""Plot losses by batch, and metrics by epoch, after a fit
 
 Docs: https://learnloop.github.io/learnloop/measure/plots.html.md"""
 
@@ -17,7 +17,7 @@ from .recorder import Recorder
 @patch
 @draws
 def plot_loss(self:Recorder,
-    skip_start:int=5,     # Batches to leave out at the start, where the loss falls steeply, if there are more
+    skip_start:int=5,     # Number of first batches to leave out, where the loss falls steeply, if there are more
     with_valid:bool=True, # Also plot the validation loss?
     log:bool=False,       # Use a logarithmic axis for the loss?
     show_epochs:bool=False, # Draw a vertical line at the end of each epoch?
@@ -45,7 +45,7 @@ def plot_loss(self:Recorder,
 def plot_metrics(self:Recorder,
     names=None # Columns to plot, without `train_` and `valid_`; None for all
 )->list: # The axes, one for each name
-    "Plot columns by epoch"
+    "Plot metrics and losses by epoch"
     if not self.values: raise ValueError('there is nothing to plot: fit first')
     cols = {}
     for i,k in enumerate(self.columns):

@@ -1,4 +1,4 @@
-"""The values of an evaluation, with their names
+"""The return value of an evaluation: a list that knows the names of its values
 
 Docs: https://learnloop.github.io/learnloop/measure/scores.html.md"""
 

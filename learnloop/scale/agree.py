@@ -1,4 +1,4 @@
-"""If one process cancels, all do; and no two processes wait for each other at different places
+"""Make all processes cancel together, and never wait for each other at different places
 
 Docs: https://learnloop.github.io/learnloop/scale/agree.html.md"""
 

@@ -1,4 +1,4 @@
-"""The same script in one process or under `torchrun`: `learn.to_ddp()`, `learn.to_fsdp()`
+"""Run the same script in one process, or in several under `torchrun`: `learn.to_ddp()`, `learn.to_fsdp()`
 
 Docs: https://learnloop.github.io/learnloop/scale/distributed.html.md"""
 

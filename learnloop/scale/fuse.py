@@ -41,7 +41,7 @@ def fuse(self:Learner,
     max_shapes:int=4, # Number of batch shapes that get a graph; other batches run uncompiled
     backend:str|None=None, # 'inductor', 'cudagraph', or 'aten' (slow, needs no compiler); None for the device's
     cache=None, # Folder for compiled libraries; None for `LEARNLOOP_FUSE_CACHE`, or one in the user's cache
-    background:bool=False, # Compile in a thread, and train uncompiled meanwhile?
+    background:bool=False, # Compile in a thread, while training continues uncompiled?
     check_every:int|None=64, # Compare the first step, and steps 64, 128, 256, …, with uncompiled ones; None for never
     **options # For `torch._inductor.config`
 )->Learner: # The learner itself
@@ -75,20 +75,20 @@ def _events(learn):
     return [*_FORWARD, *res]
 
 def _part_of(who, event):
-    "Return what replaces the handler of `event` of `who` in a graph, or None"
+    "Return the `InGraph` that replaces the handler of `event` of `who` in a graph, or None"
     if not isinstance(who, Callback): return None
     part = who.in_graph(event) if _knows(type(who), event) else None
     return InGraph(after='backward') if part is None and event in _BEFORE and who.read_only else part
 
 def _knows(cls, event):
-    "Whether `in_graph` of `cls` is at least as new as its handler of `event`"
+    "Whether `cls` defines `in_graph` no higher in its MRO than its handler of `event`"
     for c in cls.__mro__:
         if 'in_graph' in vars(c): return True
         if event in vars(c): return False
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000022
 class Region:
-    "The extent of a graph: `name` is 'whole', 'grads', or '' for none; `why` it ends there"
+    "The extent of a graph: `name` is 'whole', 'grads', or '' for none; `why` says why it ends there"
     def __init__(self,
         learn, # The learner, in training
         no_step='' # Why the optimizer's step can't be traced
@@ -96,7 +96,7 @@ class Region:
         self.parts,self.name,self.why = {},'whole',''
         for e in _events(learn):
             for who in learn.listeners(e):
-                if isinstance(who, Callback) and not who.handlers(e): continue  # only there for its clean-up
+                if isinstance(who, Callback) and not who.handlers(e): continue  # it has only a clean-up handler
                 part = _part_of(who, e)
                 if part is None or part.after=='backward': self._shorten(e, who, part)
                 if part is not None: self.parts.setdefault(e, []).append((who, part))
@@ -105,7 +105,7 @@ class Region:
     def parts_of(self,
         event # Name of the event
     )->list: # Pairs of a callback and an `InGraph` with a function
-        "List what the trace calls instead of the handlers of `event`"
+        "List the functions that the trace calls instead of the handlers of `event`"
         return [(cb, p) for cb,p in self.parts.get(event, ()) if p.f]
     def _shorten(self, event, who, part):
         label = getattr(who, 'label', type(who).__name__)
@@ -136,13 +136,13 @@ def why_unfusable(
 )->str: # '' if nothing prevents it
     "Return the property of the learner that prevents compiled steps"
     if why := _why_never(learn): return why
-    if learn.team.world>1: return 'several processes train together, and exchange gradients during the backward pass'
+    if learn.team.world>1: return 'several processes exchange gradients during the backward pass'
     if type(learn.forward_model).__module__.startswith(('torch.nn.parallel','torch.distributed')):
         return f'forward_model is set, to a {type(learn.forward_model).__name__}'
     if isinstance(learn.opt, dict): return 'there are several optimizers'
     held = held_params(learn.opt)
     if lost := [n for n,p in learn.model.named_parameters() if p.requires_grad and p not in held]:
-        return f'{lost[0]} requires gradients, but no optimizer holds it'
+        return f'{lost[0]} requires gradients, but no optimizer trains it'
     return ''
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000041
@@ -195,7 +195,7 @@ def _tell(self:Fuser, why):
     "Warn of `why`, once"
     if why in self.warned or why in _QUIET: return
     self.warned.add(why)
-    warnings.warn(f'learn.fuse(): {why}: such steps run in the ordinary way', stacklevel=2)
+    warnings.warn(f'learn.fuse(): {why}: such steps run uncompiled', stacklevel=2)
 
 @patch
 def _leave(self:Fuser, why):
@@ -209,7 +209,7 @@ def _leave(self:Fuser, why):
 def run(self:Fuser)->bool: # Whether the fuser ran it
     "Run the batch, or the open turn, as a compiled step if possible"
     learn,turn,graph = self.learn,self.learn.open_turn,self.last
-    if turn is None:  # for the whole batch: if refused here, it is asked again for its turn
+    if turn is None:  # for the whole batch; if it returns False, the loop calls it again for the turn
         if graph is None or not self.skips_turn: return False
         if self.version!=learn.version or self.opt is not learn.opt: return False
         if graph.n==graph.check_at or self._gather() or not graph.fits(self): return False
@@ -244,13 +244,13 @@ def _run_graph(self:Fuser, graph):
     graph.n += 1
     return True
 
-class _Left(Exception): "The loop must make the step; nothing was done yet"
+class _Left(Exception): "The loop must run the step; nothing has been done yet"
 class _Again(_Left): "Try to compile the step in another way"
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000043
 @patch
 def _look_around(self:Fuser):
-    "Find the callbacks that take part, and what prevents compiled steps"
+    "Find the callbacks that take part, and reasons against compiled steps"
     learn = self.learn
     if self.version is not None and self.opt is not learn.opt: self.forget()
     self.version,self.opt,self.region,self.last,self.refused = learn.version,learn.opt,None,None,{}
@@ -277,7 +277,7 @@ def _look_at_region(self:Fuser):
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00043a
 def _step_asker(opt):
-    "Return a function that returns what `why_no_step` depends on, besides the groups; it is called in each step"
+    "Return a function, called in each step, that reads the values that `why_no_step` depends on, besides the groups"
     own,classes = vars(opt),[*map(vars, type(opt).__mro__[:-2])]
     getters,get = [*map(methods_of, classes)],own.get
     def ask(): return get('step'),get('grad_scale'),len(own),[*map(call, getters, classes)]
@@ -296,11 +296,11 @@ _OF_ALL_MODULES = [getattr(torch_module, f'_global_{k}_hooks') for k in _KINDS]
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000044
 @patch
-def _gather(self:Fuser)->str: # Why there can't be a compiled step; '' if nothing prevents it
+def _gather(self:Fuser)->str: # Why the step can't be compiled; '' if nothing prevents it
     "Collect the arguments of a compiled step in `args`"
     learn,opt = self.learn,self.opt
     if torch._C._autograd._top_saved_tensors_default_hooks(False): return 'hooks change what autograd saves'
-    if (n := len(vars(learn)))!=self.n_attributes:  # perhaps somebody has replaced a method
+    if (n := len(vars(learn)))!=self.n_attributes:  # code may have replaced a method
         if why := _why_never(learn): return why
         self.n_attributes = n
     if RemovableHandle.next_id!=self.n_handles and (why := self._why_hooked()): return why
@@ -368,7 +368,7 @@ def _take_numbers(self:Fuser, now):
 # %% ../../nbs/scale/08_fuse.ipynb #fb00045b
 @patch
 def _why_hooked(self:Fuser):
-    "Find hooks that torch's guards don't see; called only after a new hook was registered"
+    "Find hooks that torch's guards can't detect; called only after a new hook was registered"
     n,opt = RemovableHandle.next_id,self.opt
     if any(_OF_ALL_MODULES): return 'all modules have hooks, which torch does not guard'
     if self.is_whole and why_no_step(opt): self._look_at_region()
@@ -463,14 +463,14 @@ class _Graph:
         self.step,self.start = TracedStep(self._make),time.perf_counter()
         self.note = dict(region=fuser.region.name, batch=describe((fuser.learn.xb, fuser.learn.yb)))
     def fits(self, fuser):
-        "Whether it is valid for the arguments that the fuser collected"
+        "Whether the graph is valid for the arguments that the fuser collected"
         return self.plan is fuser.plan and self.step.fast is not None and self.step.fits(fuser.args)
     def ready(self):
-        "The graph, or why it isn't available"
+        "Return the compiled graph, or why it isn't available"
         return self.failed or (self if self.step.library.call else _BUILDING)
 
     def outs(self, args, trial=None):
-        "Return the results of the step for `args`; `trial` runs the library instead"
+        "Run the step on `args`, and return its results; `trial` is called instead of the library"
         step = self.step
         if step.fast is None: return self._compiled(args, trial or _protected)
         step.library.trial = trial
@@ -618,7 +618,7 @@ def _ordinary(self:Fuser):
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000062
 class _Trial:
-    "The results of a step, and its changes to tensors, which it leaves unchanged"
+    "The results of a step and its changes to tensors, recorded on copies"
     def __init__(self, graph, args, run):
         self.run = run
         self.loss,self.pred,self.parts,self.notes,self.grads = graph.outs(args, self)
@@ -637,14 +637,14 @@ def _put_back(ts, old):
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00062c
 def _computed(library, ts, trial):
-    "Compute it by the library"
+    "Run the step by the library"
     try:
         outs = library.run(ts)
         return outs,_clones(trial.tensors)
     finally: _put_back(trial.tensors, trial.before)
 
 def _by_hand(rngs, k, library, ts, trial):
-    "Compute it by torch, operation by operation, with parameters times `k`"
+    "Run the step in torch, operation by operation, with parameters multiplied by `k`"
     own = []
     for t in ts:
         t = torch.tensor(t, dtype=torch.float64) if isinstance(t, float) else t
@@ -658,7 +658,7 @@ def _by_hand(rngs, k, library, ts, trial):
     return outs,[own[i].detach() for i in library.written]
 
 def _protected(library, ts):
-    "Run a library for the first time: an error may occur after a partial update"
+    "Run a library for the first time; after an error, undo a partial update"
     if library.call is None: raise _Left(_BUILDING)
     written,rngs = [ts[i] for i in library.written],read_rngs()
     before = _clones(written)
@@ -681,7 +681,7 @@ def _differs(graph, fused, by_hand, scaled, loss, grads):
     every = [o or () for o in (fused.grads, grads, by_hand.grads, scaled.grads)]
     for p,*gs in zip(trained, *every, strict=False):
         if None not in gs: rows.append((f'gradient of {params[id(p)]}', *gs, None))
-        elif any(g is not None for g in gs): return f'has no gradient of {params[id(p)]}, or has a superfluous one'
+        elif any(g is not None for g in gs): return f'has no gradient of {params[id(p)]}, or has an unexpected one'
     written = fused.after,fused.tensors,by_hand.after,scaled.after,fused.before
     rows += [(params.get(id(t), 'tensor'), *o) for t,*o in zip(fused.tensors, *written, strict=True)]
     return next(filter(None, (difference(*o, graph.step.library.slack) for o in rows)), '')
@@ -698,13 +698,13 @@ def _names(self:Fuser)->dict: # Names by `id`
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000063
 def difference(
-    name:str, # Name of the tensor
+    name:str, # The tensor's name
     fused,    # Its value from the graph
     plain,    # Its value from the uncompiled step
-    by_hand,  # Its value from the function, operation by operation
-    scaled,   # The same from weights that are slightly larger
+    by_hand,  # Its value from the graph, run operation by operation
+    scaled,   # As `by_hand`, from slightly larger weights
     before,   # Its value before the step; None if it is new
-    slack:float # Difference allowed besides the effect of scaling, relative to the change
+    slack:float # Further difference to allow, relative to the change
 )->str: # '' if they are close enough
     "Describe how `fused` differs from `plain`"
     if plain.is_complex(): fused,plain,by_hand,scaled,before = (o if o is None else torch.view_as_real(o.detach())
@@ -723,10 +723,10 @@ def difference(
 # %% ../../nbs/scale/08_fuse.ipynb #fb000065
 @patch
 def _judge(self:_Graph, why):
-    "Keep the graph, compare it again, or drop it: `why` it is wrong, '' if it isn't"
+    "Keep the graph, compare it again, or drop it; `why` says what is wrong, '' if nothing is"
     self.doubts = self.doubts+1 if why else 0
     if not why: self.check_at = max(2*self.n, self.fuser.check_every)
-    elif self.doubts<3: self.check_at = self.n+1  # it may be chance twice in a row
+    elif self.doubts<3: self.check_at = self.n+1  # twice in a row may still be chance
     else: self._fail(f'step {self.fuser.learn.count.opt_steps}: the compiled step {why}')
 
 @patch
@@ -745,7 +745,7 @@ class FuseReport:
         for o in fuser.graphs:
             if o.n: self.fused[o.note['region']] += o.n
         self.region = fuser.region.name if fuser.version is not None and fuser.region else ''
-        # wall times of steps that were made both ways
+        # wall times of steps that ran both ways
         self.speedup = 1/median(fuser.ratios) if fuser.ratios else None
     def __str__(self): return '\n\n'.join(map(str, self._tables()))
     __repr__ = __str__

@@ -1,4 +1,4 @@
-"""Dynamo takes some answers for constant: what isn't there, what `isinstance` says, a class in a closure. Here it guards them
+"""Make Dynamo guard values that it treats as constant: missing attributes, results of `isinstance`, classes in closures
 
 Docs: https://learnloop.github.io/learnloop/scale/guards.html.md"""
 
@@ -17,24 +17,24 @@ from torch import nn
 
 # %% ../../nbs/scale/07_guards.ipynb #gd000010
 def _guard(var, kind, **kwargs):
-    "Have the trace guard `var`, if it knows where that comes from"
+    "Add a guard of `kind` on `var`, if Dynamo knows its source"
     from torch._dynamo.guards import GuardBuilder, install_guard
     if var.source: install_guard(var.source.make_guard(partial(getattr(GuardBuilder, kind), **kwargs)))
 
 def _owners(o, *names):
-    "The packages of the metaclasses of `o`, other than Python's own and torch's, that have one of these attributes"
+    "Return the packages whose metaclasses of `o` define one of `names`, except builtins, enum and torch"
     found = {c.__module__.partition('.')[0] for c in type(o).__mro__ if any(k in vars(c) for k in names)}
     return found-{'builtins','torch','enum'}
 
 def _guard_classes(step, tx, o):
-    "Guard what `isinstance` and `issubclass` say of `o`: a class, or several"
+    "Guard the results of `isinstance` and `issubclass` for `o`: a class, or several"
     if parts := o if type(o) is tuple else get_args(o):
         for part in parts: _guard_classes(step, tx, part)
         return
     where = _owners(o, '__instancecheck__', '__subclasscheck__')
     if where-{'abc','typing'} or getattr(o, '_is_protocol', False):
-        step.refuse(f'isinstance asks code of {o.__name__}, which torch can not guard: do without it in forward')
-    if where:  # a class may be registered with it
+        step.refuse(f'isinstance runs code of {o.__name__}, which torch cannot guard: do not call it in forward')
+    if where:  # a class may later be registered with it
         from torch._dynamo.source import AttrSource, CallFunctionNoArgsSource
         token = CallFunctionNoArgsSource(AttrSource(tx.import_source('abc'), 'get_cache_token'))
         _guard(types.SimpleNamespace(source=token), 'EQUALS_MATCH')
@@ -45,13 +45,13 @@ def _answers(var):
     return getattr(type(var.value), '__getattr__', None) not in (None, nn.Module.__getattr__)
 
 def _guard_attribute(var, name):
-    "Guard that `var` has the attribute `name`, or hasn't; and that its dictionary hasn't, if `__getattr__` answers"
+    "Guard whether `var` has the attribute `name`; if `__getattr__` supplies it, guard that its `__dict__` lacks it"
     _guard(var, 'HASATTR', attr=name)
     if _answers(var) and name not in getattr(var.value, '__dict__', ()):
         _guard(var, 'NOT_PRESENT_IN_GENERIC_DICT', attr=name)
 
 def _asking_attribute(cls):
-    "Have `getattr` or `hasattr` of Dynamo guard what isn't always there"
+    "Make Dynamo's `getattr` or `hasattr` guard attributes that may be missing"
     plain = cls.call_function
     def f(self, tx, args, kwargs):
         var,name,*other = args
@@ -67,9 +67,9 @@ def _asking_attribute(cls):
 # %% ../../nbs/scale/07_guards.ipynb #gd000012
 @contextmanager
 def strict_guards(
-    step # A `TracedStep`: its `refuse` takes a reason, and `builtins` the names that mustn't be shadowed
+    step # A `TracedStep`: `refuse` is called with a reason; `builtins` collects the names that mustn't be shadowed
 ):
-    "Have Dynamo guard what it takes for constant, inside a `with` block"
+    "Make Dynamo guard values that it treats as constant, inside a `with` block"
     from torch._dynamo import variables as vs
     from torch._dynamo.symbolic_convert import InstructionTranslatorBase
     def classes(self, tx, o, cls): _guard_classes(step, tx, cls.as_python_constant())
@@ -80,7 +80,7 @@ def strict_guards(
     def of_class(self, tx, name):
         cls = self.value
         if not any(name in vars(c) for c in cls.__mro__) and _owners(cls, name, '__getattr__'):
-            step.refuse(f'{cls.__name__}.{name} is an attribute of a metaclass, which torch can not guard')
+            step.refuse(f'{cls.__name__}.{name} is an attribute of a metaclass, which torch cannot guard')
     def asking(cls, name, ask):
         plain = getattr(cls, name)
         def f(self, *args):

@@ -1,4 +1,4 @@
-"""Run a function in several processes, from a notebook or a script, and get the results
+"""Run a function in several processes, from a notebook or a script, and get its results
 
 Docs: https://learnloop.github.io/learnloop/scale/launch.html.md"""
 

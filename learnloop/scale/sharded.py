@@ -1,4 +1,4 @@
-"""Each process writes its parts of the tensors, all at once; any number of processes can read them
+"""Write a sharded model in parallel: each process writes its parts, and any number of processes can read them
 
 Docs: https://learnloop.github.io/learnloop/scale/sharded.html.md"""
 

@@ -148,7 +148,7 @@ class _OtherSeeds:
 # %% ../../nbs/scale/02_share.ipynb #5a000020
 class _SharedLoader:
     "A `DataLoader` whose batch sampler yields parts"
-    is_sure = property(lambda self: not sampler_draws(self), doc='Do all processes surely get equally many batches?')
+    is_sure = property(lambda self: not sampler_draws(self), doc='Is the number of batches equal in all processes?')
     crc = property(lambda self: self._parts.crc, doc='Checksum of the indices of this pass so far')
     # Is it one of several loaders? Do they draw for it? Its random states before and after the first indices
     _is_part,_waits,began_with = False,False,None

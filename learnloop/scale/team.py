@@ -1,4 +1,4 @@
-"""The processes of a run: their ranks, their meetings, and how the error of one reaches all
+"""Let processes that train together synchronize, exchange data, and learn about each other's errors
 
 Docs: https://learnloop.github.io/learnloop/scale/team.html.md"""
 

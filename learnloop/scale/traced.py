@@ -1,4 +1,4 @@
-"""A training step, traced by Dynamo to one graph of tensors, with guards that decide for which steps it is valid
+"""Trace a training step to one graph of tensors, and decide for which steps the compiled graph is valid
 
 Docs: https://learnloop.github.io/learnloop/scale/traced.html.md"""
 
@@ -31,7 +31,7 @@ class Unfusable(Exception):
     "A step can't be compiled, for the reason in the message"
 
 # %% ../../nbs/scale/07_traced.ipynb #td000008
-_options = 'fused','capturable','differentiable'  # each needs other arithmetic, or a step with a graph
+_options = 'fused','capturable','differentiable'  # each needs different arithmetic, or records a graph of the step
 _step_hooks = '_optimizer_step_pre_hooks','_optimizer_step_post_hooks'
 _global_hooks = '_global_optimizer_pre_hooks','_global_optimizer_post_hooks'
 
@@ -57,7 +57,7 @@ def _why_not_params(ps):
     odd = next((p for p in ps if type(p) not in (nn.Parameter,Tensor)), None)
     if odd is not None: return f'a parameter is a {type(odd).__name__}'
     if any(p.layout is not torch.strided for p in ps): return 'a parameter is not dense'
-    if not all(p.is_floating_point() for p in ps): return 'a parameter does not have real numbers'
+    if not all(p.is_floating_point() for p in ps): return 'a parameter is not of a floating-point dtype'
     if len({id(p) for p in ps})<len(ps): return 'the optimizer holds a parameter twice'
     return ''
 
@@ -110,15 +110,15 @@ class Numbers:
         self.values.append(v)
         return len(self.values)-1
     def key(self): # A string
-        "Describe the constants: a compiled step is valid for one such description"
+        "Describe the constant settings: a compiled step is valid only for these"
         return repr(self.groups)
 
 # %% ../../nbs/scale/07_traced.ipynb #td000014
 class StepPlan:
     "Settings for the trace of a step, besides tensors: the fuser owns it, so no guard checks it"
     whole = named = False # Does the step include the optimizer's? Does the model take the batch by name?
-    cast = None           # The device type of autocast, which ends with the loss
-    dtype = torch.float32 # Dtype of the numbers for callbacks
+    cast = None           # Device type of autocast, which covers forward and loss
+    dtype = torch.float32 # Dtype of the numbers that callbacks get
     stand = None          # See `stand_in`
     capturable = False    # Step as with `capturable=True`, whose formulas never ask for the value of a tensor?
     groups = counts = ()  # See `Numbers`; for each parameter, the index of its step count in `numbers`, or None
@@ -188,7 +188,7 @@ def _optimizer_step(plan, have, params, states, extras, numbers):
             if k not in s: _refuse(FRESH)
             elif isinstance(v, Tensor) and isinstance(s[k], Tensor):
                 if v is not s[k]: s[k].copy_(v)
-            elif v is not s[k]: _refuse(f'the optimizer changes {k!r} in its state, which is not a tensor')
+            elif v is not s[k]: _refuse(f'the optimizer changes {k!r} in its state, but only tensors may change')
     for g,old in zip(opt.param_groups, before, strict=True):
         for k,v in g.items():
             if k not in old or v is not old[k]: _refuse(f'the optimizer changes {k!r} in its group')
@@ -220,7 +220,7 @@ class _WithTensors(torch.fx.Interpreter):
         return super().call_method(target, args, kwargs) if res is NotImplemented else res
     def call_function(self, target, args, kwargs):
         name = getattr(target, '__name__', '')
-        if name.startswith('_tensor_version'): raise Unfusable('the step reads how often a tensor was changed')
+        if name.startswith('_tensor_version'): raise Unfusable('the step reads the version counter of a tensor')
         if target is torch._check or name=='_assert_scalar': return None
         if name=='full' and isinstance(args[1], Tensor): return args[1].to(kwargs['dtype'], copy=True)
         if name=='fma.default' or target is torch.ops.prims.fma.default: return args[0]*args[1]+args[2]
@@ -229,7 +229,7 @@ class _WithTensors(torch.fx.Interpreter):
         return super().call_function(target, args, kwargs) if res is NotImplemented else res
 
 def _written_out(name, args, kwargs):
-    "Return the result of an operation that gets a tensor where torch accepts only numbers"
+    "Return the result of an operation that got a tensor where torch accepts only a number"
     op,inplace = name.rstrip('_'),name.endswith('_')
     if op in _SCALED and isinstance(k := kwargs.get('alpha'), Tensor):
         new = _SCALED[op](args[0], args[1]*k)
@@ -253,10 +253,10 @@ _PYTHON |= {
 def _is_number(n): return isinstance(o := n.meta.get('val'), Tensor) and o.dtype is torch.float64 and not o.dim()
 
 def compute_numbers(
-    gm,           # A graph from `trace`, which is changed
+    gm,           # A graph from `trace`; changed in place
     inputs:list   # Its placeholders for Python numbers
-)->tuple: # A function from these numbers to the numbers that the graph now takes; and how many these are
-    "Move computations that need only numbers, such as bias corrections, from a graph to Python"
+)->tuple: # A function that computes the graph's new number inputs from these; and how many it returns
+    "Move computations on plain numbers, such as bias corrections, from the graph to Python"
     names,lines,done,wanted = {n:f'n{i}' for i,n in enumerate(inputs)},[],{},[]
     for n in gm.graph.nodes:
         if n.op!='call_function' or n in names or not _is_number(n): continue
@@ -308,7 +308,7 @@ def _floats(gm):
     return [i for i,n in enumerate(gm.graph.find_nodes(op='placeholder')) if n.meta['grapharg'].pass_arg_as_tensor]
 
 class _Library:
-    "Replaces the graph `gm` for Dynamo: runs its library, or the graph itself, operation by operation"
+    "Dynamo calls this instead of the graph `gm`: it runs the library, or the graph itself, operation by operation"
     def __init__(self, gm, args, make):
         self.gm,self.at = gm,_floats(gm)
         others = [i for i in range(len(args)) if i not in self.at]
@@ -338,7 +338,7 @@ class _Library:
     def __call__(self, *ts):
         return self.run(ts) if self.trial is None else self.trial(self, ts)
     last = None  # The numbers of the last step
-    trial = None # A function that replaces `run` for one call
+    trial = None # Function to call once instead of `run`
     def run(self, ts):
         now,lasting = self.numbers_of(ts),self.lasting_of(ts)
         if now!=self.last:
@@ -366,7 +366,7 @@ def _lasting(gm, others, written):
     return [i for i in others if i in written or not names[i].startswith(("L['xb']", "L['yb']"))]
 
 def _check_apart(written, ts):
-    "Raise an error if a step writes to memory that it also reads as another tensor: a graph has another order"
+    "Raise an error if a step writes to memory that it also reads through another tensor: a graph may reorder them"
     mine,end,last = {*map(id, written)},0,None
     for t in sorted([t for t in ts if t.numel()], key=_address):
         if t.data_ptr()<end and not mine.isdisjoint((id(t), id(last))):
@@ -376,7 +376,7 @@ def _check_apart(written, ts):
 
 # %% ../../nbs/scale/07_traced.ipynb #12240ea9
 def _slack(gm):
-    "Return the allowed difference by rounding: larger if the graph has dtypes of low precision"
+    "Return the difference that rounding may cause: larger if the graph has low-precision dtypes"
     found = {getattr(n.meta.get('val'), 'dtype', None) for n in gm.graph.nodes}
     low = [d for d in (torch.bfloat16, torch.float16) if d in found]
     return 8*torch.finfo(low[0]).eps if low else 1e-4
@@ -394,17 +394,17 @@ _numbered = count()
 _lock = threading.Lock()
 
 def _logged_once():
-    "Loggers' methods that write each text once, as transformers': the ordinary first step has written it"
+    "List the loggers' methods that write each message once, as in transformers: the eager first step has written it"
     return {f for f in vars(logging.Logger).values() if hasattr(f, 'cache_info')}
 
 def _declare_numbers(code, n):
-    "Declare the first `n` numbers as changing to Dynamo, which would otherwise compile twice to find out"
+    "Mark the first `n` numbers as dynamic, so that Dynamo need not compile twice to find out"
     from torch._dynamo import pgo
     state = pgo.get_code_state()[pgo.CodeId.make(code)].automatic_dynamic
     for i in range(n): state[f"L['numbers'][{i}]"] = pgo.FrameStateSizeEntry(scalar=pgo.auto_dynamic)
 
 class _Torch:
-    "Replaces torch in Dynamo's code: numbers for a `_Library` need not become tensors"
+    "Stands in for torch in Dynamo's generated code: a `_Library` takes numbers, so they need not become tensors"
     _as_tensor_fullprec = staticmethod(float)
     def __getattr__(self, k): return getattr(torch, k)
 
@@ -417,7 +417,7 @@ class TracedStep:
         name = f'learnloop_step_{next(_numbered)}'
         self.function = types.FunctionType(_step.__code__.replace(co_name=name), globals(), name)
         self.library,self.fast,self._make = None,None,make
-        self.builtins,self.whys = {},[]  # by `id`, globals of functions, and names of Python's own that they don't have
+        self.builtins,self.whys = {},[]  # id of globals -> them, and builtin names that they mustn't define
     def refuse(self,
         why:str # The reason
     ):
@@ -463,13 +463,13 @@ class TracedStep:
     def fits(self,
         args # As for `compile`
     ): # Bool
-        "Whether the guards hold for `args`; they don't see replaced methods"
+        "Whether the guards hold for `args`; they can't detect replaced methods"
         try: return self.check(args) and self._methods()==self.methods
         except KeyError: return False  # a class has lost a method
     def why_not(self,
         args # As for `compile`
     ): # Text
-        "Describe the guard that fails, with the user's line"
+        "Describe the failing guard, and the user's line"
         parts = self.guards.check_verbose(args).verbose_code_parts
         return _guarded(parts[0]) if parts else 'a method of a class'
 
@@ -501,22 +501,22 @@ _mro = operator.attrgetter('__mro__')  # changes if code sets `__bases__`
 # %% ../../nbs/scale/07_traced.ipynb #td00034c
 _OWN = set()  # Names of this module, filled at its end
 
-_ASKED = 'AUTOGRAD_SAVED_TENSORS_HOOKS',  # The fuser checks this in each step, faster than the guard
+_ASKED = 'AUTOGRAD_SAVED_TENSORS_HOOKS',  # the fuser itself checks this in each step, faster
 def _is_ours(name):
-    "Whether the guard called `name` checks an object of the fuser, a name of this module, or `len`"
+    "Whether the guard `name` checks an object of the fuser, a global of this module, or `len`"
     if not name.startswith('G['): return name.partition('.')[0].partition('[')[0] in ('plan','numbers')
     root,_,rest = name[3:].partition("'")
     return root.startswith('__builtins_dict') or rest==']' and (root in _OWN or root.startswith('__import_'))
 
 def _classes_of(o):
-    "Return classes whose methods may be replaced: the user's, and torch's modules"
+    "Return the classes whose methods may be replaced: the user's, and torch's modules"
     mro = (o if isinstance(o, type) else type(o)).__mro__
     libraries = [c for c in mro if c.__module__.partition('.')[0] in ('builtins','torch','learnloop','collections')]
     return [c for c in mro if c not in _BASE and (c not in libraries or issubclass(c, nn.Module))]
 
 # %% ../../nbs/scale/07_traced.ipynb #td00034a
 def _is_as_before(effects, var):
-    "Whether each attribute that the step sets has its old value again"
+    "Whether each attribute that the step sets ends with its old value"
     sets,o = effects.store_attr_mutations.get(var, {}),getattr(var, 'value', None)
     if not sets or not hasattr(o, '__dict__'): return False
     had = [(vars(o).get(k, FRESH), v) for k,v in sets.items()]
@@ -524,7 +524,7 @@ def _is_as_before(effects, var):
         for old,v in had)
 
 def _side_effects():
-    "Yield sentences about what forward and loss change besides tensors: a graph doesn't change that"
+    "Yield a message for each Python value that forward or loss changes: a graph would lose the change"
     effects = torch._dynamo.symbolic_convert.InstructionTranslator.current_tx().output.side_effects
     for var in effects._get_modified_vars():
         if isinstance(var.source, torch._dynamo.source.TempLocalSource): continue  # the step created it
@@ -576,7 +576,7 @@ _WHYS = [ # Patterns in messages of Dynamo and Inductor, and what to tell the us
     ('backwards? hooks', 'a module has a backward hook, which torch cannot trace: use a tensor hook in forward'),
     ('[Ss]parse', 'a gradient is sparse: make the embedding with sparse=False'),
     ('einops', 'torch cannot trace this call of einops: use reshape, or layers of einops.layers.torch'),
-    ('loguru|logging|Logger', 'the code writes a log: remove that from forward, or log in a callback'),
+    ('loguru|logging|Logger', 'the code writes to a log: remove that from forward, or log in a callback'),
     (r'\bprint\b|\bopen\b|stdout',
         'the code prints or opens a file: remove that from forward, or do it in a callback'),
     ('[Cc]ache', 'the model keeps a cache between calls: turn it off (use_cache=False in transformers)'),
@@ -618,7 +618,7 @@ def why_untraced(
     for pattern,why in _WHYS:
         if re.search(pattern, text+at): return why+at
     told = next((o.partition('Explanation: ')[2] for o in lines if o.startswith('Explanation: ')), '')
-    return f'torch cannot trace this: {told[:200] or in_a_line(e)}{at}'
+    return f'torch cannot trace this code: {told[:200] or in_a_line(e)}{at}'
 
 # %% ../../nbs/scale/07_traced.ipynb #td000044
 _OWN.update(globals())

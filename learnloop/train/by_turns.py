@@ -1,4 +1,4 @@
-"""Refuse learners and turns that a callback can't handle
+"""Raise an error for learners and turns that a callback can't handle
 
 Docs: https://learnloop.github.io/learnloop/train/by_turns.html.md"""
 
@@ -16,7 +16,7 @@ from ..loop.turn import needs_closure
 def refuse_own_steps(
     cb # A callback, in `before_fit`
 ):
-    "Raise an error for learners that run backward and step by themselves, without turns"
+    "Raise an error for a learner that calls `backward` and `step` itself, without turns"
     learn = cb.learn
     if getattr(learn._do_grad_opt, '__func__', None) is Learner._do_grad_opt: return
     raise ValueError(f'{cb.label} works by turns, but {type(learn).__name__} overrides `_do_grad_opt`: override '
@@ -27,7 +27,7 @@ def refuse_closure(
     cb, # A callback, in `before_fit` or `before_turn`
     why:str # Why the callback can't work with a closure
 ):
-    "Raise an error for an optimizer that evaluates the loss itself"
+    "Raise an error for an optimizer that evaluates the loss itself, by a closure"
     learn,turn = cb.learn,cb.learn.open_turn
     asks = [turn.opt] if turn and turn.closure else [] if turn else [o for o in opts(learn.opt) if needs_closure(o)]
     if asks: raise ValueError(f"{cb.label} can't be used with {type(asks[0]).__name__}, {why}: remove one of them")
@@ -46,14 +46,14 @@ def refuse_graph(
 def grads_now(
     learn # The learner, in `before_turn`
 )->list: # For each parameter of the turn: the parameter, its gradient, and the gradient's version counter
-    "Record the present gradients"
+    "Return the current gradients, to compare later"
     return [(p, p.grad, None if p.grad is None else p.grad._version) for p in learn.turn_params]
 
 # %% ../../nbs/train/02_by_turns.ipynb #0701d704
 def refuse_supplied(
     cb, # A callback, after the backward pass
     had, # Result of `grads_now` before it
-    why:str # Why they would be wrong
+    why:str # Why these gradients would be wrong
 ):
     "Raise an error if code set gradients and cancelled *backward* since `had` was recorded"
     if cb.learn.outcome.get('backward')!='cancelled': return

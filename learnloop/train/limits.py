@@ -1,4 +1,4 @@
-"""Short runs for testing: a few batches, the same few again, a dry run, validation first, the largest batch size
+"""Make short runs for testing: a few batches, the same few again, a dry run, validation first, the largest batch size
 
 Docs: https://learnloop.github.io/learnloop/train/limits.html.md"""
 

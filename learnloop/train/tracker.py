@@ -1,4 +1,4 @@
-"""Stop, save, or lower the learning rate, depending on a number
+"""Stop, save, or lower the learning rate, depending on a monitored value
 
 Docs: https://learnloop.github.io/learnloop/train/tracker.html.md"""
 

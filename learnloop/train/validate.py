@@ -22,10 +22,10 @@ class ValidateCallback(Callback):
     def __init__(self,
         every_steps:int|None=None,  # Number of optimizer steps between validations
         every_epochs:int|None=None, # Number of epochs between validations; None: 1, if nothing else is given
-        when=None,     # Function of the learner, called after each optimizer step: True to validate
+        when=None,     # Function of the learner, called after each optimizer step; returns True to validate
         ds_idx=1,      # Which of `learn.dls`, by index or name
-        dl=None,       # Any other loader
-        name:str|None=None, # What the values' names begin with; None: the loader's name in `learn.dls`
+        dl=None,       # Another loader, instead of one of `learn.dls`
+        name:str|None=None, # Prefix of the values' names; None for the loader's name in `learn.dls`
         cbs=None       # Callbacks for these evaluations only
     ):
         given = dict(every_steps=every_steps, every_epochs=every_epochs, when=when)
@@ -43,7 +43,7 @@ class ValidateCallback(Callback):
         self.every_steps,self.every_epochs,self.when = every_steps,given.get('every_epochs'),when
         self.ds_idx,self.dl_,self.dl_name,self.cbs_ = ds_idx,dl,name,cbs
         self.name,self._seen = f'validate_{name}',0
-        if self.every_epochs and name!='valid': self.order = 49  # before the recorder writes the row of the epoch
+        if self.every_epochs and name!='valid': self.order = 49  # before the recorder writes the epoch's row
 
     def state_dict(self): return Callback.state_dict(self) | (dict(seen=self._seen) if self._seen else {})
     def load_state_dict(self, sd):
@@ -64,7 +64,7 @@ def after_batch(self:ValidateCallback): self._validate_if_due()
 
 @patch
 def after_fetch(self:ValidateCallback):
-    # at the end of the loader, too: gradients may have been accumulated up to here
+    # also at the end of the loader: accumulated gradients may take their step here
     if self.learn.training and self.learn.batch is None: self._validate_if_due()
 
 # %% ../../nbs/train/01_validate.ipynb #500d90e3
@@ -84,14 +84,14 @@ def after_epoch(self:ValidateCallback):
 # %% ../../nbs/train/01_validate.ipynb #a0ebd05b
 @patch(as_prop=True)
 def provides(self:ValidateCallback):
-    "Names of the values, for trackers: with which value is better, as the metrics declare it"
+    "Return the names of the values, for trackers, each with its `better` as the metrics declare it"
     r = self.learn.recorder
     return {k:getattr(o, 'better', None) for k,o in zip(r.names_for(self.dl_name), r.valid_mets, strict=True)}
 
 # %% ../../nbs/train/01_validate.ipynb #1750d866
 @patch(as_prop=True)
 def epoch_columns(self:ValidateCallback):
-    "Columns in the table of epochs, beside those of the validation set"
+    "Return the columns in the table of epochs, besides those of the validation set"
     return [] if self.dl_name=='valid' else [*self.provides]
 
 # %% ../../nbs/train/01_validate.ipynb #16390da0
@@ -108,17 +108,17 @@ def _validate(self:ValidateCallback):
 
 @patch
 def _at(self:ValidateCallback):
-    "The epoch, as a fraction within it"
+    "Return the epoch for the table, with a fraction within it"
     learn = self.learn
-    if not learn.inside('train'): return str(learn.epoch)  # it is over, as in its own row
+    if not learn.inside('train'): return str(learn.epoch)  # the epoch's training is over: use its number
     return f'{learn.epoch+(learn.iter+1)/learn.n_iter:.2f}' if learn.n_iter else f'{learn.epoch}+'
 
 # %% ../../nbs/train/01_validate.ipynb #e7c98139
 class ValidateEvery(Callback):
-    "Validate after each so many epochs only, and after the last"
-    order,rank_invariant = 51,True  # after the recorder, whose metrics begin anew, before foreign ones
+    "Validate only after every `every_epochs` epochs, and after the last"
+    order,rank_invariant = 51,True  # after the recorder, which resets its metrics; before callbacks of other frameworks
     def __init__(self,
-        every_epochs:int # Epochs from one validation to the next
+        every_epochs:int # Number of epochs from one validation to the next
     ):
         self.every_epochs = check_whole('every_epochs', every_epochs)
     def before_validate(self):

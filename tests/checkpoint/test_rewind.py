@@ -153,7 +153,7 @@ def test_random_programs_of_detours(seed, tmp_path):
         if i%4==0: assert equal(killed(Backs(i, True), tmp_path/str(i)), ref), i
 
 def killed(cb, folder):
-    "What the last of the processes leaves that are killed and begun again; it knows what `cb` has done"
+    "Kill the process and start it again until one finishes; return its result. Each process knows what `cb` has done"
     cb.is_killed = True
     while True:
         again = copy(cb)

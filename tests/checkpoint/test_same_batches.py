@@ -59,20 +59,20 @@ class ByEpoch(Passes):
     "The same, and it is told the epoch"
     def set_epoch(self, epoch): self.epoch = epoch-1
 class Drawing(CountingSampler):
-    "Draws each index from a generator that dropout uses, too"
+    "Draws each index from a generator that dropout also uses"
     def __iter__(self): return (int(torch.randint(N, ())) for _ in range(N))
 class Forever(CountingSampler):
-    "Has no length, and draws an order after the other from `g`"
+    "Has no length, and draws one order after another from `g`"
     def __init__(self, g=None): self.g = g
     def __len__(self): raise TypeError('endless')
     def __iter__(self):
         while True: yield from torch.randperm(N, generator=self.g).tolist()
 class Going(CountingSampler):
-    "Its order continues over the ends of passes, in a generator function"
+    "Keeps its order in a generator, which continues in the next pass"
     def __init__(self): self.it = (i for k in range(9) for i in order(k))
     def __iter__(self): return (next(self.it) for _ in range(N))
 class Reads(Dataset):
-    "Items that depend on how often they were read"
+    "Items that depend on the number of earlier reads"
     def __init__(self, f): self.f,self.n = f,[0]
     def __len__(self): return N
     def __getitem__(self, i): return X[i]+self.f(self.n),Y[i]

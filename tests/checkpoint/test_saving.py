@@ -618,7 +618,7 @@ def test_errors_of_load_export(tmp_path):
     mk(tmp_path).export('a')
     with pytest.raises(FileNotFoundError, match="did you mean 'a.safetensors'"): load_export(tmp_path/'ab', net())
     before = deepcopy(model := nn.Sequential(*net(), nn.Linear(1, 1)))
-    with pytest.raises(ValueError, match='from a Sequential, is from another model.*lacks'): load_export(tmp_path/'a', model)
+    with pytest.raises(ValueError, match='from a Sequential, is from a different model.*lacks'): load_export(tmp_path/'a', model)
     assert same(model, before)
     (tmp_path/'b.safetensors').write_bytes((tmp_path/'a.safetensors').read_bytes()[:50])
     with pytest.raises(ValueError, match='b.safetensors is damaged'): load_export(tmp_path/'b', net())

@@ -232,7 +232,7 @@ def test_mk_dls():
 
 @pytest.mark.parametrize('o,match', [
     ((x(),x()), r'\(float32 \(4, 2\), float32 \(4, 2\)\) is a batch.*such as \[\(xb, yb\)\]'), ((ds(),ds()), 'wrap the dataset'),
-    *((o, r'may be batches, or data to train and to validate on: .*DataLoaders.from_tensors') for o in (((x(),x()),(x(),x())), ([x(),x()],[x(),x()]), (dict(x=x()),dict(x=x())))),
+    *((o, r'may be batches, or a pair of training and validation data: .*DataLoaders.from_tensors') for o in (((x(),x()),(x(),x())), ([x(),x()],[x(),x()]), (dict(x=x()),dict(x=x())))),
     (SimpleNamespace(train=True), 'is not a loader'), (torch.nn.Linear(1,1), 'is not a loader')], ids=['batch','datasets','tuples','lists','dicts','flag','method'])
 def test_mk_dls_refuses(o, match):
     with pytest.raises(TypeError, match=match): mk_dls(o)

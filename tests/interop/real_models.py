@@ -1,6 +1,6 @@
-"""Models of real packages, without weights: a compiled step trains them as the ordinary one does, or says why it can't.
+"""Models of real packages, without weights: a compiled step trains them as an uncompiled one does, or the report says why it can't.
 
-Run by `python -m tools.interop models`. `python tests/interop/real_models.py` prints what came of each."""
+Run by `python -m tools.interop models`. `python tests/interop/real_models.py` prints the result for each."""
 import sys, warnings
 from unittest.mock import MagicMock
 import pytest, torch
@@ -10,7 +10,7 @@ from torch.nn import functional as F
 with warnings.catch_warnings():
     warnings.simplefilter('ignore')
     import peft, torch_geometric.nn as pyg, transformers as tf
-    # timm needs torchvision's transforms to be imported, not to be used
+    # timm imports torchvision's transforms, but the test doesn't use them
     sys.modules |= {f'torchvision{o}':MagicMock(__spec__=None) for o in ('','.transforms','.transforms.functional','.transforms.v2','.datasets',
         '.datasets.folder','.datasets.vision','.ops','.ops.misc','.models','.models.feature_extraction')}
     import timm

@@ -62,7 +62,7 @@ def compare_scripts(system, topic, tol=0.):
         assert theirs and ours==pytest.approx(theirs, rel=tol, abs=tol)
 
 def wandb_records(folder):
-    "Records in the file of an offline run, which has them in blocks of 32 KiB"
+    "Read the records in the file of an offline run, which consists of blocks of 32 KiB"
     from wandb.proto import wandb_internal_pb2
     file, = folder.glob('wandb/offline-run-*/*.wandb')
     data,pos,part = file.read_bytes(),7,b''

@@ -331,7 +331,7 @@ def test_tensorboardx(tmp_path):
         assert len(a)==2
 
 def wandb_rows(folder):
-    "Steps and values in the file of an offline run"
+    "Read steps and values from the file of an offline run"
     found = [r.history for r in wandb_records(folder) if r.HasField('history')]
     rows = [(h.step.num, {o.key or '/'.join(o.nested_key):json.loads(o.value_json) for o in h.item}) for h in found]
     return [(i, {k:v for k,v in sorted(r.items()) if k[0]!='_'}) for i,r in rows]

@@ -191,7 +191,7 @@ def test_a_loss_of_a_model_with_hooks_is_not_tried_and_that_is_said():
     with learn.no_logging(), pytest.warns(UserWarning, match='the loss that Tokens returns could not be tested on parts of a batch, as the model has hooks'): learn.fit(1)
 
 class Memory(nn.Module):
-    "A model with a state of every kind, which each call changes, in evaluation as well"
+    "A model with every kind of state; each call changes it, even in evaluation"
     def __init__(self, own):
         super().__init__()
         self.lin,self.own,self.last,self.log,self.g = nn.Linear(6, C),own,torch.zeros(6),[],torch.Generator().manual_seed(0)

@@ -743,7 +743,7 @@ def test_point_16_any_loss_has_losses_of_items(loss_func):
 
 def test_point_16_a_loss_that_compares_items_has_none_and_that_is_said():
     def pairs(pred, targ): return (pred[0]-pred[1]).square().mean()
-    with pytest.warns(UserWarning, match='no losses of items.*pairs.*IndexError'): res = told(pairs).get_preds(with_loss=True)
+    with pytest.warns(UserWarning, match='the losses of items.*pairs.*IndexError'): res = told(pairs).get_preds(with_loss=True)
     assert res[0].shape==(10, 4) and res[-1] is None
     def broken(pred, targ): raise TypeError('mine')
     with pytest.warns(UserWarning, match='mine'): told(broken).get_preds(with_loss=True)

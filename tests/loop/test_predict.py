@@ -135,7 +135,7 @@ def test_a_collate_function_that_needs_targets_gets_them():
 def found(ns): return [torch.randn(n, 2, generator=torch.Generator().manual_seed(i)) for i,n in enumerate(ns)]
 BOXES = dict(ragged=found((3, 1, 4, 2, 0, 2, 5)), alike=found((2,)*7))
 class Finds(nn.Module):
-    "Predicts what was found in each of several images: a list or tuple with something for each"
+    "Returns detections for several images: a list or tuple with an element for each image"
     def __init__(self, form, boxes):
         super().__init__()
         self.form,self.boxes = form,boxes

@@ -468,7 +468,7 @@ def test_a_learner_without_the_added_layer_refuses(tmp_path):
     fit(learn, 1, cbs=[Do(lambda l: l.opt.add_param_group(dict(params=[*l.model[1].requires_grad_(True).parameters()])), 2)])
     file = learn.save(tmp_path/'m')
     other = mk_line(defaults=True, model=net())
-    with pytest.raises(ValueError, match='another model|is another'): other.load(file)
+    with pytest.raises(ValueError, match='different'): other.load(file)
 
 def test_make_opt_needs_no_second_group_for_lbfgs():
     assert len(make_opt(torch.optim.LBFGS, net()).param_groups)==1

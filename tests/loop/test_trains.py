@@ -447,7 +447,7 @@ def test_point_7_a_step_is_not_counted_by_the_loop_and_by_hand():
 def test_a_flag_that_ends_a_fit_elsewhere_is_named():
     def stop(cb): cb.learn.should_stop = True
     learn = Learner([(torch.ones(2, 1), torch.ones(2, 1))], nn.Linear(1, 1), nn.functional.mse_loss)
-    with learn.no_logging(), pytest.warns(UserWarning, match=r'learn.should_stop was set, which the loop does not read; it is CancelFitException here') as ws:
+    with learn.no_logging(), pytest.warns(UserWarning, match=r'code set learn.should_stop, but the loop does not read it; it is CancelFitException here') as ws:
         learn.fit(3, cbs=Callback(after_batch=stop))
     assert len(ws)==1
 

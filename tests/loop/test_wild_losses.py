@@ -25,13 +25,13 @@ def test_parts_are_the_whole_or_the_loss_is_named(name):
         (got,*_),msg = said(learn.validate, dl=batches)
         assert 'mean over something else' in msg or got==pytest.approx(learn.validate(dl=[whole])[0], rel=1e-6)
         (*_,losses),msg = said(learn.get_preds, dl=batches, with_loss=True)
-        if losses is None: assert 'there are no losses of items' in msg
+        if losses is None: assert 'cannot compute the losses of items' in msg
         else:
             alone = torch.tensor([learn.validate(dl=[b])[0] for b in cut(whole, [1]*N)])
             torch.testing.assert_close(losses.nan_to_num(0.).to(alone), alone.nan_to_num(0.))
 
 def with_zero(g, *shape):
-    "Numbers, one of which is 0, late"
+    "Random numbers with zeros in a late row"
     y = rand(g, *shape)
     y[40, 1:] = 0
     return y
@@ -97,7 +97,7 @@ def test_the_probe_leaves_what_a_loss_function_counts():
     assert 'later is not a mean' in said(learn.fit, 1)[1] and state['n']==4
 
 class Own(nn.Module):
-    "A model that computes a loss with class weights, the head of which is untrained"
+    "A model with an untrained head, which computes a loss with class weights"
     def __init__(self, kind):
         super().__init__()
         self.kind,self.lin = kind,nn.Linear(5, C, dtype=F64)

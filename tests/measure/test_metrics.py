@@ -332,7 +332,7 @@ class Odd(Metric):
 
 @pytest.mark.parametrize('sync,error,text', [
     (None, TypeError, "metric odd does not declare how .* Give Odd a `sync`"), (dict(n='all'), ValueError, "'all' for n: it must be 'batches' or 'sum'"),
-    (dict(n='batches'), TypeError, "'batches' for n, int, and that is for lists"), (dict(vals='sum'), TypeError, "'sum' for vals, .* for numbers and tensors")])
+    (dict(n='batches'), TypeError, "'batches' for n, int, but that is for lists"), (dict(vals='sum'), TypeError, "'sum' for vals, .* for numbers and tensors")])
 def test_what_nobody_can_put_together(sync, error, text):
     m = Odd()
     m.sync = sync

@@ -164,8 +164,8 @@ def micro():
 
 @pytest.mark.parametrize('cbs', [lambda: [MixUp(.4)], micro, lambda: [MixedPrecision('fp16')]], ids=['mixup','micro','fp16'])
 def test_what_changes_the_forward_pass_goes_the_ordinary_way(cbs):
-    with pytest.warns(UserWarning, match='such steps run in the ordinary way') as told: a = fitted(cbs=cbs)
-    assert sum('ordinary way' in str(o.message) for o in told)==1 and not n_fused(a)
+    with pytest.warns(UserWarning, match='such steps run uncompiled') as told: a = fitted(cbs=cbs)
+    assert sum('run uncompiled' in str(o.message) for o in told)==1 and not n_fused(a)
     b = fitted(False, cbs=cbs)
     for x,y in zip(weights(a.model), weights(b.model), strict=True): assert torch.equal(x, y)
 
@@ -441,7 +441,7 @@ def test_what_cannot_be_fused_trains_as_ever(name):
         n_calls = 0
         return fitted(fuse, **kwargs)
     with pytest.warns(UserWarning, match=why) as told: a = run(True)
-    assert len(told)==1 and 'the ordinary way' in str(told[0].message), [str(o.message) for o in told]
+    assert len(told)==1 and 'run uncompiled' in str(told[0].message), [str(o.message) for o in told]
     b = run(False)
     assert not n_fused(a)
     for x,y in zip(weights(a.model), weights(b.model), strict=True): assert torch.equal(x, y)
@@ -455,7 +455,7 @@ def test_several_optimizers():
         model = small()
         return fitted(fuse, model=lambda: model, opt_func=two(model))
     with pytest.warns(UserWarning, match='several optimizers') as told: a = run(True)
-    assert sum('ordinary way' in str(o.message) for o in told)==1 and not n_fused(a)
+    assert sum('run uncompiled' in str(o.message) for o in told)==1 and not n_fused(a)
     assert all(map(torch.equal, weights(a.model), weights(run(False).model)))
 
 def test_a_number_that_is_read_of_a_tensor(): both(model=partial(seeded, Items), lr=.01)
@@ -486,7 +486,7 @@ def test_an_attribute_that_changes_in_each_step():
 def test_no_compiler(monkeypatch):
     monkeypatch.setenv('CXX', 'no-such-compiler')
     with pytest.warns(UserWarning, match='no C\\+\\+ compiler') as told: a = fitted(backend='inductor')
-    assert sum('ordinary way' in str(o.message) for o in told)==1 and not n_fused(a)
+    assert sum('run uncompiled' in str(o.message) for o in told)==1 and not n_fused(a)
     for x,y in zip(weights(a.model), weights(fitted(False).model), strict=True): assert torch.equal(x, y)
 
 def test_another_version_of_torch(monkeypatch):
@@ -497,7 +497,7 @@ def test_a_compiler_that_fails(monkeypatch):
     def fails(*args, **kwargs): raise RuntimeError('no space left on device')
     monkeypatch.setattr('learnloop.scale.fuse.build', fails)
     with pytest.warns(UserWarning, match='no space left') as told: a = fitted(backend='inductor')
-    assert sum('ordinary way' in str(o.message) for o in told)==1 and not n_fused(a)
+    assert sum('run uncompiled' in str(o.message) for o in told)==1 and not n_fused(a)
 
 # ---- comparing both ways
 

@@ -1,7 +1,7 @@
-"""A compiled step is never silently different from the ordinary one, and never fails where that works
+"""A compiled step never differs silently from an uncompiled one, and never fails where the uncompiled one works
 
-Each program trains with and without `learn.fuse()`, and ends with the same weights. The comparison of both ways is off, so guards alone have to
-notice what changes. Most run operation by operation here. LEARNLOOP_FUSE_REAL=1 runs all of them with the real compiler, as a share does anyway."""
+Each program trains with and without `learn.fuse()`, and ends with the same weights. The fuser's own comparison is off, so guards alone must
+detect changes. Most run operation by operation here. LEARNLOOP_FUSE_REAL=1 runs all of them with the real compiler; without it, only some do."""
 import abc, argparse, builtins, logging, math, multiprocessing, os, re, sys, threading, time, types, warnings
 from collections import OrderedDict, UserDict, defaultdict
 from copy import deepcopy
@@ -26,7 +26,7 @@ BACKEND = 'inductor' if REAL else 'aten'
 DATA,NUMBERS = batches(12, bs=8),count()
 
 class Net(nn.Module):
-    "Two layers, and in between a function that reads what it likes of the model"
+    "Two layers, and between them a function that may read anything from the model"
     def __init__(self, f=None, **held):
         super().__init__()
         self.a,self.b = nn.Linear(2, 8),nn.Linear(8, 1)
@@ -38,7 +38,7 @@ class Net(nn.Module):
 def cache(tmp_path_factory): return tmp_path_factory.mktemp('sound')
 
 def trained(make, fuse, backend='aten', cache=None, check_every=None, n=2):
-    "A learner that has trained as `make`, which returns the arguments of a learner, says; and its last predictions"
+    "Make a learner from the arguments that `make` returns, train it, and return it"
     torch.manual_seed(0)
     given = make()
     then,fit = given.pop('then', None),given.pop('fit', None)
@@ -59,7 +59,7 @@ def trained(make, fuse, backend='aten', cache=None, check_every=None, n=2):
     return learn
 
 def same(make, tol=2e-5, **kw):
-    "Train both ways; the fused learner"
+    "Train both ways, compare the results, and return the fused learner"
     b = trained(make, False)
     a = trained(make, True, **kw)
     x,y = a.model.state_dict(),b.model.state_dict()
@@ -69,12 +69,12 @@ def same(make, tol=2e-5, **kw):
     return a
 
 def at(i, f):
-    "A callback that calls `f` with the learner before batch `i` of training"
+    "Return a callback that calls `f` with the learner before training batch `i`"
     def before_batch(cb):
         if cb.learn.training and cb.train_iter==i: f(cb.learn)
     return Callback(f'at_{next(NUMBERS)}', before_batch=before_batch)
 def each(f):
-    "A callback that calls `f` with the learner and the number of the batch before each batch"
+    "Return a callback that calls `f` with the learner and the batch number before each training batch"
     return Callback(f'each_{next(NUMBERS)}', before_batch=lambda cb: f(cb.learn, cb.train_iter) if cb.learn.training else None)
 
 # ---- what forward reads, and somebody changes
@@ -255,7 +255,7 @@ OPTS = dict(sgd=SGD, momentum=partial(SGD, momentum=.9), adam=Adam, adamw=AdamW)
 COUNTED = dict(count=lost_count, shared=share_count, betas=set_group(betas=(.5,.9)), eps=set_group(eps=1e-3))
 
 def edited(opt, edits):
-    "A fit in which the edits, pairs of a batch and a name, take place"
+    "Return arguments for a fit with `edits`: pairs of a batch number and the name of an edit"
     cbs = [at(i, (EDITS | COUNTED)[nm]) for i,nm in edits]
     return dict(model=Net(), opt_func=OPTS[opt], lr=.01, cbs=cbs)
 
@@ -272,7 +272,7 @@ def test_edits_together(opt, edits):
     same(partial(edited, opt, sorted(edits)), backend=BACKEND)
 
 def test_a_layer_that_was_frozen_for_some_steps(cache):
-    "Its weights have made fewer steps than the others"
+    "Its weights have had fewer steps than the others"
     same(lambda: dict(model=Net(), opt_func=Adam, lr=.01, cbs=[at(3, freeze), at(9, thaw)]), backend=BACKEND, cache=cache)
 
 def test_another_loss_function_between_fits():
@@ -501,7 +501,7 @@ def test_what_dynamo_takes_for_constant(name):
     assert report.fused['whole'] in (5, 23), report  # a name that is shadowed makes the rest eager
 
 def test_a_compilation_of_the_user_has_no_other_guards():
-    "Dynamo's own functions are there again, also after a step that can't be traced"
+    "Dynamo's own functions are restored, even after a step that can't be traced"
     from torch._dynamo import variables as vs
     def own(): return vs.BuiltinVariable.call_isinstance,vs.GetAttrBuiltinVariable.call_function,vs.BuiltinVariable.call_function_handler_cache
     before = own()
@@ -696,7 +696,7 @@ class Asked(type):
 class Kind(metaclass=Asked): pass
 REASONS = dict(asked=(lambda m, x: x*2 if isinstance(m, Kind) else x, None, 'isinstance asks code of Kind'), meta=(lambda m, x: x*Kind.k, None, 'Kind.k is an attribute of a metaclass'),
     decides=(lambda m, x: x if x.sum()>0 else -x, None, 'reads the value of a tensor.*torch.where'), appends=(appends, list, r'forward changes model.o \(.*m.o.append\(1\)\): keep it in a buffer'),
-    keeps=(keeps, list, 'keeps or returns a tensor with its graph.*detach it'), logs=(logs, None, 'writes a log.*callback'), prints=(prints, None, 'prints or opens a file.*callback'),
+    keeps=(keeps, list, 'keeps or returns a tensor with its graph.*detach it'), logs=(logs, None, 'writes to a log.*callback'), prints=(prints, None, 'prints or opens a file.*callback'),
     counts=(counts, None, 'forward changes model.n .*keep it in a buffer'), hooked=(lambda m, x: m.o(x), hooked, 'a module has a backward hook'),
     index=(lambda m, x: x*m.o[0][m.o[1]], lambda: [torch.ones(3), torch.tensor(1)], 'torch.index_select for an index'),
     dropped=(lambda m, x: checkpoint(F.dropout, x, use_reentrant=False), None, 'activation checkpointing'),
@@ -720,7 +720,7 @@ def test_a_reason_names_the_line_that_calls_a_package(tmp_path, monkeypatch):
         loguru.info('x')
         return x
     said = [o for o in trained(lambda: dict(model=Net(f)), True).fuse_report().eager if 'first step' not in o]
-    assert len(said)==1 and re.search(r"writes a log.*test_fuse_sound.py.*loguru.info\('x'\)", said[0]), said
+    assert len(said)==1 and re.search(r"writes to a log.*test_fuse_sound.py.*loguru.info\('x'\)", said[0]), said
 
 def test_a_compiled_model_is_fused():
     inner = torch.compile(nn.Linear(8, 8), backend='eager')

@@ -291,7 +291,7 @@ def test_case_78_a_process_that_dies_during_a_save_leaves_the_checkpoints_before
     assert same(together(ends_as_if_nothing_was, folder, 'ddp')) and not [*folder.glob('.tmp-*')]
 
 def apart(root):
-    "Each process has a disk of its own, which began with other runs"
+    "Try to resume with a separate disk for each process, where different runs were saved"
     learn,folder = mk('ddp'),root/os.environ['RANK']/'run'
     return ending(partial(learn.fit, 3, resume=folder)),ending(partial(learn.load_checkpoint, folder)),learn.team.broken
 

@@ -15,7 +15,7 @@ WAYS = dict(whole=(1, lambda: []), accumulated=(3, lambda: [GradientAccumulation
 OF_FSDP = 'ce_weights','ce_ignored','total','plain'
 
 def steps(world, how):
-    "By the loss and the way: how far the weights and the losses are from those of the whole, and what was said"
+    "Return, by loss and way, how far the weights and losses are from those of the whole batch, and the warnings"
     res = {}
     some = [*(KNOWN|MEANS|REFUTED)][::3] if world==4 else OF_FSDP if how=='fsdp' else None
     for i,(name,(make,kind)) in enumerate((KNOWN|MEANS|REFUTED).items()):
@@ -60,7 +60,7 @@ WILD = [(name, way) for i,name in enumerate(wild.MEANS|wild.OTHERS) for way in (
     if way!='parts' or i%2 and name in wild.MEANS]
 
 def wild_step(name, way, split=True):
-    "The weights after a step, the loss of an evaluation after it, and what both said; of the whole at once unless `split`"
+    "Make a step and evaluate, with the whole batch unless `split`; return the weights, the loss, and the warnings of both"
     kind,loss = (wild.MEANS|wild.OTHERS)[name]
     g = torch.Generator().manual_seed(len(name+way))
     whole = wild.DATA[kind](g)

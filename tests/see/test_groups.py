@@ -14,7 +14,7 @@ from test_compare import page_of, texts
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    "Waiting for the disk is not tested, and a run has the same age wherever it is shown"
+    "Fix the clock, so that a run has the same age wherever it is shown"
     now = time.time()+9
     monkeypatch.setattr('learnloop.see.runs.time.time', lambda: now)
 
