@@ -20,9 +20,9 @@ from learnloop import Callback, DataLoaders, FlightRecorder, Learner, Snapshots
 def see(cb): return cb.learn.batch
 def read(cb): return cb.learn.rows
 def calls(f): return [Callback('calls', before_batch=f)]
-HOWS = {'tiny': dict(without=lambda: calls(see), idle=lambda: calls(see)) | {'rows read': lambda: calls(read)},
-    'mlp': dict(without=list, idle=list, FlightRecorder=lambda: [FlightRecorder()]),
-    'transformer': dict(without=list, idle=list, Snapshots=lambda: [Snapshots(every_steps=50)])} # a chunk has two of them
+HOWS = dict(tiny=dict(without=lambda: calls(see), idle=lambda: calls(see)) | {'rows read': lambda: calls(read)},
+    mlp=dict(without=list, idle=list, FlightRecorder=lambda: [FlightRecorder()]),
+    transformer=dict(without=list, idle=list, Snapshots=lambda: [Snapshots(every_steps=50)])) # a chunk has two of them
 LIMITS = {'rows read': 1.02, 'FlightRecorder': 1.03, 'Snapshots': 1.03}
 
 class Ticking(BatchSampler):

@@ -188,9 +188,9 @@ from learnloop.train.rnn import RNNCallback as RNNCallback
 from learnloop.train.rnn import RNNRegularizer as RNNRegularizer
 from learnloop.train.rnn import rnn_cbs as rnn_cbs
 from learnloop.scale.launch import launch as launch
-from learnloop.scale.fuse import FuseReport as FuseReport
 from learnloop.scale.team import PeerError as PeerError
 from learnloop.scale.team import Team as Team
+from learnloop.scale.fuse import FuseReport as FuseReport
 from learnloop.see.trace import Trace as Trace
 from learnloop.see.trace import Tracer as Tracer
 from learnloop.see.timeline import Timeline as Timeline

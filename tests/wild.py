@@ -69,11 +69,13 @@ def hooked(f, mod):
     mod.register_forward_hook(lambda m, args, loss: loss.sqrt())
     return f
 
-MEANS = dict(focal=('classes', focal), distilled=('teacher', distilled), balanced_ce=('classes', Balanced()), vae=('numbers', lambda p,y: F.mse_loss(p, y, reduction='sum')/len(p)+(p.exp()-p).sum(1).mean()), learned=('classes', Learned()), by_item=('masks', masked_by_item),
+MEANS = dict(focal=('classes', focal), distilled=('teacher', distilled), balanced_ce=('classes', Balanced()),
+    vae=('numbers', lambda p,y: F.mse_loss(p, y, reduction='sum')/len(p)+(p.exp()-p).sum(1).mean()), learned=('classes', Learned()), by_item=('masks', masked_by_item),
     gaussian=('numbers', lambda p,y: F.gaussian_nll_loss(p, y, torch.ones_like(p), full=True)), poisson=('rare', nn.PoissonNLLLoss(full=True)),
     embedding=('classes', lambda p,y: F.cosine_embedding_loss(p, p*W+1, 2*(y%2)-1)), triplet=('numbers', lambda p,y: F.triplet_margin_loss(p, y, y.flip(1))),
     parts=('numbers', lambda p,y: dict(a=F.mse_loss(p, y), b=F.l1_loss(p, y))), ignored=('pixels', nn.CrossEntropyLoss(W, ignore_index=255)))
-OTHERS = dict(masked=('masks', masked), distilled_sum=('teacher', functools.partial(distilled, how='sum')), cox=('times', cox), same_name=('numbers', MSELoss()), missing=('missing', present), marked=('marked', unmarked), by_positives=('rare', by_positives), balanced=('rare', balanced),
+OTHERS = dict(masked=('masks', masked), distilled_sum=('teacher', functools.partial(distilled, how='sum')), cox=('times', cox),
+    same_name=('numbers', MSELoss()), missing=('missing', present), marked=('marked', unmarked), by_positives=('rare', by_positives), balanced=('rare', balanced),
     inverse=('classes', inverse_frequency), contrastive=('classes', supervised_contrastive), hard=('classes', hard_ones), heads=('pixels', two_heads), wrapped=('classes', root),
     sub=('pixels', Sub(ignore_index=255)), weighted=('classes', functools.partial(lambda w, p, y: F.cross_entropy(p, y, w.to(p)), W)),
     objects=('classes', lambda o,y: F.cross_entropy(o.scores, y, W)), summed=('numbers', lambda p,y: F.mse_loss(p, y, reduction='sum')),

@@ -73,7 +73,8 @@ def plot_fit(
     rec.plot_loss(log=True, ax=loss).set(title='Loss')
     accs = [o[rec.columns.index('accuracy')] for o in rec.values]
     acc.plot(accs, marker='o', color=PALETTE[1])
-    acc.set(title=f'Validation accuracy: {accs[-1]:.2%} at the end', xlabel='epoch', ylabel='accuracy', ylim=(None, 1.005))
+    acc.set(title=f'Validation accuracy: {accs[-1]:.2%} at the end', xlabel='epoch', ylabel='accuracy',
+        ylim=(None, 1.005))
     acc.xaxis.get_major_locator().set_params(integer=True)
     lr.plot(rec.lrs)
     lr.set(title='Learning rate', xlabel='batch', ylabel='learning rate')

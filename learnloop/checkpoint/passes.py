@@ -109,6 +109,7 @@ def _state_leads_back(a, b, n):
     write_rngs(now, [b])
     return same_states((_next_hash(batches), read_rngs([b])), want)
 
+# %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0f33
 def _repeats(a, epoch):
     "Whether `a` returns the same first batch again, from the same random states and epoch"
     states = read_rngs([a])

@@ -86,6 +86,7 @@ def _loses_buffer(o):
     "Whether `o` is, or holds, a data set of Hugging Face, whose state lacks its shuffle buffer"
     return any(_is_from(p, 'datasets.iterable_dataset') for p in (o, *getattr(o, '__dict__', {}).values()))
 
+# %% ../../nbs/data/05_begin.ipynb #957df2f8
 def goes_by_state(
     dl # Loader: any iterable of batches
 )->bool:

@@ -226,11 +226,13 @@ def _mk_function(like, defaults, cells):
 
 def _is_data(o): return isinstance(o, Tensor) or type(o).__name__=='ndarray'
 
+# %% ../../nbs/data/01_rng.ipynb #c0b1e50a
 class _Limited(BytesIO):
     def write(self, b):
         if self.tell()>2**26: raise OverflowError('more than 64 MB')
         return super().write(b)
 
+# %% ../../nbs/data/01_rng.ipynb #c0b1e50b
 class _Copying(pickle.Pickler):
     "Copies objects, lists and generators; collects what copies share: classes, functions without state, and data"
     def __init__(self, file):

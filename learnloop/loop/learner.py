@@ -235,6 +235,7 @@ def _unpack(self:Learner, i, b):
     self.n_items = self.team.count_items(i)
     self._unpacked = self.xb,self.yb,self.bs
 
+# %% ../../nbs/loop/05_learner.ipynb #5e1d0cf1
 def _recount(learn):
     "Count the items again, because a callback changed the batch"
     n,was,alone = count_items(learn.batch, learn.xb, learn.yb),learn._unpacked[2],learn.team.world==1

@@ -95,14 +95,14 @@ if MYPY:
 
                 Returns: None if a callback cancelled it"""
             def export(self, file: Any='export', meta: dict | None=None) -> Path:
-                """Write weights and buffers for inference
+                """Write the model's weights and buffers, for inference
 
                 - `file`: Name below `path`, or an absolute path; the suffix `.safetensors` is added
                 - `meta`: Any JSON data
 
                 Returns: Path of the file"""
             def replay_batch(self) -> SimpleNamespace:
-                """Run the failed batch again, with its random numbers and callbacks, and change nothing"""
+                """Run the failed batch again, with its random numbers and callbacks, without changing the learner"""
             def load_checkpoint(self, folder: Any, accept: Any=True) -> Learner:
                 """Restore the whole state of a checkpoint, checked before anything changes
 
@@ -406,7 +406,7 @@ if MYPY:
                 - `max_shapes`: Number of batch shapes that get a graph; other batches run uncompiled
                 - `backend`: 'inductor', 'cudagraph', or 'aten' (slow, needs no compiler); None for the device's
                 - `cache`: Folder for compiled libraries; None for `LEARNLOOP_FUSE_CACHE`, or one in the user's cache
-                - `background`: Compile in a thread, and train uncompiled meanwhile?
+                - `background`: Compile in a thread, while training continues uncompiled?
                 - `check_every`: Compare the first step, and steps 64, 128, 256, …, with uncompiled ones; None for never
                 - `options`: For `torch._inductor.config`
 
