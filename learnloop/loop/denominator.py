@@ -184,6 +184,16 @@ def _random(t, kind, g):
     r = torch.rand(t.shape, generator=g, dtype=torch.float64)
     return (r*.9+.05 if kind=='probabilities' else (2*r-1)*(3 if kind=='scores' else 30)).to(t.device, t.dtype)
 
+# %% ../../nbs/loop/07_denominator.ipynb #de00c0f2
+def _with_zeros(pred, y, g):
+    "Return the targets `y` with some floats (elements, rows, items) set to 0, a value that may mark missing targets"
+    def _of(t):
+        for k in range(1, t.dim()+1) if t.is_floating_point() else ():
+            keep = torch.rand(t.shape[:k], generator=g)>.2
+            t = t*keep.reshape(*keep.shape, *[1]*(t.dim()-k)).to(t)
+        return t
+    return _mapped(y, _of)
+
 # %% ../../nbs/loop/07_denominator.ipynb #de0000f2
 def _some(yb, n, k, g):
     "Draw `k` items, including those with extreme targets: perhaps only these have a different weight"

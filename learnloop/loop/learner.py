@@ -241,7 +241,7 @@ def _recount(learn):
     n,was,alone = count_items(learn.batch, learn.xb, learn.yb),learn._unpacked[2],learn.team.world==1
     # a dimension of the old size may still be that of the items
     is_sure = alone and not any(was in t.shape for t in tensors_in([learn.xb, learn.yb]))
-    if n!=was==learn.bs:
+    if n!=was==learn.bs!=0:  # a process without a share has no items
         if is_sure: learn.bs = n
         elif learn._batch_args[3] is None: learn._unsure(was, n)
     if alone: learn.n_items = learn.bs

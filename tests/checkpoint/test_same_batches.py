@@ -212,7 +212,7 @@ def test_or_it_says_why_it_cannot(kind, tmp_path):
             name = 'Passes' if kind=='zipped_passes' else type(FAULTY[kind]()).__name__
             assert name in said and 'resumes_exactly = True' in said and 'set_epoch' in said, at
             if at[0] and at[1]:
-                n = 0 if kind=='zipped_passes' else at[1]-1
+                n = at[1]-1
                 assert said.startswith(f'{name} returns other batches than before the interruption: batch {n} of'), at
 
 @pytest.mark.filterwarnings('ignore:.*will not be exact')
