@@ -291,7 +291,7 @@ _PLACE = 'n_pass','n','total','rngs','warm','is_over'
 @patch
 def place(self:Feed,
     own:bool=True # With the loader's own state, if that is used?
-)->dict: # Plain data and tensors, except for a `BatchSample`: see `plain`
+)->dict: # Plain data and tensors, except for a `BatchSample`: see `as_plain`
     "Return the position"
     res = {k:getattr(self, k) for k in _PLACE}
     if self.last: res['last_batch'] = self.last
