@@ -81,7 +81,7 @@ ARGS = {
     'runs':(runs, 'pattern|no runs in', RUN | {'runs','as_list'}), 'compare':(compare, 'pattern|no runs in', RUN | {'runs','as_list'}), 'compare to':(lambda v: of_run().save(v), 'path', FILES),
     'diff_runs a':(lambda v: diff_runs(v, 'run'), DIFF, RUN), 'diff_runs b':(lambda v: diff_runs('run', v), DIFF, RUN),
     'diff_runs yardstick':(lambda v: diff_runs('run', 'run', yardstick=v), DIFF, RUN | {'none'}),
-    'CSVLogger':(lambda v: logs(CSVLogger(v)), 'fname', HISTORY), 'JSONLogger':(lambda v: logs(JSONLogger(v)), 'fname', HISTORY), 'Fingerprint':(lambda v: logs(Fingerprint(fname=v)), 'fname', HISTORY),
+    'CSVLogger':(lambda v: logs(CSVLogger(v)), 'fname', HISTORY | {'none'}), 'JSONLogger':(lambda v: logs(JSONLogger(v)), 'fname', HISTORY | {'none'}), 'Fingerprint':(lambda v: logs(Fingerprint(fname=v)), 'fname', HISTORY),
     'TensorBoardCallback':(lambda v: logs(TensorBoardCallback(v, graph=False, examples=0)), 'log_dir', RUN | NEW | {'runs','none'}),
     'load_trace':(load_trace, 'path|trace', {'trace'}), 'trace.save':(lambda v: load_trace('trace.json').save(v), 'path', {'trace'}),
     'learnloop checkpoints':(lambda v: command('checkpoints', v), 'folder|no checkpoints in', RUN), 'learnloop report':(lambda v: command('report', v), 'folder', RUN | {'runs'}),

@@ -5,7 +5,7 @@ from learnloop import Callback, GradientAccumulation, MicroBatch, MixUp
 from means import C, F64, W, apart, cut, sizes_of
 from torch import nn
 from torch.nn import functional as F
-from wild import DATA, MEANS, N, OTHERS, Net, ints, mk, rand, said, seeded
+from wild_losses import DATA, MEANS, N, OTHERS, Net, ints, mk, rand, said, seeded
 
 @pytest.mark.parametrize('name', MEANS|OTHERS)
 def test_parts_are_the_whole_or_the_loss_is_named(name):

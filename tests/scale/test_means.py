@@ -5,7 +5,7 @@ from learnloop.measure.metrics import Smoother
 from means import C, KNOWN, MEANS, REFUTED, T, apart, by_hand, cut, fitted, mk_data, sizes_of
 from together import together
 from copy import deepcopy
-import wild
+import wild_losses as wild
 from torch.nn import functional as F
 
 N = 17
