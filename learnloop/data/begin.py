@@ -253,7 +253,7 @@ class Feed:
     def take(self): # A batch, or `end`
         "Take the next batch of this pass"
         if not self.n and not self.has_drawn: self.rngs = [self.rngs[0], read_rngs([self.dl])]
-        rngs = {nm:get() for nm,get,_ in self.draws_from}
+        rngs = {nm:get() for nm,get,_ in self.draws_from} if self.n else {}  # `self.rngs` has those before the first
         try: b = next(self.batches)
         except StopIteration: return self.end
         if rngs or not self.n: self.last = self.n,BatchSample(b),rngs

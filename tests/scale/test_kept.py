@@ -133,7 +133,7 @@ def test_what_draws_is_not_exact_with_another_number_and_says_so(tmp_path):
         on(n, drawing_part, folder)
         (got,said),*_ = on(m, finish, folder, 'ddp', .4)
         was,now = ('one process' if k==1 else f'{k} processes' for k in (n, m))
-        assert said==[f'not exact: was {was}, is {now}: random numbers in the model differ; batches and their order are the same']
+        assert said==[f'not exact: was {was}, is {now}: random numbers in the model differ; the batches and their order are the same']
         assert len(got['raw'])==18
 
 # ---- what one process is told, and all do
