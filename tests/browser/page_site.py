@@ -58,7 +58,7 @@ QUERIES = {
     'resume training': 'howto/howto_saving.html#resume',
     'checkpoint': 'checkpoint/checkpoint',
     'predict': 'loop/predict howto/howto_saving.html#predict',
-    'inference': 'start/five_minutes.html#save howto/howto_saving.html#predict loop/predict',
+    'inference': 'start/five_minutes.html#save howto/howto_saving.html#predict loop/predict checkpoint/export',
     'regression': 'howto/howto_data.html#regression',
     'custom loss': 'howto/howto_data.html#a-custom-loss',
     'csv': 'howto/howto_data.html#train-on-a-csv-file see/log.html#csvlogger tutorials/tabular',
