@@ -239,7 +239,7 @@ def _unpack(self:Learner, i, b):
 def _recount(learn):
     "Count the items again, because a callback changed the batch"
     n,was,alone = count_items(learn.batch, learn.xb, learn.yb),learn._unpacked[2],learn.team.world==1
-    # a dimension of the old size may still be that of the items
+    # a transposed batch still has a dimension of the old size
     is_sure = alone and not any(was in t.shape for t in tensors_in([learn.xb, learn.yb]))
     if n!=was==learn.bs!=0:  # a process without a share has no items
         if is_sure: learn.bs = n
@@ -668,6 +668,7 @@ def fit(self:Learner,
     replay=None   # Folder of a run that was steered: repeat its commands at the same places, see `learn.tell`
 )->None:
     "Train for `n_epoch` epochs, validating after each"
+    self.dls = mk_dls(self.dls)  # a tuple of loaders may have been assigned
     _check_fit(self, n_epoch, start_epoch, max_steps, steps_per_epoch)
     cbs = [mk_cb(o) for o in as_list(cbs)]
     limit = [StepLimit(max_steps, steps_per_epoch)]*bool(max_steps or steps_per_epoch)
@@ -716,7 +717,6 @@ def _check_fit(learn, n_epoch, start_epoch, max_steps, steps_per_epoch):
         ('steps_per_epoch', steps_per_epoch, 1)):
         if v is not None: check_whole(nm, v, low)
     _check_loss(learn.loss_func)  # it may have changed since the constructor
-    learn.dls = mk_dls(learn.dls)
     dl = learn.dls.train
     if dl is None: raise ValueError('the learner has no training loader: pass DataLoaders(train, valid)')
     if batch_len(dl)==0: raise ValueError(f'the training loader is empty: {why_empty(dl)}')

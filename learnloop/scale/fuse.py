@@ -723,7 +723,7 @@ def difference(
 # %% ../../nbs/scale/08_fuse.ipynb #fb000065
 @patch
 def _judge(self:_Graph, why):
-    "Keep the graph, compare it again, or drop it; `why` says what is wrong, '' if nothing is"
+    "Keep the graph, compare it again, or drop it; `why` describes a difference, '' for none"
     self.doubts = self.doubts+1 if why else 0
     if not why: self.check_at = max(2*self.n, self.fuser.check_every)
     elif self.doubts<3: self.check_at = self.n+1  # twice in a row may still be chance

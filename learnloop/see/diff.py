@@ -365,7 +365,7 @@ def to_dict(self:RunDiff)->dict: # Plain data
 def curve(self:RunDiff,
     kind:str='loss' # Kind of number: 'loss', 'gradients' or 'weights'
 ): # A picture that notebooks show
-    "Draw the difference of the runs by step, and that of the yardstick if there is one"
+    "Draw how the runs differ at each step, and how the yardstick differs, if there is one"
     if kind not in _NUMBERS: raise ValueError(f'curve: kind={kind!r}: it must be one of {", ".join(_NUMBERS)}')
     if self._shares and kind=='loss': raise ValueError('curve: kind=\'loss\': the runs had different numbers of '
         'processes, but the loss is only recorded in the first one; use \'weights\' or \'gradients\'')
