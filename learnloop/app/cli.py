@@ -77,7 +77,7 @@ def show_runs(
 # %% ../../nbs/app/04_cli.ipynb #8f6a0005
 def write_comparison(
     folders, # Folders of runs, or patterns such as 'runs/lr-*'
-    output='compare.html', # The file to write (default: compare.html)
+    output='compare.html', # The file to write 
     by=None, # Metric that decides which run is best (default: valid_loss, or another one)
     better=None # Which value of this metric is better (default: as recorded in the runs)
 )->Path: # The file
@@ -97,7 +97,7 @@ def show_trace(
 def show_diff(
     run_a, # Folder of a run that was fitted with a `Fingerprint`, or its file
     run_b=None, # Another such folder or file; omit it with --record or --against
-    tol:float=0., # Largest relative difference of loss and norms that counts as equal (default: 0)
+    tol:float=0., # Largest relative difference of loss and norms that counts as equal
     # Folder of a run like A, with initial weights times 1+1e-7: differences up to its own count as equal
     yardstick=None,
     replay=(), # `module:function` that makes the learner, or one for each run, to replay the step
@@ -121,7 +121,7 @@ def show_diff(
 def show_blame(
     folder, # Folder of a run that was fitted with a `FlightRecorder`
     step:int|None=None, # Use only this step (default: all recorded steps)
-    n:int=9, # Largest number of rows (default: 9)
+    n:int=9, # Largest number of rows
     learner=None # `module:function` that makes the learner, to show the items, too
 ):
     "Print the rows with the largest losses in a run"
@@ -135,13 +135,13 @@ def tell_run(
     folder, # Folder of a run with a running fit
     # lr=1e-4 wd=0 (add "end" to end the schedule), pause, go, validate, save, rewind N, stop; see `parse_command`
     command,
-    wait:float=10. # Seconds to wait for the fit, which acts between two batches (default: 10)
+    wait:float=10. # Seconds to wait for the fit, which acts between two batches
 ):
     "Send a command to the fit that runs in `folder`, and print the result"
     folder,text = check_place('folder', folder, 'the folder of a run'),' '.join(command)
     parse_command(text)
     if not any(is_held(folder/o) is not False for o in (LOCK, '.lock')):
-        raise ValueError(f'{folder}: no fit is running there, so no fit would act on {text!r}')
+        raise ValueError(f'no fit is running in {folder}, so the command {text!r} would have no effect')
     name,until = send_command(folder, text),time.monotonic()+wait
     while True:
         gone = not (folder/'tell'/name).exists()  # check first: the fit writes its log before it deletes this
@@ -226,7 +226,10 @@ def _add(cmds, name, run, doc='', verdict=False):
         if k=='folders': how = dict(nargs='+' if is_needed else '*')
         flags = dict(as_json=['--json'], output=['-o', '--output'], n=['-n'], run_b=[k], folders=[k]).get(k, [f'--{k}'])
         if is_needed: cmd.add_argument(k, help=o.docment, **how)
-        else: cmd.add_argument(*flags, help=o.docment, default=o.default, **how)
+        else:
+            tells = isinstance(o.default, int|float|str) and o.default is not False
+            doc = f'{o.docment} (default: %(default)s)' if tells else o.docment
+            cmd.add_argument(*flags, help=doc, default=o.default, **how)
     def _run(**opts):
         try: ok = run(**opts)
         except _WRONG as e: cmd.exit(1, f'learnloop {name}: {e}\n')

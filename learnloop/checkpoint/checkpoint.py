@@ -98,16 +98,15 @@ def save_checkpoint(self:Learner,
     if self._opt is None: self.create_opt()
     if 'consistent' in info: raise ValueError("'consistent' is reserved for the manifest: choose another name")
     if not self.keeper.can_save():
-        half_done = ('save_checkpoint in the middle of an epoch, where a batch may be unfinished: '
-            'CheckpointCallback.save() waits until the batch is done')
-        stopped = ('save_checkpoint after an interrupted fit: learn.resume() continues the fit; '
+        half_done = ('save_checkpoint was called in the middle of an epoch, where a batch may be unfinished: call '
+            'CheckpointCallback.save(), which waits until the batch is done')
+        stopped = ('save_checkpoint was called after an interrupted fit: learn.resume() continues the fit; '
             'fit(…, resume=folder) saves it to disk')
         raise RuntimeError(half_done if self.open else stopped)
     at_end = 'epoch' in self.outcome and [p.name for p in self.open]==['fit', 'epoch']
     if at_end and getattr(getattr(self, 'recorder', None), 'row', None):
-        raise RuntimeError('save_checkpoint in after_epoch, before the recorder adds its row: '
-            'CheckpointCallback.save() waits for it, '
-            'and so does a callback with an order above 50')
+        raise RuntimeError('save_checkpoint was called in after_epoch, before the recorder adds its row: call '
+            'CheckpointCallback.save(), which waits for the row, or use a callback with an order above 50')
     folder = check_place('folder', folder, new=True)
     with ExitStack() as stack:
         self.team.first(stack.enter_context, _sole_writer(self, folder))
@@ -115,7 +114,7 @@ def save_checkpoint(self:Learner,
     return Checkpoint(folder/f'step-{self.count.opt_steps:09d}') if done else None
 
 def _sole_writer(learn, folder):
-    "A lock on `folder`, unless the fit that is going on has it"
+    "Lock `folder` inside a `with` block, unless the running fit has already locked it"
     mine = [o for o in learn.keeper.savers if o.folder.resolve()==folder.resolve()]
     for o in mine: o.join()
     return nullcontext() if mine else locked_folder(folder)
@@ -160,8 +159,8 @@ def _check_monitor(self:CheckpointCallback):
         return
     if rec and self.better and rec.when_known(self.monitor, self._check_monitor, logged=True): return
     more = '' if self.better else undeclared(self.monitor)
-    raise ValueError(f'{self.label}: the {self.best} best by {self.monitor!r}, but the recorder has no such column'
-        f'{did_you_mean(self.monitor, names)}; it has {", ".join(names) or "none"}{more}')
+    raise ValueError(f'{self.label}: best={self.best} needs the column {self.monitor!r}, but the recorder lacks '
+        f'it{did_you_mean(self.monitor, names)}; it has {", ".join(names) or "none"}{more}')
 
 # %% ../../nbs/checkpoint/05_checkpoint.ipynb #a968054c
 @patch
@@ -183,7 +182,7 @@ def _check_folder(self:CheckpointCallback, state):
             raise TypeError(f'state of {k}{bad}, which a checkpoint cannot contain: return tensors and plain '
                 'data, such as x.item() for a NumPy number')
     if why := inexact_reason(learn.dls.train):
-        warnings.warn(f'{type(learn.dls.train).__name__} to train on: {why}', stacklevel=2)
+        warnings.warn(f'the training loader, {type(learn.dls.train).__name__}: {why}', stacklevel=2)
     weights = sum(t.nbytes for t in state['model'].values() if isinstance(t, Tensor))
     weights += sum(t.nbytes for nm,t in state.get('shards', {}).items() if nm.startswith('model.'))
     need,free = 3*weights,shutil.disk_usage(folder).free  # Adam's state is twice the weights

@@ -17,13 +17,13 @@ from ..train.tracker import SpikeDetection
 
 # %% ../../nbs/checkpoint/11_recover.ipynb #5b1c0010
 class SpikeRecovery(SpikeDetection):
-    "Rewind to before a spike of the loss, or NaN, leave out the batches or rows there, and train on"
+    "After a spike of the loss, or NaN, go back, skip the batches or rows that led to it, and continue"
     order = 13
     def __init__(self,
-        batches:int=10, # How many batches to go back from the one with the spike
-        rows:int=0,     # Leave out so many rows, those that `learn.blame` names, rather than the batches
-        most:int=3,     # Rewinds in a fit: the spike after them is an error
-        **kwargs        # To `SpikeDetection`, which tells what a spike is: window, warmup, rtol, atol
+        batches:int=10, # Number of batches to go back from the spike
+        rows:int=0,     # Number of rows to skip, those that `learn.blame` names first; 0 to skip the batches
+        most:int=3,     # Maximum number of rewinds in a fit: the next spike raises an error
+        **kwargs        # For `SpikeDetection`, which defines a spike: window, warmup, rtol, atol
     ):
         super().__init__(**kwargs)
         self.batches,self.n_rows = check_whole('batches', batches, 0),check_whole('rows', rows, 0)

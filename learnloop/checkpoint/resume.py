@@ -549,5 +549,5 @@ def resume(self:Learner,
             'keep the state of the fit: fit(…, keep_failed=True), or fit(…, resume=folder)')
     dl = self.dls.train
     if self.paused.state['loop']['next']=='train' and not isinstance(dl, Iterator) and (why := inexact_reason(dl)):
-        warnings.warn(f'{type(dl).__name__} to train on: {why}', stacklevel=2)
+        warnings.warn(f'the training loader, {type(dl).__name__}: {why}', stacklevel=2)
     self.fit(**self.paused.args, resume=self.paused, accept=accept)

@@ -240,7 +240,7 @@ def _target(self:Rewinder, to, batches, now):
         while n<0 and e>0:
             e -= 1
             n += self.lengths.get(e, n_iter)
-        if n<0: raise ValueError(f'batches is {batches}, but the fit has had fewer: it is at {_text(now)}')
+        if n<0: raise ValueError(f'batches is {batches}, but the fit has trained on fewer: it is at {_text(now)}')
         to = e,'train',n
     to = Place(*to)
     if to.next=='validate': to = Place(to.epoch, 'train', self.lengths.get(to.epoch, n_iter))

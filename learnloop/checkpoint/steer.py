@@ -144,7 +144,7 @@ class Steering(Engine):
         inner(learn, next)
     attempt = property(lambda self: getattr(self.learn.keeper, 'attempt', 0), doc='Number of rewinds so far')
     def waits(self)->bool:
-        "Tell whether there are commands that the fit has not acted on; look into folders only now and then"
+        "Whether commands wait for the fit; look into the folders only now and then"
         if self.inbox: return True
         now = time.monotonic()
         if now<self.look_at: return False

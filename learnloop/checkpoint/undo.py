@@ -39,11 +39,11 @@ def _put_items(o, was):
         (o.update if isinstance(o, set) else o.extend)(was)
 
 def _note(o, undo, seen, device):
-    "Add to the stack `undo` what puts `o`, and what it holds, back as it is"
+    "Push on the stack `undo` calls that restore `o` and everything that it holds"
     if not isinstance(o, _kinds) or id(o) in seen: return
     seen[id(o)] = o
     if isinstance(o, Tensor):
-        # what is within a graph, made by inference, or expanded can't be written to, so nobody changes it
+        # no code can write to a tensor that is inside a graph, from inference mode, or expanded: it needs no copy
         is_expanded = any(n>1 and not s for n,s in zip(o.shape, o.stride(), strict=True))
         if not o.is_leaf or o.is_inference() or is_expanded: return
         undo.callback(_put_tensor, o, o.detach().to(device or o.device, copy=True), o.requires_grad, o.grad)
@@ -59,7 +59,7 @@ def _note(o, undo, seen, device):
 @patch
 @contextmanager
 def undone(self:Learner,
-    device=None, # Where copies of tensors are kept; None for where they are
+    device=None, # Device for the copies of tensors; None for the device of each tensor
     of=None # Modules, optimizers and other objects to restore; None for all of the learner
 ):
     "Restore the learner, or `of`, at the end of a `with` block to its state at the start"
@@ -69,15 +69,15 @@ def undone(self:Learner,
             _note([*of], undo, {}, device)
             yield self
         return
-    own = {*vars(Flow()), 'dls', *(o.name for o in self.cbs)}  # what isn't put back as an attribute
+    own = {*vars(Flow()), 'dls', *(o.name for o in self.cbs)}  # restored in other ways
     dls = [self.dls.train, self.dls.valid]
     attrs = {k:v for k,v in vars(self).items() if k not in own}
     def forget_new():
         for k in {*vars(self)} - {*attrs, *own, *(o.name for o in self.cbs)}: del vars(self)[k]
-    with preserve_rng(*dls), ExitStack() as undo:  # the stack goes on where a part of it fails
+    with preserve_rng(*dls), ExitStack() as undo:  # the stack makes all its calls, even if one fails
         undo.callback(self._changed)
         for o,sd in ((o, f(o)) for os,f in ((self.cbs, methodcaller('state_dict')), (dls, loader_state)) for o in os):
-            # this is no resume: the next fit begins anew
+            # this isn't a resume: the next fit must reset the state of this callback
             if hasattr(type(o), '_loaded'): undo.callback(setattr, o, '_loaded', o._loaded)
             if sd: undo.callback(o.load_state_dict, deepcopy(sd))
         undo.callback(setattr, self, 'training', self.training)

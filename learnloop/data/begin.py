@@ -127,7 +127,7 @@ def start_workers(
 def stop_workers(
     dl # Loader: any iterable of batches
 ):
-    "Let go of workers of `dl` that persist, so that the next pass starts others"
+    "Release the persistent workers of `dl`, so that the next pass starts new ones"
     for o in persistent(dl): o._iterator = None
 
 # %% ../../nbs/data/05_begin.ipynb #41b97d64

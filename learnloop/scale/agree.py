@@ -219,7 +219,7 @@ def _is_again(self:TeamEngine, point):
 
 def _check_order(seen):
     if len(seen)==1: return
-    raise RuntimeError('the processes went through different batches: a sampler draws random numbers during the pass, '
+    raise RuntimeError('the processes used different batches: a sampler draws random numbers during the pass, '
         'and they differ between processes. Give it its own generator, or draw when the iteration begins')
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0000e1

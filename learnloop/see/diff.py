@@ -217,7 +217,7 @@ class RunDiff:  # chkstyle: ignore-node
 
     def _table(self, most=20):
         rows = [(k, _short(x), _short(y)) for k,(x,y) in [*self.settings.items()][:most]]
-        return Table([('what the runs are', 'A', 'B'), *rows], '<<<')
+        return Table([('setting', 'A', 'B'), *rows], '<<<')
 
     def __str__(self):
         text = '\n'.join(self.lines())
@@ -256,20 +256,22 @@ def _what(self:RunDiff):
     if kind=='batch': return 'the batches came in another order' if self.reordered else 'the batch differed'
     if kind=='random numbers': return f'the batch was the same, but the random numbers differed ({_names(self.parted)})'
     if self.early: return f'the {kind} differed before its forward pass: something changed them after the last step'
-    met,ended = 'the same batch met the same weights',self._ended()
-    gradients = ' and gradients' if all(o.gradients.strip(b'\0') for o in (p.a, p.b)) else ''
-    so_far = '' if kind in ('loss','prediction') else f' and gave the same loss{gradients}'
-    if ended: return f'{met}{so_far}, and then {ended} in one of the runs'
-    if kind=='prediction': return f'{met} and gave another prediction, with the same loss: the forward pass'
+    ended,grads = self._ended(),all(o.gradients.strip(b'\0') for o in (p.a, p.b))
+    names = ['the batch','the weights']
+    if kind not in ('loss','prediction'): names += ['the loss', *['the gradients']*(grads and kind!='gradients')]
+    same = f'{", ".join(names[:-1])} and {names[-1]} were the same'
+    if ended: return f'{same}, but the batch {ended} in one of the runs'
+    if kind=='prediction': return 'the batch, the weights and the loss were the same, but the prediction ' \
+        'differed. The cause is the forward pass'
     if kind=='loss':
-        where = 'the forward pass' if p.other_prediction else 'the loss function, as the prediction was the same'
-        return f'{met} and gave another loss ({p.a.loss_value:.9g} and {p.b.loss_value:.9g}): {where}'
-    if self.edited: return f'{met}{so_far}, and then the {kind} were changed after the optimizer step, in {self.edited}'
-    if kind=='gradients': return f'{met} and gave the same loss, and other gradients: the backward pass, or code ' \
-        'that changed them afterwards'
-    who = 'the backward pass or the optimizer' if any(p.has(FUSED)) and not gradients else 'the optimizer'
-    if kind=='weights': return f'{met}{so_far}, and then other weights: {who}'
-    return f'{met} and left the same weights, and other {"values in the optimizer" if kind==_STATE[2] else kind}'
+        cause = 'the forward pass' if p.other_prediction else 'the loss function, because the prediction was the same'
+        return f'{same}, but the loss differed ({p.a.loss_value:.9g} and {p.b.loss_value:.9g}). The cause is {cause}'
+    if self.edited: return f'{same}, but the {kind} were changed after the optimizer step, in {self.edited}'
+    if kind=='gradients': return f'{same}, but the gradients differed. The cause is the backward pass, or code that ' \
+        'changed the gradients afterwards'
+    cause = 'the backward pass or the optimizer' if any(p.has(FUSED)) and not grads else 'the optimizer'
+    if kind=='weights': return f'{same}, but the weights after the step differed. The cause is {cause}'
+    return f'{same}, and so were the weights after the step, but the {kind} differed'
 
 # %% ../../nbs/see/10_diff.ipynb #fb100018
 @patch

@@ -28,7 +28,7 @@ def _marks(flow, cb, e):
     return [*res, '; '.join(o or 'every call' for o in filters)] if any(filters) else res
 
 def _callbacks(flow, e):
-    "Return the callbacks that hear `e`, in order; a Learner subclass's own methods come first"
+    "Return the callbacks that handle `e`, in order; a Learner subclass's own methods come first"
     f = getattr(type(flow), e, None)
     res = [_Who(type(flow).__name__, [])] if f and f.__module__.split('.')[0]!='learnloop' else []
     res += [_Who(o.name, _marks(flow, o, e)) for o in flow.ordered_cbs(e)]

@@ -237,7 +237,7 @@ def _range(vals): return f'{min(vals)}–{max(vals)}' if len(vals)>1 else ''.joi
 
 @patch
 def sequence(self:Trace,
-    verbose:bool=False, # Also show events that no callback heard and that ended normally?
+    verbose:bool=False, # Also show events that no callback handled and that ended normally?
     n_lines:int=100     # Number of last lines to show
 )->_Text: # Displayed by notebooks; `print` it elsewhere
     "Show what ran, in order, with repetitions folded"
@@ -513,7 +513,7 @@ def _enters(self:Tracer, flow):
 @patch
 def wrap_handler(self:Tracer,
     who,       # A callback
-    event:str, # The event that `f` hears
+    event:str, # The event that `f` handles
     f          # One of its handlers
 ): # A handler that replaces `f`
     "Wrap `f` so that its calls are recorded"

@@ -203,7 +203,7 @@ def _is_cut(self:Trace, phase, at):
 # %% ../../nbs/see/07_why.ipynb #31830ba1
 @patch
 def _why_event(self:Trace, event, phase, at, callback):
-    "Explain whether `event` fired, which callbacks heard it, and if not, why"
+    "Explain whether `event` fired, which callbacks handled it, and if not, why"
     rows = [r for r in self._rows if r[1].event==event and at.has(r[2])]
     if not rows: return self._why_no_event(event, phase, at)
     s = rows[-1][2]

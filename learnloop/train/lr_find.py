@@ -158,8 +158,8 @@ def suggest(self:LRFinder,
             losses.append(loss)
     if len(lrs)<2:
         at = f'at a learning rate of {self.lrs[-1]:.1e}' if self.lrs else 'at the first'
-        raise ValueError(f'{len(lrs)} of {len(self.lrs)} batches count, too few to suggest anything; it stopped {at}: '
-            'use a lower start_lr, a higher num_it, or stop_div=False')
+        raise ValueError(f'only {len(lrs)} of {len(self.lrs)} batches can be used, too few to suggest a rate; '
+            f'the search stopped {at}: use a lower start_lr, a higher num_it, or stop_div=False')
     def name(f): return getattr(getattr(f, 'func', f), '__name__', type(f).__name__)
     self.suggestions = {name(f):f(lrs, losses, self.num_it) for f in listify(funcs)}
     return _named_lrs({k:lr for k,(lr,_) in self.suggestions.items()})

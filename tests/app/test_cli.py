@@ -256,7 +256,7 @@ def test_a_number_that_json_has_not_is_text(tmp_path, capsys):
     assert outputs(capsys, 'runs', str(tmp_path))[0]['results']['valid_loss']['last']=='nan'
 
 def test_a_command_for_a_run_where_no_fit_runs_is_refused(run, tmp_path):
-    for folder,why in ((tmp_path, 'no fit is running there'), (tmp_path/'none', 'none')):
+    for folder,why in ((tmp_path, 'no fit is running in'), (tmp_path/'none', 'none')):
         code,_,err = run('tell', folder, 'stop')
         assert code==1 and why in err
     assert not [*tmp_path.iterdir()]

@@ -89,7 +89,7 @@ def test_a_model_without_a_loss(out):
 @pytest.mark.parametrize('mk_cb,error', [
     (lambda p: SaveModelCallback('valid_siz', better='less'), "unknown monitor 'valid_siz'; did you mean 'valid_size'"),
     (lambda p: SaveModelCallback('valid_size'), "better='less' or better='more'"),
-    (lambda p: CheckpointCallback(p/'c', best=1, monitor='valid_siz', better='less'), 'the 1 best by'),
+    (lambda p: CheckpointCallback(p/'c', best=1, monitor='valid_siz', better='less'), 'best=1 needs the column'),
     (lambda p: CheckpointCallback(p/'c', best=1, monitor='valid_size'), "better='less' or better='more'"),
     (lambda p: TorchScheduler(torch.optim.lr_scheduler.ReduceLROnPlateau, unit='validate', monitor='valid_siz'), 'monitor is')])
 def test_refused_before_anything_is_trained(mk_cb, error, known, tmp_path):

@@ -160,15 +160,15 @@ def test_the_same_batches_in_another_order(tmp_path):
     res = diff_runs(tmp_path/'a', tmp_path/'c')
     assert (res.step, res.kind)==(N, 'batch') and not res.reordered
 
-@pytest.mark.parametrize('when,exc,said', [('before_batch', CancelBatchException, ', and then was cancelled'), ('after_opt_step', ValueError, ', and then failed'),
-    ('after_loss', CancelBatchException, ' and gave the same loss, and then was cancelled'),
-    ('before_step', CancelStepException, ' and gave the same loss and gradients, and then made no optimizer step')])
+@pytest.mark.parametrize('when,exc,said', [('before_batch', CancelBatchException, ' and the weights were the same, but the batch was cancelled'), ('after_opt_step', ValueError, ' and the weights were the same, but the batch failed'),
+    ('after_loss', CancelBatchException, ', the weights and the loss were the same, but the batch was cancelled'),
+    ('before_step', CancelStepException, ', the weights, the loss and the gradients were the same, but the batch made no optimizer step')])
 def test_a_batch_that_ended_early_in_one_of_them(when, exc, said, tmp_path):
     fit(tmp_path/'a')
     with suppress(ValueError): fit(tmp_path/'b', [at(when, 7, cancel(exc('planted')))])
     for pair in permutations('ab'):
         text = str(diff_runs(*(tmp_path/o for o in pair)))
-        assert f'in step 7 the same batch met the same weights{said} in one of the runs.' in text
+        assert f'in step 7 the batch{said} in one of the runs.' in text
 
 def test_generators_that_nobody_draws_from_dont_matter(tmp_path):
     def start(seed): return Callback(before_fit=lambda cb: random.seed(seed))
@@ -245,14 +245,14 @@ def test_a_forward_pass_with_the_same_loss(tmp_path):
     fit(tmp_path/'a', batches=equal)
     fit(tmp_path/'b', [at('after_pred', 8, swap)], batches=equal)
     res = diff_runs(tmp_path/'a', tmp_path/'b')
-    assert (res.step, res.kind)==(8, 'prediction') and 'another prediction, with the same loss: the forward pass' in str(res)
+    assert (res.step, res.kind)==(8, 'prediction') and 'the weights and the loss were the same, but the prediction differed. The cause is the forward pass' in str(res)
 
 def test_another_loss_function_is_told_from_another_forward_pass(tmp_path):
     fit(tmp_path/'a')
     fit(tmp_path/'b', [lasts('before_batch', 8, other_loss)])
     fit(tmp_path/'c', [lasts('before_batch', 8, rounded)])
-    assert 'the loss function, as the prediction was the same' in str(diff_runs(tmp_path/'a', tmp_path/'b'))
-    assert ': the forward pass' in str(diff_runs(tmp_path/'a', tmp_path/'c'))
+    assert 'the loss function, because the prediction was the same' in str(diff_runs(tmp_path/'a', tmp_path/'b'))
+    assert 'The cause is the forward pass' in str(diff_runs(tmp_path/'a', tmp_path/'c'))
 
 def test_a_flipped_bit_costs_a_row(tmp_path):
     fit(tmp_path/'a', n_epoch=3)
@@ -347,7 +347,7 @@ def test_the_command_answers_and_its_exit_code_says_whether_they_differ(tmp_path
     main(['diff', str(tmp_path/'a'), str(tmp_path/'a')])
     assert capsys.readouterr().out=='Equal for all 24 steps that both have.\n'
     with pytest.raises(SystemExit) as e: main(['diff', str(tmp_path/'a'), str(tmp_path/'b')])
-    assert e.value.code==1 and capsys.readouterr().out.startswith('Equal for 2 steps; in step 3 the same batch met the same weights')
+    assert e.value.code==1 and capsys.readouterr().out.startswith('Equal for 2 steps; in step 3 the batch, the weights')
     with pytest.raises(SystemExit) as e: main(['diff', str(tmp_path/'a'), str(tmp_path)])
     assert 'fingerprints of several runs' in capsys.readouterr().err
     with pytest.raises(SystemExit): main(['diff', str(tmp_path/'a'), str(tmp_path/'b'), '--tol', 'x'])
