@@ -1,4 +1,4 @@
-"""Go back to before a spike of the loss, leave out the batches or rows that led to it, and train on
+"""After a spike of the loss, go back to an earlier place, skip the batches or rows that led to it, and continue
 
 Docs: https://learnloop.github.io/learnloop/checkpoint/recover.html.md"""
 
