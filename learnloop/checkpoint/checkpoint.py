@@ -91,7 +91,7 @@ def _catch_up(self:CheckpointCallback):
 # %% ../../nbs/checkpoint/05_checkpoint.ipynb #165ffa75
 @patch
 def save_checkpoint(self:Learner,
-    folder, # Of the run
+    folder, # Folder of the run
     **info # Plain data for the manifest
 )->Checkpoint|None: # None if a callback cancelled it
     "Save the whole state in `folder`, as a checkpoint named by the number of optimizer steps"
@@ -192,7 +192,7 @@ def _check_folder(self:CheckpointCallback, state):
 
 # %% ../../nbs/checkpoint/05_checkpoint.ipynb #a968054d
 def checkpoint_names(
-    folder # Of a run
+    folder # Folder of a run
 )->list: # Oldest first
     "List the names of the checkpoints in `folder`"
     return [o.path.name for o in list_checkpoints(folder, verify=False)]
@@ -276,7 +276,7 @@ def cleanup_fit(self:CheckpointCallback):
 # %% ../../nbs/checkpoint/05_checkpoint.ipynb #57a2bacf
 def save_state(
     learn, # The learner
-    folder, # Of the run
+    folder, # Folder of the run
     place:Place, # Where the fit is
     write, # Called as `write(folder, state, info)`
     **info # Plain data for the manifest

@@ -46,7 +46,7 @@ def _untied(sd):
 @checked_args
 def export(self:Learner,
     file='export', # Name below `path`, or an absolute path; the suffix `.safetensors` is added
-    meta:dict|None=None # Any JSON data
+    meta:dict|None=None # Your own JSON data, such as class names
 )->Path: # Path of the file
     "Write the model's weights and buffers, for inference"
     name = with_suffix(file, '.safetensors')
@@ -92,7 +92,7 @@ def load_export(
 def load_learner(
     file, # Path of a file that `export` wrote
     model:nn.Module, # A model of the same architecture
-    loss_func=None, # `predict` applies its `activation` and `decodes`
+    loss_func=None, # Loss function, whose `activation` and `decodes` `predict` applies
     device=None, # Where to predict; None: `default_device()`
     **kwargs # Arguments of `Learner`
 )->Learner: # In evaluation mode, with the user's `meta` as an attribute

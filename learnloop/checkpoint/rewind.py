@@ -30,12 +30,12 @@ from ..loop.place import Place
 
 # %% ../../nbs/checkpoint/09_rewind.ipynb #9e710002
 class Snapshots(Callback, Engine):
-    "Keep copies of the whole state in memory, which `learn.rewind` goes back to"
+    "Keep copies of the whole state in memory, from which `learn.rewind` starts"
     level,read_only,fit_only,rank_invariant,remove_on_fetch = 11,True,True,True,True
     @checked_args
     def __init__(self,
-        every_steps:int=50, # Optimizer steps between two of them
-        keep:int=3 # How many of the newest are kept
+        every_steps:int=50, # Optimizer steps between two snapshots
+        keep:int=3 # Number of newest snapshots to keep
     ):
         self.every_steps,self.keep = check_whole('every_steps', every_steps),check_whole('keep', keep)
         self.states = []
@@ -370,7 +370,7 @@ def _arrive(learn, goal):
 @patch
 def rewind(self:Learner,
     to=None, # A `Place`, or a checkpoint; None to go back by `batches`
-    batches:int|None=None, # How many batches to go back from where the fit is
+    batches:int|None=None, # Number of batches to go back from the current place
     **changes # Hyper-parameters, as for `set_hypers`; `skip_batches`, `skip_rows`
 )->Learner: # The learner itself, if no fit is running: `resume` continues from there
     "Go back to an earlier place of the fit, with `changes`"

@@ -56,7 +56,7 @@ def tell(self:Learner,
     end:bool=False, # End the schedules of these hyper-parameters? Otherwise their remaining values are scaled
     **hypers # Numbers by name, such as `lr=1e-4`
 )->None:
-    "Give the running fit a command, from another cell or thread: it acts between two batches, in all processes"
+    "Send a command to the running fit, from another cell or thread; the fit acts between two batches, in all processes"
     text = ' '.join([command, *(f'{k}={v}' for k,v in hypers.items()), *['end']*end]).strip()
     verb,vals,_ = parse_command(text)
     s = next((o for o in self.engines if isinstance(o, Steering)), None)
@@ -70,7 +70,7 @@ def _new_id(): return f'{time.time_ns():020d}-{getpid()}'
 
 # %% ../../nbs/checkpoint/10_steer.ipynb #7e110031
 def send_command(
-    folder, # Of a run, in which a fit runs
+    folder, # Folder of a run, in which a fit runs
     text:str # The command: see `parse_command`
 )->str: # The name of its file, by which the log of the run knows it
     "Write a command for the fit that runs in `folder`, so that the fit reads all of it or nothing"
@@ -83,7 +83,7 @@ def send_command(
 _LOG = dict(version=int, commands=[dict(id=str, attempt=int, epoch=int, batch=int, text=str, result=str, refused=bool)])
 
 def read_commands(
-    folder # Of a run
+    folder # Folder of a run
 )->list: # Dicts with `text`, `epoch` and `batch` (the place), `result`, `refused` and `id`, in order
     "Read the commands that the run in `folder` got"
     path = Path(folder).expanduser()/'commands.json'
@@ -154,7 +154,7 @@ class Steering(Engine):
 # %% ../../nbs/checkpoint/10_steer.ipynb #7e110042
 @patch
 def watch(self:Steering,
-    folder # Of the run; it exists
+    folder # Folder of the run; it exists
 ):
     "Take commands from `folder`, too, and write the log there"
     self.folders.append(folder)

@@ -495,7 +495,7 @@ class Checkpoints(list):
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #f75e3f99
 def list_checkpoints(
-    folder, # Of a run
+    folder, # Folder of a run
     verify:bool=True # Read all files and check their hashes?
 )->Checkpoints: # Oldest first; see `damage` for damaged ones
     "List the checkpoints in `folder`"
@@ -519,7 +519,7 @@ def _order(o):
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #da8653ad
 def newest_checkpoint(
-    folder # Of a run
+    folder # Folder of a run
 )->Checkpoint|None: # Verified; None if the folder has none
     "Find the newest undamaged checkpoint that was saved between two batches"
     bad,o = [],None
@@ -535,7 +535,7 @@ def newest_checkpoint(
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #afc2ee15
 def prune(
-    folder, # Of a run
+    folder, # Folder of a run
     keep:int|None=1, # How many of the newest are kept; None for all
     best:int=0, # How many of the best are kept as well
     monitor:str|None=None, # The value in their metrics that says which are best
@@ -609,7 +609,7 @@ def _step_name(path): return path.name.removeprefix('.old-')
 # %% ../../nbs/checkpoint/01_storage.ipynb #4f9a787a
 @contextmanager
 def locked_folder(
-    folder # Of a run; made if need be
+    folder # Folder of a run; created if necessary
 ):
     "Lock `folder` in a `with` block, after repairing what a killed run left there"
     folder = Path(folder).expanduser()

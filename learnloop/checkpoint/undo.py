@@ -60,7 +60,7 @@ def _note(o, undo, seen, device):
 @contextmanager
 def undone(self:Learner,
     device=None, # Device for the copies of tensors; None for the device of each tensor
-    of=None # Modules, optimizers and other objects to restore; None for all of the learner
+    of=None # Modules, optimizers and other objects to restore; None for the whole learner
 ):
     "Restore the learner, or `of`, at the end of a `with` block to its state at the start"
     if why := why_shapeless(self.model): raise ValueError(f'the first call of the model cannot be undone: {why}')

@@ -121,7 +121,7 @@ def as_targs(
 def split_batch(
     b, # Batch from the loader
     n_inp:int|None=None, # Number of inputs in a tuple; None for all but the last element
-    targ:str|int|tuple|None=None, # Targets: names in a mapping, indices in a tuple, even of inputs
+    targ:str|int|tuple|None=None, # Targets: names in a mapping, or indices in a tuple; may be inputs, too
     row_id=None # Name or index of the element with a key for each item (neither input nor target); or a function
 ) -> tuple[tuple,tuple]: # Inputs and targets: `(xb, yb)`
     "Split `b` into inputs and targets"

@@ -103,7 +103,7 @@ class DataLoaders:
         *loaders, # Any iterables of batches: the training loader, the validation loader (or None), and more
         device:torch.device|str|None=None, # Where batches go; None for `default_device()`
         n_inp:int|None=None, # Number of inputs in a tuple batch, for `split_batch`; None for all but the last element
-        targ:str|int|tuple|None=None, # Targets: names in a dict batch, indices in a tuple, even of inputs
+        targ:str|int|tuple|None=None, # Targets: names in a dict batch, or indices in a tuple; may be inputs, too
         targ_is_inp:bool=False, # Does the model get targets in dict batches, too?
         row_id=None, # For `learn.rows`: name or index of the element with a key for each item, or a function
         bs_of=None, # Function of a batch that returns its number of items; None to count them
@@ -221,7 +221,7 @@ def from_dsets(cls:DataLoaders,
     shuffle:bool=True, # Shuffle for training? Not with an `IterableDataset` or a sampler
     device:torch.device|str|None=None, # Where batches go; None for `default_device()`
     n_inp:int|None=None, # Number of inputs in a tuple batch; None for all but the last element
-    targ:str|int|tuple|None=None, # Targets: names in a dict batch, indices in a tuple, even of inputs
+    targ:str|int|tuple|None=None, # Targets: names in a dict batch, or indices in a tuple; may be inputs, too
     targ_is_inp:bool=False, # Does the model get targets in dict batches, too?
     row_id=None, # As for `DataLoaders`
     bs_of=None, # As for `DataLoaders`

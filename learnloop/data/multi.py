@@ -248,7 +248,7 @@ class Zip(MultiLoader):
         *loaders, # Any iterables of batches
         stop='shortest', # 'shortest', 'longest', or name or index of the loader that ends a pass; others start again
         n_inp=None, # Inputs of each: a number, a list, or a dict by name; None for all but the last element
-        **named # Loaders by name, instead
+        **named # Loaders by name, instead of by position
     ):
         if loaders and named: raise TypeError('Zip takes loaders by position or by name, not both')
         super().__init__(named or loaders, stop)
@@ -327,7 +327,7 @@ class Alternate(MultiLoader):
         *loaders, # Any iterables of batches, named by their indices
         stop=None, # When a pass ends: None for after all batches of all loaders; else as for `Zip`
         weights=None, # Relative numbers of batches: by name, a list, or 'lengths'; None for equal
-        **named # Loaders by name, instead
+        **named # Loaders by name, instead of by position
     ):
         if loaders and named: raise TypeError('Alternate takes loaders by position or by name, not both')
         super().__init__(named or loaders, stop)

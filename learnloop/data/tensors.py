@@ -129,7 +129,7 @@ def from_tensors(cls:DataLoaders,
     generator:torch.Generator|None=None, # Draws the order; None for torch's own, which `set_seed` seeds
     device:torch.device|str|None=None, # Where batches go; None: `train`'s device, or `default_device()` for the CPU
     n_inp:int|None=None, # Number of inputs in a tuple batch; None for all but the last element
-    targ:str|int|tuple|None=None, # Targets: names in a dict batch, indices in a tuple, even of inputs
+    targ:str|int|tuple|None=None, # Targets: names in a dict batch, or indices in a tuple; may be inputs, too
     targ_is_inp:bool=False, # Does the model get targets in dict batches, too?
     row_id=None, # As for `DataLoaders`
     bs_of=None # As for `DataLoaders`

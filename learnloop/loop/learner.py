@@ -351,7 +351,7 @@ def turn(self:Learner,
     opt:str|None=None, # Name of its optimizer in `learn.opt`; None for all optimizers
     name:str|None=None, # Name of the turn; None for `opt`
     counts:bool=True, # Count its step in `count.opt_steps`? Usually False for a critic
-    grads=None, # Function that returns the gradients: see `assign_grads`; or `ADDED`, if it adds them
+    grads=None, # Function that returns the gradients, as a list or a dict by name
     create_graph:bool=False, # Can gradients be differentiated? Needed by second-order optimizers
     retain_graph:bool=False, # Keep the graph for another turn?
     closure:bool|None=None, # Give the optimizer's `step` a closure? None for only if it needs one
@@ -654,7 +654,7 @@ def default_engine(
 @checked_args
 def fit(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; may be None if `max_steps` is given
-    lr=None,      # Learning rate, in any form that `set_hypers` takes; None for the learner's
+    lr=None,      # Learning rate: a number, a list with one per group, or a slice; None for the learner's
     wd=None,      # Weight decay; None for the learner's
     cbs=None,     # Callbacks for this fit only
     reset_opt:bool=False, # Create a new optimizer first?
@@ -665,7 +665,7 @@ def fit(self:Learner,
     accept=(),    # Settings that may differ from the checkpoint, by the names that the error gives; True for all
     keep_failed:bool=False, # Copy the state before each batch, to resume or replay it after an error?
     fuse=None,    # True, or a dict of arguments of `learn.fuse`: compile steps from now on; False: stop compiling
-    replay=None   # Folder of a run that was steered: repeat its commands at the same places, see `learn.tell`
+    replay=None   # Folder of another run: repeat its `learn.tell` commands at the same places
 )->None:
     "Train for `n_epoch` epochs, validating after each"
     self.dls = mk_dls(self.dls)  # a tuple of loaders may have been assigned

@@ -90,7 +90,7 @@ if MYPY:
             def save_checkpoint(self, folder: Any, **info: Any) -> Checkpoint | None:
                 """Save the whole state in `folder`, as a checkpoint named by the number of optimizer steps
 
-                - `folder`: Of the run
+                - `folder`: Folder of the run
                 - `info`: Plain data for the manifest
 
                 Returns: None if a callback cancelled it"""
@@ -98,7 +98,7 @@ if MYPY:
                 """Write the model's weights and buffers, for inference
 
                 - `file`: Name below `path`, or an absolute path; the suffix `.safetensors` is added
-                - `meta`: Any JSON data
+                - `meta`: Your own JSON data, such as class names
 
                 Returns: Path of the file"""
             def replay_batch(self) -> SimpleNamespace:
@@ -118,7 +118,7 @@ if MYPY:
                 """Go back to an earlier place of the fit, with `changes`
 
                 - `to`: A `Place`, or a checkpoint; None to go back by `batches`
-                - `batches`: How many batches to go back from where the fit is
+                - `batches`: Number of batches to go back from the current place
                 - `changes`: Hyper-parameters, as for `set_hypers`; `skip_batches`, `skip_rows`
 
                 Returns: The learner itself, if no fit is running: `resume` continues from there"""
@@ -168,7 +168,7 @@ if MYPY:
                 - `file`: As for `save`
                 - `who`: The writer, for the message"""
             def tell(self, command: str='', end: bool=False, **hypers: Any) -> None:
-                """Give the running fit a command, from another cell or thread: it acts between two batches, in all processes
+                """Send a command to the running fit, from another cell or thread; the fit acts between two batches, in all processes
 
                 - `command`: `pause`, `go`, `validate`, `save`, `rewind 20` or `stop`; '' to set hyper-parameters
                 - `end`: End the schedules of these hyper-parameters? Otherwise their remaining values are scaled
@@ -176,8 +176,8 @@ if MYPY:
             def undone(self, device: Any=None, of: Any=None) -> AbstractContextManager[Any]:
                 """Restore the learner, or `of`, at the end of a `with` block to its state at the start
 
-                - `device`: Where copies of tensors are kept; None for where they are
-                - `of`: Modules, optimizers and other objects to restore; None for all of the learner"""
+                - `device`: Device for the copies of tensors; None for the device of each tensor
+                - `of`: Modules, optimizers and other objects to restore; None for the whole learner"""
             def evaluate_on(self, dl: Any, cbs: Any=None, inner: bool=False, muted: Any=(), engines: Any=(), **own: Any) -> Any:
                 """Validate on `dl`, and restore the learner's state
 
@@ -234,7 +234,7 @@ if MYPY:
                 - `opt`: Name of its optimizer in `learn.opt`; None for all optimizers
                 - `name`: Name of the turn; None for `opt`
                 - `counts`: Count its step in `count.opt_steps`? Usually False for a critic
-                - `grads`: Function that returns the gradients: see `assign_grads`; or `ADDED`, if it adds them
+                - `grads`: Function that returns the gradients, as a list or a dict by name
                 - `create_graph`: Can gradients be differentiated? Needed by second-order optimizers
                 - `retain_graph`: Keep the graph for another turn?
                 - `closure`: Give the optimizer's `step` a closure? None for only if it needs one
@@ -273,7 +273,7 @@ if MYPY:
                 """Train for `n_epoch` epochs, validating after each
 
                 - `n_epoch`: Epochs to train for; may be None if `max_steps` is given
-                - `lr`: Learning rate, in any form that `set_hypers` takes; None for the learner's
+                - `lr`: Learning rate: a number, a list with one per group, or a slice; None for the learner's
                 - `wd`: Weight decay; None for the learner's
                 - `cbs`: Callbacks for this fit only
                 - `reset_opt`: Create a new optimizer first?
@@ -284,7 +284,7 @@ if MYPY:
                 - `accept`: Settings that may differ from the checkpoint, by the names that the error gives; True for all
                 - `keep_failed`: Copy the state before each batch, to resume or replay it after an error?
                 - `fuse`: True, or a dict of arguments of `learn.fuse`: compile steps from now on; False: stop compiling
-                - `replay`: Folder of a run that was steered: repeat its commands at the same places, see `learn.tell`"""
+                - `replay`: Folder of another run: repeat its `learn.tell` commands at the same places"""
             def no_logging(self) -> AbstractContextManager[Any]:
                 """Print nothing inside a `with` block"""
             def to_detach(self, b: Any, cpu: bool=True) -> Any:
@@ -327,9 +327,9 @@ if MYPY:
                 - `inner`: Skip the `evaluate` phase? For callbacks that already opened a `validate` phase
                 - `reorder`: Return them in the data set's order?
                 - `cbs`: Callbacks for this evaluation only
-                - `kwargs`: To `GatherPredsCallback`
+                - `kwargs`: Arguments of `GatherPredsCallback`
 
-                Returns: inputs?, predictions, targets, decoded?, losses?"""
+                Returns: Inputs if requested, predictions, targets, then decisions and losses if requested"""
             def predict(self, item: Any, act: Any=None, with_input: bool=False) -> tuple:
                 """Predict one `item`, decoded as `get_preds` does
 
@@ -342,7 +342,7 @@ if MYPY:
                 """Replace the optimizer, even during a fit
 
                 - `opt_func`: As for `Learner`: class, partial, function of groups, instance, or a dict of instances
-                - `lr`: Learning rate, in any form that `set_hypers` takes; with it, a schedule of `lr` ends here
+                - `lr`: Learning rate: a number, a list or a slice; if given, a schedule of `lr` ends here
                 - `wd`: Weight decay, likewise; None for the learner's, or the optimizer's default
 
                 Returns: The new optimizer, or the dict of them"""

@@ -250,8 +250,8 @@ def get_preds(self:Learner,
     inner:bool=False,        # Skip the `evaluate` phase? For callbacks that already opened a `validate` phase
     reorder:bool=True,       # Return them in the data set's order?
     cbs=None,  # Callbacks for this evaluation only
-    **kwargs   # To `GatherPredsCallback`
-)->tuple: # inputs?, predictions, targets, decoded?, losses?
+    **kwargs   # Arguments of `GatherPredsCallback`
+)->tuple: # Inputs if requested, predictions, targets, then decisions and losses if requested
     "Gather predictions and targets"
     dl,f,cbs = self.find_dl(ds_idx, dl),self.loss_func,[mk_cb(o) for o in as_list(cbs)]
     cb = GatherPredsCallback(with_input=with_input, with_loss=with_loss, **kwargs)

@@ -20,7 +20,7 @@ from .turn import needs_closure
 @checked_args
 def switch_opt(self:Learner,
     opt_func, # As for `Learner`: class, partial, function of groups, instance, or a dict of instances
-    lr=None,  # Learning rate, in any form that `set_hypers` takes; with it, a schedule of `lr` ends here
+    lr=None,  # Learning rate: a number, a list or a slice; if given, a schedule of `lr` ends here
     wd:float|None=None # Weight decay, likewise; None for the learner's, or the optimizer's default
 ): # The new optimizer, or the dict of them
     "Replace the optimizer, even during a fit"

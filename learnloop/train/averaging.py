@@ -320,7 +320,7 @@ class EMA(WeightAveraging):
         decay:float=.999,  # Weight of the old average in an update; .9999 for long runs
         warmup:bool=True,  # Use (1+n)/(10+n) at update n while smaller, so that early weights are forgotten?
         half_life:float|None=None, # Optimizer steps after which a weight counts half, instead of `decay`
-        **kwargs           # Of `WeightAveraging`: every_steps, start_step, start_epoch, buffers, device, at_end, …
+        **kwargs           # For `WeightAveraging`: every_steps, start_step, start_epoch, buffers, device, at_end, …
     ):
         super().__init__(**kwargs)
         if half_life is not None:
@@ -342,7 +342,7 @@ class SWA(WeightAveraging):
         swa_lr=None,         # Learning rate from there on, a number or a list with one per group; None to leave it
         anneal_pct:float=.05, # Share of the fit in which the learning rate changes to that, along half a cosine wave
         buffers:str='copy',  # 'recompute' if there are batch norms
-        **kwargs             # Of `WeightAveraging`: every_epochs or every_steps, start_epoch, device, at_end, …
+        **kwargs             # For `WeightAveraging`: every_epochs or every_steps, start_epoch, device, at_end, …
     ):
         if not kwargs.get('every_steps') and not kwargs.get('every_epochs'): kwargs['every_epochs'] = 1
         super().__init__(start_pct=start_pct, buffers=buffers, **kwargs)

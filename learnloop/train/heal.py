@@ -23,10 +23,10 @@ class _NoRoom(CancelTurnException):
     in_all = True  # all processes raise it
 
 class HealMemory(MicroBatch, Engine):
-    "Run a turn that is out of memory again in halves: the same step, in less memory. Later batches begin in such parts"
+    "If a turn runs out of memory, run it again in halves; later batches begin in parts of that size"
     level,takes,around = -1,'turn','backward'  # outside of the engine in which processes wait for each other
     def __init__(self,
-        min_size:int=1 # The error is raised if parts of so many items take too much memory, too
+        min_size:int=1 # Smallest number of items in a part; the error is raised if it takes too much memory, too
     ):
         super().__init__(min_size)
         self.min_size,self.size,self._error = self.size,math.inf,None

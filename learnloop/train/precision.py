@@ -58,7 +58,7 @@ class MixedPrecision(Callback):
     @checked_args(dtype='amp_mode')
     def __init__(self,
         amp_mode:str='fp16', # 'bf16' needs no loss scaling, so use it if the device supports it
-        **kwargs             # Of `torch.amp.GradScaler`: init_scale, growth_factor, backoff_factor, growth_interval
+        **kwargs             # For `torch.amp.GradScaler`: init_scale, growth_factor, backoff_factor, growth_interval
     ):
         if amp_mode not in _dtypes: raise ValueError(f'amp_mode is {amp_mode!r}: '
             f'it must be fp16 or bf16{did_you_mean(str(amp_mode), _dtypes)}')

@@ -187,9 +187,9 @@ class EarlyStoppingCallback(TrackerCallback):
     _start = TrackerCallback._start|dict(wait=0, stop_reason=None)  # a resumed run stays stopped
     @checked_args
     def __init__(self,
-        monitor='valid_loss',   # As in `TrackerCallback`
-        comp=None,              # As in `TrackerCallback`
-        min_delta:float=0.,     # As in `TrackerCallback`
+        monitor='valid_loss',   # Name of the monitored value, or a function of the recorder
+        comp=None,              # Function of two values that returns whether the first is better, instead of `better`
+        min_delta:float=0.,     # A new best must be better by more than this
         patience:int=1,         # Stop after this many values without improvement: more for noisier values
         reset_on_fit:bool=True, # Reset the state at each fit? If not, a fit that was stopped stays so
         *,
@@ -198,7 +198,7 @@ class EarlyStoppingCallback(TrackerCallback):
         divergence_threshold:float|None=None, # Stop as soon as the value is worse than this
         check_finite:bool=False,              # Stop at an infinite value or NaN? If not, it is no improvement
         start_from_epoch:int=0,               # Ignore values of earlier epochs, which may be misleading
-        better:str|None=None                  # As in `TrackerCallback`
+        better:str|None=None                  # Which value is better: 'less' or 'more'; None if the metric declares it
     ):
         super().__init__(monitor, comp, min_delta, reset_on_fit, better=better)
         self.patience = check_whole('patience', patience)
@@ -393,10 +393,10 @@ class TimeLimit(_FitState):
     "End the fit after a time, with a last validation"
     order,run_valid,_since,_start = -8,False,None,dict(spent=0.)
     def __init__(self,
-        hours:float=0.,   # These …
-        minutes:float=0., # … and these …
-        seconds:float=0., # … are added
-        reset_on_fit:bool=True # The whole time for each fit?
+        hours:float=0.,   # Hours of the limit
+        minutes:float=0., # Minutes, added to the hours
+        seconds:float=0., # Seconds, added to both
+        reset_on_fit:bool=True # Does each fit get the whole time? If not, all fits share it
     ):
         self.seconds,self.reset_on_fit = 3600*hours+60*minutes+seconds,reset_on_fit
         if not self.seconds>0: raise ValueError(f'the limit is {self.seconds} seconds: it must be more than 0')
@@ -453,9 +453,9 @@ class SaveModelCallback(TrackerCallback):
     _start = TrackerCallback._start|dict(saves=[])
     @checked_args
     def __init__(self,
-        monitor='valid_loss',   # As in `TrackerCallback`
-        comp=None,              # As in `TrackerCallback`
-        min_delta:float=0.,     # As in `TrackerCallback`
+        monitor='valid_loss',   # Name of the monitored value, or a function of the recorder
+        comp=None,              # Function of two values that returns whether the first is better, instead of `better`
+        min_delta:float=0.,     # A new best must be better by more than this
         fname='model',          # Name of the file in `learn.path/learn.model_dir`
         every_epoch=False,      # Save each epoch (`fname_0`, …), or each k-th one, instead of the best?
         at_end:bool=False,      # Save at the end of the fit, instead of the best?
@@ -463,7 +463,7 @@ class SaveModelCallback(TrackerCallback):
         reset_on_fit:bool=True, # Reset the state at each fit?
         *,
         keep:int|None=None,     # Number of files to keep: the best, or the last with `every_epoch`; None: 1, or all
-        better:str|None=None    # As in `TrackerCallback`
+        better:str|None=None    # Which value is better: 'less' or 'more'; None if the metric declares it
     ):
         super().__init__(monitor, comp, min_delta, reset_on_fit, better=better)
         self.fname,self.every_epoch,self.at_end,self.with_opt,self.keep = fname,every_epoch,at_end,with_opt,keep
@@ -581,16 +581,16 @@ class ReduceLROnPlateau(TrackerCallback):
     order,owns,_start = 62,{'lr'},TrackerCallback._start|dict(wait=0, cooling=0)
     @checked_args
     def __init__(self,
-        monitor='valid_loss',   # As in `TrackerCallback`
-        comp=None,              # As in `TrackerCallback`
-        min_delta:float=0.,     # As in `TrackerCallback`
+        monitor='valid_loss',   # Name of the monitored value, or a function of the recorder
+        comp=None,              # Function of two values that returns whether the first is better, instead of `better`
+        min_delta:float=0.,     # A new best must be better by more than this
         patience:int=1,         # Lower it after this many values without improvement
         factor:float=10.,       # Divide the learning rate by this
         min_lr:float=0.,        # Lower limit of the learning rate
         reset_on_fit:bool=True, # Reset the state at each fit?
         *,
         cooldown:int=0,         # Ignore this many values after a reduction
-        better:str|None=None    # As in `TrackerCallback`
+        better:str|None=None    # Which value is better: 'less' or 'more'; None if the metric declares it
     ):
         super().__init__(monitor, comp, min_delta, reset_on_fit, better=better)
         if not factor>1: raise ValueError(f'factor is {factor!r}: it divides the learning rate, so it must be above 1')
