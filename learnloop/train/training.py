@@ -42,7 +42,7 @@ class GradientAccumulation(Callback):
     def __init__(self,
         n_acc=32,       # Samples in a step, or units of `count`; or a function from the epoch to this number
         n_batches=None, # Batches in a step, instead of samples; or a function from the epoch to this number
-        count:Callable|None=None # Function of the learner that returns a batch's units, such as tokens; None for samples
+        count:Callable|None=None # Function of the learner that returns a batch's units, such as tokens; None: samples
     ):
         self.n_acc,self.n_batches,self._count = n_acc,n_batches,count
         for nm,v in (('n_acc', n_acc), ('n_batches', n_batches)):
