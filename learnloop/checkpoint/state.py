@@ -129,7 +129,7 @@ def _may_differ(self:Checkpointer, state):
 
 @patch
 def _gather_own(self:Checkpointer, state):
-    "Gather what differs from the first process, as `ranks`; gradients go to a file of their own"
+    "Gather what differs from the first process, as `ranks`; gradients go to a separate file"
     team,part = self.learn.team,self._may_differ(state)
     mine,own,grads,tensors = digests(part),[],{},{}
     for at,*v in find_own(part, mine, team.from_first(mine)):

@@ -426,7 +426,7 @@ def _step_end(self:Trainer):
 
 @patch(as_prop=True)
 def _evaluation(self:Trainer):
-    "Name of the loss of the current validation; None if callbacks don't hear it"
+    "Name of the loss of the current validation; None if callbacks don't receive it"
     names = dict(epoch='eval_loss_epoch', within='intermediate_eval_loss', outside='evaluation_loss')
     return None if self._inner else names.get(evaluation_kind(self.learn))
 

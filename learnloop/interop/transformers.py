@@ -450,7 +450,7 @@ def _log_train(self:Transformers):
 # %% ../../nbs/interop/07_transformers.ipynb #d0c75138
 @patch
 def _kind(self:Transformers):
-    "Return the kind of evaluation: 'epoch', 'step', 'outside', 'predict'; None if foreign callbacks don't hear it"
+    "Return the kind of evaluation: 'epoch', 'step', 'outside', 'predict'; None if foreign callbacks don't receive it"
     kind = evaluation_kind(self.learn)
     if kind=='outside' and self.learn.predicting: return 'predict'
     if kind=='within': return 'step' if self.trainer.evaluating else None

@@ -137,7 +137,7 @@ def valid_batch(self:Learner):
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb8086e
 def _epochs(learn):
-    "The numbers of epochs from `start_place` on; `epoch` may be set back meanwhile"
+    "The numbers of epochs from `start_place` on; a rewind may set `epoch` back"
     e = learn.start_place.epoch
     while e<learn.n_epoch:
         yield e

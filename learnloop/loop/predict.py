@@ -407,7 +407,7 @@ class FetchPredsCallback(Callback):
         dl=None,   # Any other loader
         with_input:bool=False,   # Inputs, too?
         with_decoded:bool=False, # Decoded predictions, too?
-        cbs=None,  # Callbacks to remove meanwhile, besides those with `remove_on_fetch`
+        cbs=None,  # Callbacks to remove during the prediction, besides those with `remove_on_fetch`
         reorder:bool=True # In the data set's order?
     ):
         self.ds_idx,self.dl_,self.cbs_,self.preds = ds_idx,dl,as_list(cbs),None

@@ -214,7 +214,7 @@ def _is_due(self:TeamEngine, point):
 
 @patch
 def _is_again(self:TeamEngine, point):
-    "Whether `point` belongs to a turn that already went backward, and may have been cancelled since"
+    "Whether `point` belongs to a turn whose backward pass is done, and which may have been cancelled since"
     return sum(p.name in _STEPS for p in self.learn.open)>(point=='backward')
 
 def _check_order(seen):

@@ -390,7 +390,7 @@ def before_batch(self:SWA):
 
 @patch
 def _all_lrs(self:SWA):
-    "Return each group's own learning rate; for groups that were added since, the one they came with"
+    "Return each group's own learning rate; for groups added since then, their initial one"
     if len(self._lrs)<n_groups(self.learn.opt):
         self._lrs,self._switched = [*self._lrs, *get_hyper(self.learn.opt, 'lr')[len(self._lrs):]],True
     return self._lrs

@@ -73,7 +73,7 @@ def _fits(self:HealMemory, learn, what, inner):
 
 @patch
 def _note(self:HealMemory, e):
-    "Keep the error, without the frames that hold what took the memory, and tell other processes"
+    "Keep the error without its frames, which hold the memory, and inform the other processes"
     self._error = e.with_traceback(None)
     self.learn.team.most(1)
 

@@ -508,7 +508,7 @@ def cleanup_fit(self:SaveModelCallback):
 # %% ../../nbs/train/01_tracker.ipynb #be772017
 @patch
 def after_rewind(self:SaveModelCallback):
-    "Delete the files of the abandoned stretch; forget a best one that was there before, and is there no more"
+    "Delete the files saved after the place, and forget earlier ones that no longer exist"
     for o in self._taken_back:
         if o not in self.saves and self.learn.team.is_first: _delete(o)
     there = self.learn.team.from_first([_is_there(o) for o in self.saves])
