@@ -78,7 +78,7 @@ def tell(
     if not rows: return ''
     if '' in here:
         why = f': {rows[0].why}' if rows[0].why else ''
-        return f'; there is no such thing here{why} ({rows[0].system} has it)'
+        return f'; it is a name of {rows[0].system} without a counterpart in learnloop{why}'
     systems = {k:dict.fromkeys(o.system for o in os) for k,os in here.items()}
     said = [f'{k} here ({", ".join(systems[k])})' for k in sorted(here, key=lambda k: -len(systems[k]))]
     why = min((o.why for o in rows if o.why), default='') if kind!='event' and len(here)==1 else ''

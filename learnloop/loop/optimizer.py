@@ -388,7 +388,7 @@ class HeldParams:
 def _why_stale(came, gone, given):
     why = []
     how = 'passed' if given else 'created'
-    if came: why.append(f"{_some(came)} came after the optimizer was {how}, which doesn't hold them, so they would "
+    if came: why.append(f"{_some(came)} came after the optimizer was {how}, so it doesn't hold them, and they would "
         'never train (was a layer replaced, added or unfrozen?)')
     if gone: why.append(f'the optimizer holds {_some(gone)}, which the model no longer has')
     fix = 'pass reset_opt=True to create a new one'

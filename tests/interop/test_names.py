@@ -205,7 +205,7 @@ def test_point_6_hypers_of_an_optimizer():
 
 # Classes
 
-@pytest.mark.parametrize('nm,want', [('ShowGraphCallback', 'ShowGraph'), ('F1Score', 'skm_metric'), ('Adam', r'torch\.optim\.AdamW'), ('ranger', 'no such thing'),
+@pytest.mark.parametrize('nm,want', [('ShowGraphCallback', 'ShowGraph'), ('F1Score', 'skm_metric'), ('Adam', r'torch\.optim\.AdamW'), ('ranger', 'without a counterpart'),
     ('Trainer', 'Learner'), ('EarlyStopping', 'EarlyStoppingCallback'), ('ModelCheckpoint', 'SaveModelCallback'), ('Lerner', "did you mean 'Learner'"), ('quite_unknown', '')])
 def test_point_6_classes(nm, want):
     assert not hasattr(learnloop, nm) and getattr(learnloop, nm, 7)==7
