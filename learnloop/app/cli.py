@@ -77,7 +77,7 @@ def show_runs(
 # %% ../../nbs/app/04_cli.ipynb #8f6a0005
 def write_comparison(
     folders, # Folders of runs, or patterns such as 'runs/lr-*'
-    output='compare.html', # The file to write 
+    output='compare.html', # The file to write
     by=None, # Metric that decides which run is best (default: valid_loss, or another one)
     better=None # Which value of this metric is better (default: as recorded in the runs)
 )->Path: # The file
@@ -225,11 +225,9 @@ def _add(cmds, name, run, doc='', verdict=False):
         is_needed,how = o.default is inspect.Parameter.empty,_HOW.get(k, {})
         if k=='folders': how = dict(nargs='+' if is_needed else '*')
         flags = dict(as_json=['--json'], output=['-o', '--output'], n=['-n'], run_b=[k], folders=[k]).get(k, [f'--{k}'])
-        if is_needed: cmd.add_argument(k, help=o.docment, **how)
-        else:
-            tells = isinstance(o.default, int|float|str) and o.default is not False
-            doc = f'{o.docment} (default: %(default)s)' if tells else o.docment
-            cmd.add_argument(*flags, help=doc, default=o.default, **how)
+        doc = o.docment + ' (default: %(default)s)'*(type(o.default) in (int,float,str))
+        if is_needed: cmd.add_argument(k, help=doc, **how)
+        else: cmd.add_argument(*flags, help=doc, default=o.default, **how)
     def _run(**opts):
         try: ok = run(**opts)
         except _WRONG as e: cmd.exit(1, f'learnloop {name}: {e}\n')

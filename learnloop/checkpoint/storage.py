@@ -600,8 +600,7 @@ class _Hold:
             raise RuntimeError(f'{what}, and it has {other[0]}, which this run did not write: {stop}')
         self.lock.release()
         self.lock,self.file = lock,file
-        now = (f'{self.folder} and its contents were deleted: the folder is created again' if gone
-            else f'{what}: it is locked again')
+        now = f'{self.folder} was deleted: it is created again' if gone else f'{what}: it is locked again'
         warnings.warn(now, stacklevel=5)
 
 def _step_name(path): return path.name.removeprefix('.old-')

@@ -261,14 +261,12 @@ def _what(self:RunDiff):
     if kind not in ('loss','prediction'): names += ['the loss', *['the gradients']*(grads and kind!='gradients')]
     same = f'{", ".join(names[:-1])} and {names[-1]} were the same'
     if ended: return f'{same}, but the batch {ended} in one of the runs'
-    if kind=='prediction': return 'the batch, the weights and the loss were the same, but the prediction ' \
-        'differed. The cause is the forward pass'
+    if kind=='prediction': return f'{same}, as was the loss, but the prediction differed. The cause is the forward pass'
     if kind=='loss':
         cause = 'the forward pass' if p.other_prediction else 'the loss function, because the prediction was the same'
         return f'{same}, but the loss differed ({p.a.loss_value:.9g} and {p.b.loss_value:.9g}). The cause is {cause}'
     if self.edited: return f'{same}, but the {kind} were changed after the optimizer step, in {self.edited}'
-    if kind=='gradients': return f'{same}, but the gradients differed. The cause is the backward pass, or code that ' \
-        'changed the gradients afterwards'
+    if kind=='gradients': return f'{same}, but the gradients differed. The cause is the backward pass, or code after it'
     cause = 'the backward pass or the optimizer' if any(p.has(FUSED)) and not grads else 'the optimizer'
     if kind=='weights': return f'{same}, but the weights after the step differed. The cause is {cause}'
     return f'{same}, and so were the weights after the step, but the {kind} differed'

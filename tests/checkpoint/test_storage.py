@@ -461,7 +461,7 @@ def test_case_68_a_folder_removed_meanwhile_is_made_anew_with_a_warning(tmp_path
     folder,learn = tmp_path/'run',mk()
     def _remove(cb):
         if cb.learn.count.batches==4: shutil.rmtree(folder)
-    with learn.no_logging(), learn.no_bar(), pytest.warns(UserWarning, match='run and its contents were deleted: the folder is created again'):
+    with learn.no_logging(), learn.no_bar(), pytest.warns(UserWarning, match='run was deleted: it is created again'):
         learn.fit(3, cbs=[CheckpointCallback(folder, every_steps=1), Callback(before_batch=_remove)])
     assert steps(folder)==[8, 9] and learn.count.batches==9
 
@@ -503,7 +503,7 @@ def test_a_file_system_without_locks_warns(folder, monkeypatch):
         put(folder, 1)
         with pytest.raises(RuntimeError, match='another run'), locked_folder(folder): pass
         shutil.rmtree(folder)
-        with pytest.warns(UserWarning, match='run and its contents were deleted: the folder is created again'): put(folder, 2)
+        with pytest.warns(UserWarning, match='run was deleted: it is created again'): put(folder, 2)
     assert names(folder)==step_names(2)
 
 def is_locked(folder):

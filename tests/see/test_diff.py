@@ -245,7 +245,7 @@ def test_a_forward_pass_with_the_same_loss(tmp_path):
     fit(tmp_path/'a', batches=equal)
     fit(tmp_path/'b', [at('after_pred', 8, swap)], batches=equal)
     res = diff_runs(tmp_path/'a', tmp_path/'b')
-    assert (res.step, res.kind)==(8, 'prediction') and 'the weights and the loss were the same, but the prediction differed. The cause is the forward pass' in str(res)
+    assert (res.step, res.kind)==(8, 'prediction') and 'as was the loss, but the prediction differed. The cause is the forward pass' in str(res)
 
 def test_another_loss_function_is_told_from_another_forward_pass(tmp_path):
     fit(tmp_path/'a')
