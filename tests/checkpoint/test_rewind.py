@@ -90,6 +90,16 @@ def test_with_half_the_rate(own):
     learn = fitted(Snapshots(4, keep=9), back := Back('after_batch', (2, 1), batches=4, lr=lr), own=OWN[own](), **kwargs)
     assert back.came==[Place(1, 'train', 2)] and equal(learn, state)
 
+@pytest.mark.parametrize('to', [o for o in PLACES if o.next!='validate'])
+def test_epochs_of_some_steps_repeat_the_loader_from_the_same_batch(to):
+    def _fit(*cbs):
+        learn = mk()
+        learn.fit(3, steps_per_epoch=N+2, cbs=cbs)
+        return learn
+    back = Back('after_batch', (2, 3), to=to)
+    learn = _fit(Snapshots(4, keep=9), back)
+    assert back.came==[to] and equal(learn, left_by(_fit()))
+
 # ---- programs of rewinds, cancels, validations and kills
 
 CANCELS = CancelBatchException,CancelStepException,CancelTrainException
