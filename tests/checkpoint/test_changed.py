@@ -8,10 +8,11 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, IterableDataset, RandomSampler, Subset, TensorDataset, WeightedRandomSampler
 from learnloop import (EMA, Callback, CheckpointCallback, DataLoaders, GradientAccumulation, GradientClip, KeepWarnings,
-    Learner, MixedPrecision, MixUp, Tracer, event, on, set_seed)
+    Learner, MixedPrecision, MixUp, Tracer, event, on, set_seed, synth_learner)
 from learnloop.checkpoint.changes import changed_facts
 from learnloop.checkpoint.storage import list_checkpoints
 from learnloop.measure.about import about_run
+from learnloop.measure.describe import code_digest
 from helpers import check
 
 N = 24
@@ -328,3 +329,15 @@ def test_only_a_fit_that_saves_or_resumes_describes_itself(tmp_path, monkeypatch
     assert not n
     fit(tmp_path/'run', fit_args=dict(cbs=CheckpointCallback(tmp_path/'run', every_steps=1)))
     assert len(n)==1
+
+def test_classes_that_use_each_other(tmp_path):
+    def classes(k):
+        class A(Callback):
+            def after_fit(self): return A,B,k
+        class B(Callback):
+            def after_fit(self): return A
+        return A,B
+    digests = [[code_digest(o) for o in classes(k)] for k in (1, 1, 2)]
+    assert digests[0]==digests[1] and not {*digests[0]} & {*digests[2]}
+    learn = synth_learner(cbs=[o() for o in classes(1)], path=tmp_path)
+    learn.fit(1, cbs=CheckpointCallback(tmp_path))
