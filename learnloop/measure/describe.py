@@ -33,7 +33,7 @@ def _is_versioned(o):
     name = o.__globals__.get('__name__') if isinstance(o, FunctionType) else getattr(o, '__module__', None)
     return (name or 'builtins').partition('.')[0] in _VERSIONED
 
-def _hash(text): return hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
+def _hash(text): return hashlib.blake2b(text.encode(errors='backslashreplace'), digest_size=4).hexdigest()
 
 # %% ../../nbs/measure/09_describe.ipynb #97428407
 def _code_text(co, doc=None):
@@ -157,8 +157,11 @@ class _Describing:
     "Describes an object and what it holds"
     def __init__(self, elsewhere=(), n=1000): self.elsewhere,self.left = {id(o) for o in elsewhere},n
     def of(self, o, depth, steady=False):
-        "Describe `o`; if `steady`, without numbers and strings that may differ between processes"
+        "Describe `o`, by its type if reading it fails; if `steady`, leave out values that may differ between processes"
         self.left -= 1
+        try: return self._of(o, depth, steady)
+        except Exception: return type(o).__name__
+    def _of(self, o, depth, steady):
         if o is None or isinstance(o, (Real,str)):
             if steady and o is not None: return _steady(o)
             return o if o is None else _public(o) if isinstance(o, str) else _number(o)

@@ -341,3 +341,28 @@ def test_classes_that_use_each_other(tmp_path):
     assert digests[0]==digests[1] and not {*digests[0]} & {*digests[2]}
     learn = synth_learner(cbs=[o() for o in classes(1)], path=tmp_path)
     learn.fit(1, cbs=CheckpointCallback(tmp_path))
+
+class Strict:
+    "Attributes as items, as configurations have them"
+    def __getattr__(self, k): raise KeyError(k)
+cyclic = [1.]
+cyclic.append(cyclic)
+ODD = dict(keys=Strict(), path='\udcff.png', cyclic=cyclic)
+def scripted(): return torch.jit.script(nn.Linear(2, 2))
+def nested(): return torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)])
+
+@pytest.mark.filterwarnings('ignore:The PyTorch API of nested', 'ignore:.torch.jit', 'ignore:no signal')
+@pytest.mark.parametrize('odd', [*ODD.values(), scripted, nested], ids=[*ODD, 'scripted', 'nested'])
+def test_objects_that_can_hardly_be_described(odd, tmp_path):
+    if odd in (scripted, nested): odd = odd()
+    class Loss(nn.Module):
+        def forward(self, p, y): return F.mse_loss(p, y)
+    def mk():
+        ds,loss = Items(),Loss()
+        ds.odd = odd
+        if not isinstance(odd, nn.Module): loss.odd = odd
+        return Learner(DataLoader(ds, 4), nn.Linear(3, 1), loss, path=tmp_path)
+    mk().fit(1, cbs=CheckpointCallback(tmp_path, every_steps=2))
+    learn = mk()
+    learn.fit(2, resume=tmp_path)
+    assert learn.count.epochs==2
