@@ -99,11 +99,13 @@ class Skips(Callback):
     order,run_valid,rank_invariant,fit_only,read_only = -inf,False,True,True,False
     def before_batch(self):
         learn = self.learn
-        for o in learn.keeper.rewinds:
+        # on the way to the place of a later rewind, the fit may still be before that of an earlier one
+        rewinds = [o for o in learn.keeper.rewinds if learn.count.batches>=o['batches']]
+        for o in rewinds:
             which,i = o['changes'].get('skip_batches', 0),learn.count.batches-o['batches']
             here = i<which if isinstance(which, int) else learn.epoch==o['to'][0] and learn.iter in which
             if here: raise CancelBatchException
-        rows = {r for o in learn.keeper.rewinds for r in o['changes'].get('skip_rows', ())}
+        rows = {r for o in rewinds for r in o['changes'].get('skip_rows', ())}
         if rows: self._leave_out(rows)
     def cleanup_batch(self): self.learn.part = None
     def _leave_out(self, rows):
@@ -157,7 +159,9 @@ def _begin(self:Rewinder):
     keeper = self.learn.keeper
     if self.learn.start_place.epoch==0: self.lengths = {}
     keeper.goal = getattr(keeper.origin, 'goal', None)
-    if keeper.goal: self._mute()
+    if keeper.goal:
+        keeper.rewinds,keeper.attempt = [*keeper.goal.rewinds],keeper.goal.attempt
+        self._mute()
     self._add_skips()
 
 @patch
@@ -206,7 +210,10 @@ def _find(self:Rewinder, e, now):
             'skip_rows=, or go back further')
     state,where = found or self._nearest(to)
     origin = ResumePoint(state, where, self.args or keeper.args)
-    origin.goal = SimpleNamespace(place=to, at=at, changes=changes, stops=False, find=partial(self._find, e, now))
+    kept = [o for o in keeper.rewinds if _order(Place(*o['to']))<=_order(to)]
+    again = [o for o in kept if o['attempt']>state['loop'].get('attempt', 0)] # Rewinds later than the state
+    origin.goal = SimpleNamespace(place=to, at=at, changes=changes, stops=False, find=partial(self._find, e, now),
+        rewinds=kept, attempt=keeper.attempt, again=again)
     return origin
 
 def _plain_to(to): return [*to] if isinstance(to, tuple) else None if to is None else str(getattr(to, 'path', to))
@@ -302,7 +309,7 @@ def _read(self:Rewinder, c):
 def _go_from(self:Rewinder, origin):
     "Make the body that runs next start from `origin`"
     learn,keeper,n = self.learn,self.learn.keeper,_order(origin.goal.place)
-    keeper.rewinds = [o for o in keeper.rewinds if _order(Place(*o['to']))<=n]
+    keeper.rewinds = [*origin.goal.rewinds]
     keeper.go_from(origin)
     keeper.goal = origin.goal
     fused = zip(_graphs(learn), origin.state.get('fused', ()), strict=False)
@@ -338,6 +345,8 @@ class _CatchUp(Engine):
         if goal is None or next=='fit' or learn.inside('evaluate') or is_pass and not learn.training:
             return inner(learn, next)
         at = Place(learn.epoch, 'train' if is_pass else next, learn.n_done if is_pass else 0)
+        for o in goal.again if next!='fetch' else ():
+            if Place(*o['to'])==at: _apply(learn, o['changes'])
         if at==goal.place: _arrive(learn, goal)
         elif _order(at)>_order(goal.place):
             raise ValueError(f'there is no {_text(goal.place)} to go back to: the fit is already at {_text(at)}')
@@ -351,6 +360,11 @@ class _Arrived(KeyboardInterrupt):
     "A rewind between two fits has come to its place"
     in_all = True
 
+def _apply(learn, changes):
+    "Change the hyper-parameters; callbacks may change more"
+    change_hypers(learn, **{k:v for k,v in changes.items() if not k.startswith('skip_')})
+    learn('after_rewind')
+
 def _arrive(learn, goal):
     "Apply the changes, fire `after_rewind`, and save a checkpoint that begins the new attempt"
     keeper = learn.keeper
@@ -359,11 +373,10 @@ def _arrive(learn, goal):
     keeper.attempt += 1
     keeper.rewinds.append(dict(to=[*goal.place], at=goal.at, changes=goal.changes, attempt=keeper.attempt,
         batches=learn.count.batches))
-    change_hypers(learn, **{k:v for k,v in goal.changes.items() if not k.startswith('skip_')})
     rewinder._add_skips()
     if learn.logger is not noop and learn.team.is_first: say(f'attempt {keeper.attempt+1} begins at {_text(goal.place)}'
         + ''.join(f', {k}={v!r}' for k,v in goal.changes.items()))
-    learn('after_rewind')
+    _apply(learn, goal.changes)
     for o in keeper.savers: o.commit()
 
 # %% ../../nbs/checkpoint/09_rewind.ipynb #9e710009

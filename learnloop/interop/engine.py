@@ -176,6 +176,7 @@ class _Run:
 
     def before_step(self): self.trainer._before = self.learn.count.opt_steps
     def cleanup_batch(self):
+        for o in self.group: o._reported = None
         kept = [o._told() for o in self.group if o._told]
         for o in kept:
             if o is not None and self.learn.outcome.get('batch')!='failed': o.compute()  # a callback stored them

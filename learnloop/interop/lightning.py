@@ -155,8 +155,8 @@ class Trainer(TrainerView):  # chkstyle: ignore-node
     ):
         super().__init__(learn, loggers=[MetricLog()], min_epochs=0, min_steps=None, _root=None, _metrics={},
             _sums={}, _means={}, _seen=None, _past=None, _stage='', _stages=[], _outer='', _last=None, _checkpoint=None,
-            _epoch=0, _begun=False, _epoch_begun=False, _checked=False, _validated=False, _logging=False, _bar={},
-            _of_passes={}, _rows=dict(step={}, epoch={}, eval={}), _passes={}, _evaluated={})
+            _epoch=0, _first_epoch=0, _begun=False, _epoch_begun=False, _checked=False, _validated=False, _logging=False,
+            _bar={}, _of_passes={}, _rows=dict(step={}, epoch={}, eval={}), _passes={}, _evaluated={})
         self._wrap()
 
     def __setattr__(self, k, v):
@@ -304,7 +304,7 @@ _fit_hooks = (  # chkstyle: ignore-node
     Hook('on_fit_start', 'before_fit', _two),
     Hook('on_sanity_check_start', 'before_sanity', _two),
     Hook('on_sanity_check_end', 'cleanup_sanity', _two, when=_ok),
-    Hook('on_train_start', 'before_epoch', _two, when=lambda o: not o.trainer._begun),
+    Hook('on_train_start', 'before_epoch', _two, when=lambda o: o.learn.epoch==o.trainer._first_epoch),
     Hook('on_train_epoch_start', 'before_epoch', _two, when=lambda o: o._epoch_starts()),
     Hook('on_train_batch_start', 'before_batch', _batch_args, when=_training),
     Hook('on_before_zero_grad', 'before_backward', _opt, when=lambda o: o._is_fresh()),
@@ -409,6 +409,7 @@ class Lightning(Adapter):  # chkstyle: ignore-node
         if ranks: ranks.rank_zero_only.rank = self.learn.team.rank  # Lightning's own loggers read it
         t.should_stop = t._begun = t._epoch_begun = t._checked = t._validated = False
         t._epoch,t._past,t._stage,t._outer,t._last = self.learn.epoch,None,'','','fit'
+        t._first_epoch = self.learn.epoch
         t._logging = any(type(o) is not MetricLog for o in t.loggers)
         t._log_hparams()
         for o in (t._metrics, t._sums, t._means, t._stages, t._bar, t._of_passes, *t._rows.values()): o.clear()

@@ -45,6 +45,7 @@ class TrainerState(Facade):
             is_local_process_zero=not local_rank(), is_world_process_zero=not process_rank(),
             trial_name=None, trial_params=None)
 
+_unlogged = 'first','logged','start','ends','total' # What a stand-in knows of steps that it has not logged yet
 _saved = 'epoch','global_step','log_history','best_metric','best_global_step','best_model_checkpoint'
 
 # %% ../../nbs/interop/07_transformers.ipynb #5df888de
@@ -156,7 +157,8 @@ class _State(Adapter):
     def state_dict(self):
         sd,tr = self._began,self.trainer
         told = tr is not None and (tr.begun or tr.state.log_history)
-        if sd is None and told: sd = {k:getattr(tr.state, k) for k in _saved}
+        if sd is None and told:
+            sd = {k:getattr(tr.state, k) for k in _saved} | dict(unlogged={k:getattr(tr, k) for k in _unlogged})
         return Adapter.state_dict(self) | (dict(trainer=plain(deepcopy(sd), _numbers)) if sd else {})
     def load_state_dict(self, sd):
         Adapter.load_state_dict(self, sd)
@@ -619,9 +621,10 @@ def cleanup_evaluate(self:Transformers):
 @patch
 def _take_up(self:Transformers, sd):
     tr = self.trainer
-    vars(tr.state).update(sd)
+    vars(tr.state).update({k:v for k,v in sd.items() if k!='unlogged'})
     tr.first = tr.logged = tr.state.global_step
     tr.seen,tr.start = self.learn.count.opt_steps,len(self.learn.recorder.lrs)
+    vars(tr).update(deepcopy(sd.get('unlogged', {})))
     self._plan()
 
 # %% ../../nbs/interop/07_transformers.ipynb #e4246df4

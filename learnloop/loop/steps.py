@@ -47,7 +47,8 @@ class StepLimit(Callback):
         return {k:v for k,v in sd.items() if v is not None}
     def load_state_dict(self, sd):
         self.first,self.begun,self._pass = sd.get('first'),sd.get('begun'),sd.get('pass')
-        if self.endless and self._pass: self.endless.load_state_dict(self._pass)
+        if not self._pass: self.dl_ = self.endless = None  # a rewind to before the first pass
+        elif self.endless: self.endless.load_state_dict(self._pass)
 
 # %% ../../nbs/loop/08_steps.ipynb #1a90e3ba
 @patch

@@ -33,7 +33,7 @@ def _is_versioned(o):
     name = o.__globals__.get('__name__') if isinstance(o, FunctionType) else getattr(o, '__module__', None)
     return (name or 'builtins').partition('.')[0] in _VERSIONED
 
-def _hash(text): return hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
+def _hash(text): return hashlib.blake2b(text.encode(errors='backslashreplace'), digest_size=4).hexdigest()
 
 # %% ../../nbs/measure/09_describe.ipynb #97428407
 def _code_text(co, doc=None):
@@ -44,12 +44,12 @@ def _code_text(co, doc=None):
         return repr(o)
     return f'{co.co_code.hex()} {co.co_names} {[_of(o) for o in co.co_consts if doc is None or o!=doc]}'
 
-def _function_text(f, is_method=False):
+def _function_text(f, within=None):
     "Return the code of `f` and of the functions that it wraps, and the filters set by `on`"
     parts = [f'{o.event} {o.every} {o.once}' for o in getattr(f, 'heard', ())]
     for _ in range(9):
         if isinstance(f, FunctionType) and not _is_versioned(f):
-            parts += [_code_text(f.__code__, f.__doc__)] + [str(_cells(f))]*is_method
+            parts += [_code_text(f.__code__, f.__doc__)] + ([] if within is None else [str(_cells(f, within))])
         f = getattr(f, '__wrapped__', None)
     return ' '.join(parts)
 
@@ -60,14 +60,14 @@ def _functions_in(o):
     f = getattr(o, '__func__', o)
     return [f] if isinstance(f, FunctionType) else []
 
-def _class_text(cls):
+def _class_text(cls, within=()):
     "Return methods and constants of `cls` and of its bases, unless a version identifies them"
     parts = []
     for c in cls.__mro__:
         if _is_versioned(c): continue
         for k,v in sorted(vars(c).items()):
             if k[0]!='_' and isinstance(v, (Real,str,tuple)): parts.append(f'{k} {_steady(v)}')
-            parts += [f'{k} {_function_text(f, is_method=True)}' for f in _functions_in(v)]
+            parts += [f'{k} {_function_text(f, within)}' for f in _functions_in(v)]
     return ' '.join(parts)
 
 # %% ../../nbs/measure/09_describe.ipynb #446ea024
@@ -95,9 +95,11 @@ def _used(f):
         with suppress(ValueError): res[k] = c.cell_contents  # it may still be empty
     return {k:v for k,v in res.items() if k!='__class__' and _is_fixed(v)}
 
-def _cells(f):
-    "Return the constants that a method uses, in a form for a digest, one level deep"
-    def _of(v): return _steady(v) if isinstance(v, (Real,str,tuple)) else [label_of(v), code_digest(v)]
+def _cells(f, within):
+    "Return the constants that a method uses, for a digest; `within` are classes and functions that may use each other"
+    def _of(v):
+        if isinstance(v, (Real,str,tuple)): return _steady(v)
+        return [label_of(v), None if v in within else _digest(v, (*within, v))]
     return {k:_of(v) for k,v in _used(f).items() if not isinstance(v, (Tensor,nn.Module))}
 
 # %% ../../nbs/measure/09_describe.ipynb #aaac20de
@@ -105,8 +107,11 @@ def code_digest(
     o # A function, a method or a class
 )->str|None: # 8 hexadecimal digits; None for code with a version, or not written in Python
     "Hash the code of `o`; for a class, all methods, including those of its bases"
+    return _digest(o, (o,))
+
+def _digest(o, within):
     o = getattr(o, '__func__', o)
-    text = _class_text(o) if isinstance(o, type) else _function_text(o)
+    text = _class_text(o, within) if isinstance(o, type) else _function_text(o)
     return _hash(text) if text else None
 
 # %% ../../nbs/measure/09_describe.ipynb #60732b8f
@@ -152,8 +157,11 @@ class _Describing:
     "Describes an object and what it holds"
     def __init__(self, elsewhere=(), n=1000): self.elsewhere,self.left = {id(o) for o in elsewhere},n
     def of(self, o, depth, steady=False):
-        "Describe `o`; if `steady`, without numbers and strings that may differ between processes"
+        "Describe `o`, by its type if reading it fails; if `steady`, leave out values that may differ between processes"
         self.left -= 1
+        try: return self._of(o, depth, steady)
+        except Exception: return type(o).__name__
+    def _of(self, o, depth, steady):
         if o is None or isinstance(o, (Real,str)):
             if steady and o is not None: return _steady(o)
             return o if o is None else _public(o) if isinstance(o, str) else _number(o)

@@ -46,14 +46,14 @@ class Recorder(Callback):
         self.add_time,self.train_metrics,self.valid_metrics,self.beta = add_time,train_metrics,valid_metrics,beta
         self.train_mets,self.valid_mets,self._stashed,self.log,self._tried,self._fits = [],[],[],[],[],False
         self.columns,self.parts,self._parts_of,self._logged,self._own,self._waiting = [],[],None,[],{},[]
-        self._unseen,self._may_log,self._written,self._noted = [],False,None,{}
+        self._unseen,self._may_log,self._written,self._noted,self._names = [],False,None,{},[]
         self._clear()
 
     def _clear(self):
         self._raw,self._sizes = Scalars(),Sizes()
         self._lrs,self.values,self.iters,self.records = (Series() for _ in range(4))
         self._smooth,self._smoother = [],Smoother(self.beta)
-        self._names,self._given,self.hps,self.row,self._begun = [],None,{},{},0
+        self._given,self.hps,self.row,self._begun = None,{},{},0
         self._follow()
 
     def _make_metrics(self):

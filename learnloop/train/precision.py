@@ -200,8 +200,7 @@ def load_state_dict(self:MixedPrecision,
     Callback.load_state_dict(self, sd)
     self._states,self.skipped = dict(sd.get('scalers', {})),sd.get('skipped', 0)
     if sd.get('scaler'): self._states[None] = sd['scaler']
-    for k,o in self.scalers.items():
-        if k in self._states: o.load_state_dict(o.state_dict() | self._states[k])
+    self.scalers.clear()  # those of the states are created when they are needed
 
 # %% ../../nbs/train/05_precision.ipynb #9146a11f
 @patch

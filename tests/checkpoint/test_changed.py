@@ -8,10 +8,11 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, IterableDataset, RandomSampler, Subset, TensorDataset, WeightedRandomSampler
 from learnloop import (EMA, Callback, CheckpointCallback, DataLoaders, GradientAccumulation, GradientClip, KeepWarnings,
-    Learner, MixedPrecision, MixUp, Tracer, event, on, set_seed)
+    Learner, MixedPrecision, MixUp, Tracer, event, on, set_seed, synth_learner)
 from learnloop.checkpoint.changes import changed_facts
 from learnloop.checkpoint.storage import list_checkpoints
 from learnloop.measure.about import about_run
+from learnloop.measure.describe import code_digest
 from helpers import check
 
 N = 24
@@ -328,3 +329,40 @@ def test_only_a_fit_that_saves_or_resumes_describes_itself(tmp_path, monkeypatch
     assert not n
     fit(tmp_path/'run', fit_args=dict(cbs=CheckpointCallback(tmp_path/'run', every_steps=1)))
     assert len(n)==1
+
+def test_classes_that_use_each_other(tmp_path):
+    def classes(k):
+        class A(Callback):
+            def after_fit(self): return A,B,k
+        class B(Callback):
+            def after_fit(self): return A
+        return A,B
+    digests = [[code_digest(o) for o in classes(k)] for k in (1, 1, 2)]
+    assert digests[0]==digests[1] and not {*digests[0]} & {*digests[2]}
+    learn = synth_learner(cbs=[o() for o in classes(1)], path=tmp_path)
+    learn.fit(1, cbs=CheckpointCallback(tmp_path))
+
+class Strict:
+    "Attributes as items, as configurations have them"
+    def __getattr__(self, k): raise KeyError(k)
+cyclic = [1.]
+cyclic.append(cyclic)
+ODD = dict(keys=Strict(), path='\udcff.png', cyclic=cyclic)
+def scripted(): return torch.jit.script(nn.Linear(2, 2))
+def nested(): return torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)])
+
+@pytest.mark.filterwarnings('ignore:The PyTorch API of nested', 'ignore:.torch.jit', 'ignore:no signal')
+@pytest.mark.parametrize('odd', [*ODD.values(), scripted, nested], ids=[*ODD, 'scripted', 'nested'])
+def test_objects_that_can_hardly_be_described(odd, tmp_path):
+    if odd in (scripted, nested): odd = odd()
+    class Loss(nn.Module):
+        def forward(self, p, y): return F.mse_loss(p, y)
+    def mk():
+        ds,loss = Items(),Loss()
+        ds.odd = odd
+        if not isinstance(odd, nn.Module): loss.odd = odd
+        return Learner(DataLoader(ds, 4), nn.Linear(3, 1), loss, path=tmp_path)
+    mk().fit(1, cbs=CheckpointCallback(tmp_path, every_steps=2))
+    learn = mk()
+    learn.fit(2, resume=tmp_path)
+    assert learn.count.epochs==2

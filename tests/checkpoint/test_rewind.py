@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset
 from learnloop import (
     EMA, Callback, CancelBatchException, CancelStepException, CancelTrainException, CheckpointCallback, GradientAccumulation, Learner,
-    Place, Snapshots, UncaughtCancelError, newest_checkpoint)
+    Place, RewindException, Snapshots, UncaughtCancelError, newest_checkpoint)
 
 X = torch.randn(40, 4, generator=torch.Generator().manual_seed(1))
 N = 5  # batches of an epoch
@@ -90,6 +90,16 @@ def test_with_half_the_rate(own):
     learn = fitted(Snapshots(4, keep=9), back := Back('after_batch', (2, 1), batches=4, lr=lr), own=OWN[own](), **kwargs)
     assert back.came==[Place(1, 'train', 2)] and equal(learn, state)
 
+@pytest.mark.parametrize('to', [o for o in PLACES if o.next!='validate'])
+def test_epochs_of_some_steps_repeat_the_loader_from_the_same_batch(to):
+    def _fit(*cbs):
+        learn = mk()
+        learn.fit(3, steps_per_epoch=N+2, cbs=cbs)
+        return learn
+    back = Back('after_batch', (2, 3), to=to)
+    learn = _fit(Snapshots(4, keep=9), back)
+    assert back.came==[to] and equal(learn, left_by(_fit()))
+
 # ---- programs of rewinds, cancels, validations and kills
 
 CANCELS = CancelBatchException,CancelStepException,CancelTrainException
@@ -160,6 +170,53 @@ def killed(cb, folder):
         again.learn = None
         try: return ran(again, CheckpointCallback(folder, every_steps=1, keep=20), Snapshots(2, keep=20), resume=folder)
         except Killed: pass
+
+# ---- changes
+
+class Again(Callback):
+    "Rewinds with changes, in a fit and after it, each once, at places that were drawn"
+    order,run_valid = 70,False
+    def __init__(self, seed):
+        r = random.Random(seed)
+        changes = [lambda: dict(lr=r.uniform(.001, .02)), lambda: dict(wd=r.uniform(0, .5)), lambda: dict(skip_batches=r.randint(1, 3)),
+            lambda: dict(skip_rows=r.sample(range(40), 9)), lambda: dict(lr=.003, skip_batches=1)]
+        self.backs = {n:dict(batches=r.randint(1, 4), **r.choice(changes)()) for n in sorted(r.sample(range(4, 3*N+1), 4))}
+        self.at,self.every = r.choice(['between_batches','after_loss','after_batch']),r.choice([1, 2, 4, 99])
+    def _go(self, event):
+        n = self.learn.epoch*N+self.learn.n_done
+        if event==self.at and n in self.backs: raise RewindException(**self.backs.pop(n))
+    def between_batches(self): self._go('between_batches')
+    def after_loss(self): self._go('after_loss')
+    def after_batch(self): self._go('after_batch')
+
+class Straight(Callback):
+    "Makes the changes of `rewinds` at their places, without going back"
+    order,run_valid = -99,False
+    def __init__(self, rewinds): self.rewinds = rewinds
+    def between_batches(self):
+        for o in self.rewinds:
+            if o['batches']==self.learn.count.batches:
+                for k in o['changes'].keys() & {'lr','wd'}: self.learn.set_hypers(**{k:o['changes'][k]})
+    def before_batch(self):
+        learn = self.learn
+        now = [(learn.count.batches-o['batches'], o['changes']) for o in self.rewinds if o['batches']<=learn.count.batches]
+        if any(i<o.get('skip_batches', 0) for i,o in now): raise CancelBatchException
+        keep = [i for i,k in enumerate(learn.rows) if not any(k in o.get('skip_rows', ()) for _,o in now)]
+        if not keep: raise CancelBatchException
+        learn.xb,learn.yb,learn.bs = (learn.xb[0][keep],),(learn.yb[0][keep],),len(keep)
+
+@pytest.mark.parametrize('seed', range(12))
+def test_each_rewind_keeps_the_changes_of_earlier_ones(seed, tmp_path):
+    again,learn = Again(seed),mk()
+    last = {k:again.backs.pop(k) for k in [max(again.backs)] if seed%2}
+    savers = [CheckpointCallback(tmp_path, every_steps=4, keep=99)]*(seed%4==0)
+    learn.fit(3, cbs=[again, Snapshots(again.every, keep=99), *savers])
+    for o in last.values(): learn.rewind(**o).resume()
+    attempts = [o['attempt'] for o in learn.keeper.rewinds]
+    assert attempts==sorted({*attempts}) and attempts[-1]==4-len(again.backs)
+    ref = mk()
+    ref.fit(3, cbs=Straight(learn.keeper.rewinds))
+    assert equal(learn, left_by(ref))
 
 # ---- refused
 
