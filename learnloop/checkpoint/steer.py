@@ -107,7 +107,8 @@ class _CommandCount(Callback):
 @default_engine
 class Steering(Engine):
     "Runs commands between two batches of a fit: see `learn.tell`"
-    level,every = 11,.5  # inside the engine that saves and resumes; seconds between two looks into folders
+    # inside the engines that save: a state at a place is without its commands; seconds between two looks into folders
+    level,every = 12,.5
     def __init__(self,
         learn # The learner whose fits it steers
     ):

@@ -241,6 +241,15 @@ def test_rewinds_go_back_with_the_commands_before_and_without_those_after(tmp_pa
     check(weights(a), weights(plain))
     assert [o['text'] for o in steering(b).log]==[o['text'] for o in steering(a).log] and a.keeper.attempt==b.keeper.attempt==1
 
+@pytest.mark.parametrize('every', [1, 4])
+def test_a_rewind_goes_to_before_the_commands_of_its_place(every):
+    def run(at):
+        learn = mk()
+        learn.fit(N_EPOCH, cbs=[Snapshots(every_steps=every, keep=9), Tells(at)])
+        return learn
+    once = lambda text: (lambda learn: learn.keeper.attempt or learn.tell(text))
+    check(run({6:[once('wd=.3')], 7:[once('lr=.1')], 9:[once('rewind 3')]}).model.state_dict(), run({}).model.state_dict())
+
 @pytest.mark.parametrize('cbs,n', [([], 3), ([Snapshots()], 30)])
 def test_a_rewind_that_is_not_possible_is_refused(cbs, n):
     learn = mk()
