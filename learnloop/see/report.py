@@ -180,8 +180,8 @@ def _checkpoints(folder, num, monitor='valid_loss', better='less'):
     there,scored = list_checkpoints(folder, verify=False),{}
     num.see({k:[o.metrics.get(k) for o in there] for k in {k:None for o in there for k in o.metrics}})
     def _said(k, v): return f'{k} {shown(num.cell(k, v))}'
-    rows = [[o.step, o.epoch, round(o.size/1e6, 2), ', '.join(_said(k, v) for k,v in o.metrics.items()),
-        o.damage or ('' if o.consistent else 'saved in the middle of a batch')] for o in there]
+    rows = [[o.step, o.epoch, round(o.size/1e6, 2), ', '.join(_said(k, v) for k,v in o.metrics.items()), o.remark]
+        for o in there]
     for o in there:
         v = to_number(o.metrics.get(monitor))
         if v is not None and v==v: scored.setdefault(v, o)
