@@ -22,7 +22,7 @@ from fastcore.basics import patch
 from torch import Tensor
 from ..measure.metric import LOSSES, check_better, need_better
 from ..measure.series import Frozen, Part, Series
-from ..measure.table import Table
+from ..measure.table import Table, Tables
 from .files import lock_file, read_state, sync_folder, write_state
 from .schema import misfit
 from ..data.checks import check_place, is_checkpoint
@@ -480,7 +480,7 @@ def named_checkpoint(
     return Checkpoint(p.resolve() if p.is_symlink() else p) if is_checkpoint(p) else None
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #8b11b0b1
-class Checkpoints(list):
+class Checkpoints(Tables, list):
     "A list of `Checkpoint`s, shown as a table"
     def rows(self):
         "Yield the rows of the table, as text"
@@ -489,9 +489,7 @@ class Checkpoints(list):
             epoch = '' if o.epoch is None else o.epoch
             row = o.step,epoch,_written(o.manifest.get('time')),f'{o.size/1e6:.1f}',metrics,o.remark
             yield tuple(' '.join(str(v).encode(errors='replace').decode().split()) for v in row)
-    def _table(self): return Table([('step', 'epoch', 'written', 'MB', 'metrics', ''), *self.rows()], '<'*6)
-    def __repr__(self): return str(self._table())
-    def _repr_markdown_(self): return self._table()._repr_markdown_()
+    def _shown(self): return [Table([('step', 'epoch', 'written', 'MB', 'metrics', ''), *self.rows()], '<'*6)]
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #f75e3f99
 def list_checkpoints(

@@ -11,6 +11,7 @@ __all__ = ['as_cb', 'Hook', 'done', 'not_failed', 'name_rows', 'replacements', '
 
 # %% ../../nbs/interop/00_core.ipynb #4a5e40f2
 import ast, inspect, re, sys, textwrap, torch
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, partial
 from importlib import import_module
@@ -20,6 +21,7 @@ from operator import attrgetter
 from types import MethodType
 from fastcore.basics import camel2snake, patch
 from torch import nn
+from . import facts
 from ..loop.callback import Callback, makers
 from ..data.checks import NoAttribute, called_here, did_you_mean, elsewhere
 from ..loop.flow import ControlException
@@ -47,19 +49,16 @@ def as_cb(
     return cb
 
 # %% ../../nbs/interop/00_core.ipynb #7d24cb54
+@dataclass(eq=False, repr=False)
 class Hook:
     "A row of an adapter's table: a method of foreign callbacks, and the event that calls it"
-    def __init__(self,
-        name:str,    # The method
-        event:str,   # The learnloop event
-        args=None,   # Function of the adapter that returns the positional arguments, as a tuple; None: no arguments
-        kwargs=None, # Function of the adapter that returns the keyword arguments, as a dict
-        when=None,   # Function of the adapter that says whether to call the method; None: always
-        evaluate:bool=False, # Also call it in evaluations, such as `learn.validate`?
-        note:str=''  # Its note in the table of the docs
-    ):
-        self.name,self.event,self.args,self.kwargs = name,event,args,kwargs
-        self.when,self.evaluate,self.note = when,evaluate,note
+    name:str  # The method
+    event:str # The learnloop event
+    args:object=None   # Function of the adapter that returns the positional arguments, as a tuple; None: no arguments
+    kwargs:object=None # Function of the adapter that returns the keyword arguments, as a dict
+    when:object=None   # Function of the adapter that says whether to call the method; None: always
+    evaluate:bool=False # Also call it in evaluations, such as `learn.validate`?
+    note:str='' # Its note in the table of the docs
     def __repr__(self): return f'Hook({self.name!r}, {self.event!r})'
 
 # %% ../../nbs/interop/00_core.ipynb #c2a70b67
@@ -115,7 +114,8 @@ class Facade:
     def __init__(self,
         learn, # The learner behind the stand-in
         **own  # Further attributes
-    ): self.__dict__.update(learn=learn, **own)
+    ): self.__dict__.update(learn=learn, **self._own(learn), **own)
+    def _own(self, learn): return {}  # the attributes that a subclass begins with
 
     def _has(self): return [o for o in dir(self) if o[0]!='_']
     def _is_own(self, k): return inspect.getattr_static(type(self), k, None) is not None
@@ -142,14 +142,15 @@ class Facade:
 
 # %% ../../nbs/interop/00_core.ipynb #60b8237d
 def attr(
-    path:str, # Dotted path from the stand-in (`learn.model`), or a callback's class and attribute (`EMA.decay`)
+    # Dotted path from the stand-in (`learn.model`), or a callback's class and attribute (`EMA.decay`),
+    # or a function of `interop.facts` (`facts.process_rank`)
+    path:str,
     settable:bool=False # May callbacks set it?
 )->property:
     "Make a property that forwards to the attribute at `path`"
     owner,_,name = path.rpartition('.')
-    if owner[:1].isupper():
-        find_cb = import_module('learnloop.interop.facts').find_cb
-        return property(lambda self: getattr(find_cb(self.learn, owner), name, None))
+    if owner[:1].isupper(): return property(lambda self: getattr(facts.find_cb(self.learn, owner), name, None))
+    if owner=='facts': return property(lambda self: getattr(facts, name)())
     def _set(self, v): setattr(attrgetter(owner)(self), name, v)
     return property(attrgetter(path), _set if settable else None)
 
@@ -356,6 +357,11 @@ def names_others(
 def _is_base(self:Adapter, cls): return cls.__name__ in self.bases and system_of(cls)==system_of(type(self))
 
 @patch
+def _is_theirs(self:Adapter, name):
+    "Whether the callback is an instance of the system's own class `name`"
+    return any(c.__name__==name and system_of(c)==system_of(type(self)) for c in type(self.foreign).__mro__)
+
+@patch
 def _overrides(self:Adapter, name):
     "Whether one of the callback's classes overrides `name` of the system's base class"
     owner = next((c for c in type(self.foreign).__mro__ if name in vars(c)), None)
@@ -373,9 +379,8 @@ def hears(self:Adapter,
 def _check_foreign(self:Adapter):
     "Raise an error for classes and hooks that can't be used here"
     known,cb = [h.name for h in self.hooks],self.foreign
-    for c in type(cb).__mro__:
-        if c.__name__ in self.unfit and system_of(c)==system_of(type(self)):
-            raise TypeError(f"{self.label} can't be used in learnloop: {self.unfit[c.__name__]}")
+    for k,instead in self.unfit.items():
+        if self._is_theirs(k): raise TypeError(f"{self.label} can't be used in learnloop: {instead}")
     def _is_hook(k): return self.prefix and k.startswith(self.prefix) and callable(inspect.getattr_static(cb, k))
     named = filter(_is_hook, dir(cb))
     for k in dict.fromkeys([*self.missing, *named]):
@@ -462,7 +467,7 @@ def _call(self:Adapter, name, f, args, kwargs):
 @patch
 def _is_due_here(self:Adapter):
     if self.learn is None or self.learn.team.world==1 or self.learn.team.is_first: return True
-    return not any(c.__name__ in self.for_first for c in type(self.foreign).__mro__)
+    return not facts.has_base(self.foreign, *self.for_first)
 
 # %% ../../nbs/interop/00_core.ipynb #08f9622c
 @patch

@@ -455,8 +455,6 @@ class _Checked(Adapter):
 
     def hears(self, name): return (name in event and self._dispatches()) or Adapter.hears(self, name)
     def _dispatches(self): return self._overrides('__call__')
-    def _is_theirs(self, name):
-        return any(system_of(c)=='fastai' and c.__name__==name for c in type(self.foreign).__mro__)
 
 # %% ../../nbs/interop/05_fastai.ipynb #42da9207
 def _without_preds(cb, f):

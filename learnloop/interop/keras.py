@@ -16,8 +16,8 @@ from ..data.loaders import batch_len
 from ..loop.flow import CancelFitException, CancelTrainException
 from ..loop.steps import StepLimit
 from ..measure.hook import ModelSummary, uncompiled
-from .core import Adapter, Facade, Hook, hooks_base, names_others, not_failed, replacements, system_of
-from .facts import evaluation_kind, find_cb, n_open, plain
+from .core import Adapter, Facade, Hook, hooks_base, names_others, not_failed, replacements
+from .facts import evaluation_kind, find_cb, n_open, plain, same_modes
 from .keras_optimizer import Optimizer
 
 # %% ../../nbs/interop/08_keras.ipynb #62a4d74b
@@ -132,10 +132,7 @@ class Model(_Network):
     mirrors = 'learn: loss=loss_func  learn.model: named_parameters'
     compiled = property(lambda self: True)
     steps_per_execution = property(lambda self: 1)
-    def __init__(self,
-        learn # The learner behind the stand-in
-    ):
-        super().__init__(learn, _optimizer=Optimizer(learn), _run=_Run(), _history=None)
+    def _own(self, learn): return dict(_optimizer=Optimizer(learn), _run=_Run(), _history=None)
 
     @property
     def optimizer(self):
@@ -293,10 +290,7 @@ def __call__(self:Model,
     model,dtype,net = self.learn.model,_first_dtype(self.learn.model),self._network
     args = to_device([_item_tensor(o, dtype) if hasattr(o, '__array__') else o for o in args], self.learn.device)
     if net is not None: return net(*args, training=training, **kwargs)
-    modes = {m:m.training for m in model.modules()}
-    try: return model.train(training)(*args, **kwargs)
-    finally:
-        for m,v in modes.items(): m.training = v
+    with same_modes(model): return model.train(training)(*args, **kwargs)
 Model.call = Model.forward = Model.__call__
 
 # %% ../../nbs/interop/08_keras.ipynb #5a10c0ee
@@ -431,9 +425,6 @@ class Keras(Adapter):  # chkstyle: ignore-node
     def then_cleanup_validate(self): self.trainer._run.leave()
     def cleanup_epoch(self): self.trainer._run.leave()
 
-    def _is_shipped(self, name):
-        "Whether the callback is an instance of Keras' own class `name`"
-        return any(c.__name__==name and system_of(c)=='keras' for c in type(self.foreign).__mro__)
     def _share(self): self.trainer.stop_training, = self.agreed(self.trainer.stop_training)
 
     def before_fetch(self):
@@ -495,7 +486,7 @@ class Keras(Adapter):  # chkstyle: ignore-node
 @patch
 def after_create(self:Keras):
     Adapter.after_create(self)
-    if self._is_shipped('ModelCheckpoint') and not self.trainer._network:
+    if self._is_theirs('ModelCheckpoint') and not self.trainer._network:
         raise TypeError(f"{self.label} can't be used in learnloop: the model is a {type(self.learn.model).__name__}, "
             'but it saves only Keras models; use SaveModelCallback')
     if self.learn.inside('fit'): self._introduce([self])
@@ -525,7 +516,7 @@ def _tensor(v):
 
 @patch
 def saved_state(self:Keras):
-    shipped = (v for k,v in _kept.items() if self._is_shipped(k))
+    shipped = (v for k,v in _kept.items() if self._is_theirs(k))
     sd = {k:plain(getattr(self.foreign, k), _tensor) for k in next(shipped, ()) if hasattr(self.foreign, k)}
     own = Adapter.saved_state(self)
     if own is not None: sd['own'] = own

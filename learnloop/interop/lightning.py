@@ -149,6 +149,9 @@ class Trainer(TrainerView):  # chkstyle: ignore-node
     "Stand-in for Lightning's `Trainer`"
     system,shares = 'Lightning',True
     print = attr('_print')
+    logged_metrics = property(lambda self: dict(self.callback_metrics), doc='A copy of `callback_metrics`')
+    progress_bar_metrics = property(lambda self: {k:v.item() for k,v in self._bar.items()},
+        doc='Numbers logged with `prog_bar=True`')
     should_stop,log_every_n_steps,ckpt_path = False,50,None
     def __init__(self,
         learn # The learner behind the stand-in
@@ -243,18 +246,6 @@ def callback_metrics(self:Trainer):
         self._seen = learn.loss
         self._metrics['train_loss'] = self._metrics['train_loss_step'] = learn.loss
     return self._metrics
-
-# %% ../../nbs/interop/06_lightning.ipynb #f247c860
-@patch(as_prop=True)
-def logged_metrics(self:Trainer):
-    "A copy of `callback_metrics`"
-    return dict(self.callback_metrics)
-
-# %% ../../nbs/interop/06_lightning.ipynb #71a0c020
-@patch(as_prop=True)
-def progress_bar_metrics(self:Trainer):
-    "Numbers logged with `prog_bar=True`"
-    return {k:v.item() for k,v in self._bar.items()}
 
 # %% ../../nbs/interop/06_lightning.ipynb #4cc5aaa0
 @patch

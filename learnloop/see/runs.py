@@ -20,7 +20,7 @@ from ..loop.optimizer import HYPERS
 from ..measure.display import human_time
 from ..measure.metric import LOSSES, check_better, need_better
 from ..measure.recorder import Recorder
-from ..measure.table import Table
+from ..measure.table import Table, Tables
 from ..measure.about import flat_facts
 from .page import Cell, shown, to_number
 from .runfile import LOCK, is_held, plain, read_run
@@ -28,7 +28,7 @@ from .tensorboard import read_tensorboard
 from .timeline import load_trace
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0009
-class Runs(list):
+class Runs(Tables, list):
     "A list of `Run`s, shown as a table"
     by = None # Metric whose best value is shown; None: `valid_loss` if there is one, else another
     better = None # Which value of it is better: 'less' or 'more'; None: as stored in the runs
@@ -54,9 +54,7 @@ class Runs(list):
         k = self.metric
         rows = [(o.name, len(o.runs), len(o.done), o.cell(k, 'best'), o.cell(k, 'last')) for o in self.groups]
         return Table([('group', 'runs', 'done', f'best {k}', f'last {k}'), *rows], '<>><<') if rows else None
-    def _tables(self): return filter(None, (self.table(), self.group_table()))
-    def __repr__(self): return '\n\n'.join(map(str, self._tables()))
-    def _repr_markdown_(self): return '\n\n'.join(o._repr_markdown_() for o in self._tables())
+    def _shown(self): return self.table(),self.group_table()
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a000a
 def runs(
@@ -108,6 +106,9 @@ class Run:
         raise FileNotFoundError(f'folder {folder} has no files of a run: no run.json, no history of CSVLogger or '
             'JSONLogger, no checkpoints, no event files of TensorBoard, no trace')
     def __repr__(self): return f'Run({str(self.folder)!r}, {self.state})'
+    series  = property(lambda self: series_of(self.rows), doc="The `series_of` the run's rows")
+    results = property(lambda self: results_of(self.series, self.directions), doc="The `results_of` the run's series")
+    seconds = property(lambda self: to_number(self.about.get('seconds')), doc='Duration of all sessions; None if unknown')
 
     @cached_property
     def about(self)->dict:
@@ -356,12 +357,6 @@ def series_of(
             res.setdefault(k, []).append((r.get('epoch'), r['step'], to_number(v)))
     return {k:o for k,o in res.items() if any(v is not None for *_,v in o)}
 
-# %% ../../nbs/see/11_runs.ipynb #de5c0011
-@patch(as_prop=True)
-def series(self:Run):
-    "The `series_of` the run's rows"
-    return series_of(self.rows)
-
 # %% ../../nbs/see/11_runs.ipynb #be771101
 @patch(as_prop=True)
 def directions(self:Run)->dict: # Metric -> 'less' or 'more'; undeclared ones are missing
@@ -385,12 +380,6 @@ def results_of(
         res[k] = dict(last=there[-1][2], best=v, epoch=e, step=step)
     return res
 
-# %% ../../nbs/see/11_runs.ipynb #de5c0012
-@patch(as_prop=True)
-def results(self:Run):
-    "The `results_of` the run's series"
-    return results_of(self.series, self.directions)
-
 # %% ../../nbs/see/11_runs.ipynb #8f3a0020
 @patch(as_prop=True)
 def settings(self:Run):
@@ -398,12 +387,6 @@ def settings(self:Run):
     facts = self.about.get('facts')
     if not isinstance(facts, dict) or not facts: facts = self._state.get('about', {})
     return flat_facts({k:v for k,v in facts.items() if k not in ('order', 'fresh')})
-
-# %% ../../nbs/see/11_runs.ipynb #8f3a0021
-@patch(as_prop=True)
-def seconds(self:Run):
-    "Duration over all sessions; None if unknown"
-    return to_number(self.about.get('seconds'))
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0101
 @patch(as_prop=True)
