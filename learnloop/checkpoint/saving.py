@@ -454,19 +454,12 @@ def _restart_opt(learn):
         o.state.update(n.state)  # some optimizers have state from the start
     learn.opt,learn._holds.opts = old,opts(old)
 
-@patch
-def match_opt(self:Learner,
-    sd:dict, # State of the optimizer or the optimizers, as `opt_state` makes it
-    where,   # Where it is from, for messages
-    tip=''   # What would help, for the end of a message
-)->list: # Pairs of an optimizer and the state that it can load
+def _match_opt(learn, sd, where, tip=''):
     "Check the state `sd`, and pair each optimizer with the state to load"
-    old = self._opt
-    try:
-        pairs = _opt_pairs(self.opt, sd, where, tip)
-        return [(o, _opt_state_for(o, s, self.model, where, tip)) for o,s in pairs]
+    old = learn._opt
+    try: return [(o, _opt_state_for(o, s, learn.model, where, tip)) for o,s in _opt_pairs(learn.opt, sd, where, tip)]
     except BaseException:
-        self._opt = old
+        learn._opt = old
         raise
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #89da0b57
@@ -508,10 +501,10 @@ def check_opt(self:Learner,
         if self._first_opt and not _fits_opt(self, sd, where):
             vars(self).update(self._first_opt)
             self.create_opt()
-    return self.match_opt(sd, where, tip)
+    return _match_opt(self, sd, where, tip)
 
 def _fits_opt(learn, sd, where):
-    try: learn.match_opt(sd, where)
+    try: _match_opt(learn, sd, where)
     except ValueError: return False
     return True
 

@@ -488,7 +488,7 @@ def _restore_modules(self:Checkpointer, origin):
     if 'model' in s:
         learn.to_device()  # first: the optimizer's state moves to the device of the parameters
         model.load_state_dict(state_for(model, s['model'], origin.where))
-        for o,sd in learn.match_opt(s['opt'], origin.where): o.load_state_dict(sd)
+        for o,sd in learn.check_opt(s['opt'], origin.where): o.load_state_dict(sd)
     else:
         for o,gs in zip(opts(learn.opt), s['hypers'], strict=True):
             for g,h in zip(o.param_groups, gs, strict=True): g.update(h)

@@ -97,7 +97,7 @@ _bases = ('Engine', 'Serializable', 'BaseHandler', 'BaseLogger', 'BaseSaveHandle
     'BasicTimeProfiler', 'HandlersTimeProfiler', 'FBResearchLogger')
 
 # %% ../../nbs/interop/10_ignite.ipynb #a9100025
-_rows = [  # chkstyle: ignore-node
+_of_trainer = [  # chkstyle: ignore-node
     Hook('STARTED', 'before_fit'),
     Hook('EPOCH_STARTED', 'before_train'),
     Hook('GET_BATCH_STARTED', 'before_fetch', evaluate=True),
@@ -109,18 +109,15 @@ _rows = [  # chkstyle: ignore-node
     Hook('TERMINATE_SINGLE_EPOCH', 'after_train'),
     Hook('EPOCH_COMPLETED', 'after_train'),
     Hook('TERMINATE', 'after_fit'),
-    Hook('COMPLETED', 'after_fit'),
-    Hook('STARTED', 'before_validate', evaluate=True),
-    Hook('EPOCH_STARTED', 'before_validate', evaluate=True),
-    Hook('TERMINATE_SINGLE_EPOCH', 'after_validate', evaluate=True),
-    Hook('EPOCH_COMPLETED', 'after_validate', evaluate=True),
-    Hook('TERMINATE', 'after_validate', evaluate=True),
-    Hook('COMPLETED', 'after_validate', evaluate=True)]
+    Hook('COMPLETED', 'after_fit')]
+# A run of the evaluator, and its only epoch, is one validation
+_of_evaluator = [Hook(o.name, f'{o.event.partition("_")[0]}_validate', evaluate=True) for o in _of_trainer
+    if not o.evaluate]
 
 # %% ../../nbs/interop/10_ignite.ipynb #a9100026
 class Ignite(Adapter):  # chkstyle: ignore-node
     "Adapter that runs the ignite handlers attached to its `trainer` and its `evaluator`"
-    system,order,hooks,prefix,by_flags,bases = 'ignite',52,_rows,None,True,_bases
+    system,order,hooks,prefix,by_flags,bases = 'ignite',52,_of_trainer+_of_evaluator,None,True,_bases
     missing = dict(INTERRUPT=f'`interrupt()`: {_refused["interrupt"]}')
     parts = {'ignite.engine:Engine':lambda t: Ignite().trainer, 'ignite.engine:State':lambda t: Ignite().trainer.state}
     own_name = foreign_name = default_name = property(lambda self: 'ignite')

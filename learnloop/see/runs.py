@@ -125,6 +125,17 @@ class Run:
         "The checkpoints from which a fit can resume, judged by their manifests and file sizes"
         return [o for o in self.checkpoints if o.consistent and not o.damage and _has_all(o)]
 
+    @cached_property
+    def rows(self)->list:
+        "Dicts of `epoch`, `step` and the numbers of each row, from a history, else a checkpoint, else event files"
+        first = next((rows for _,rows in self.histories()), [])
+        logged = last_attempt(_last_run(first)) or self._of_recorder()
+        return logged or sorted((r for _,o in self.event_logs() for r in o), key=lambda r: r['step'])
+    @cached_property
+    def _state(self):
+        "The newest checkpoint's state, without the weights"
+        return self.sound and self.try_read(self.sound[-1].path, self.sound[-1].plain) or {}
+
     def _is_stopped(self):
         "Whether `EarlyStoppingCallback` ended the run, and so wouldn't resume it"
         if (self.epochs or 0)>=(self.n_epoch or 0): return False
@@ -277,14 +288,6 @@ def histories(self:Run): # Pairs of a file and its rows
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a001a
 @patch(as_prop=True)
-def _state(self:Run):
-    "The newest checkpoint's state, without the weights"
-    if '_plain' not in vars(self):
-        o = self.sound[-1] if self.sound else None
-        self._plain = self.try_read(o.path, o.plain) or {} if o else {}
-    return self._plain
-
-@patch(as_prop=True)
 def recorder(self:Run)->Recorder|None: # None if no checkpoint has one
     "Make a recorder from the state in the newest undamaged checkpoint"
     saved = self._state.get('callbacks', {}).get('recorder')
@@ -309,16 +312,11 @@ def event_logs(self:Run): # Pairs of a folder and its rows
         if rows: yield p,[rows[k] for k in sorted(rows)]
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0051
-@patch(as_prop=True)
-def rows(self:Run):
-    "Dicts of `epoch`, `step` and the numbers of each row, from a history, else a checkpoint, else event files"
-    if '_rows' not in vars(self):
-        first = next((rows for _,rows in self.histories()), [])
-        starts = [i for i,(a,b) in enumerate(zip(first, first[1:], strict=False), 1)
-            if _is_less(b['step'], a['step']) and b.get('attempt', 1)<=a.get('attempt', 1)]
-        self._rows = last_attempt(first[starts[-1] if starts else 0:]) or self._of_recorder()
-        if not self._rows: self._rows = sorted((r for _,o in self.event_logs() for r in o), key=lambda r: r['step'])
-    return self._rows
+def _last_run(rows):
+    "Return the rows of the last run in a history of several"
+    starts = [i for i,(a,b) in enumerate(zip(rows, rows[1:], strict=False), 1)
+        if _is_less(b['step'], a['step']) and b.get('attempt', 1)<=a.get('attempt', 1)]
+    return rows[starts[-1] if starts else 0:]
 
 def _is_less(a, b): return isinstance(a, int) and isinstance(b, int) and a<b
 
@@ -402,30 +400,39 @@ def samples_per_sec(self:Run):
     n,secs = to_number(self.about.get('samples')),self.seconds
     return n/secs if n and secs else None
 
+# %% ../../nbs/see/11_runs.ipynb #8f3a0052
+@patch
+def traces(self:Run): # Pairs of a file and its `Trace`
+    "Yield the saved traces of a `Tracer`"
+    for p in self.files:
+        is_ours = p.name.endswith(_JSON) and _OF_TRACER in (self.try_read(p, _read_head, p) or b'')
+        if is_ours and (trace := self.try_read(p, load_trace, p)): yield p,trace
+
 # %% ../../nbs/see/11_runs.ipynb #8f3a0047
 @patch(as_prop=True)
 def costs(self:Run):
     "Seconds of each callback by name, from the run's `Tracer` or a saved trace; {} without one"
     noted = self.about.get('costs')
     if isinstance(noted, dict) and noted: return {k:v[1] for k,v in noted.items()}
-    saved = next(filter(_is_trace, self.files), None)
-    trace = saved and self.try_read(saved, load_trace, saved)
+    trace = next((o for _,o in self.traces()), None)
     return {k:secs for k,(_,secs,_) in trace.by_callback().items()} if trace else {}
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0024
-def _head(file, n=4096):
-    try:
-        with (gzip.open if file.suffix=='.gz' else open)(file, 'rb') as f: return f.read(n)
-    except (OSError,EOFError,zlib.error): return b''
+_JSON,_OF_TRACER = ('.json', '.json.gz'),b'phases and callbacks'  # the PyTorch profiler writes such files, too
 
-def _is_trace(file): return file.name.endswith(('.json','.json.gz')) and b'traceEvents' in _head(file)
+def _read_head(file):
+    with (gzip.open if file.suffix=='.gz' else open)(file, 'rb') as f: return f.read(4096)
+
+def _head(file):
+    try: return _read_head(file)
+    except (OSError,EOFError,zlib.error): return b''
 
 def _is_left(file):
     "Whether `file` is one that a run writes"
     if file.name=='run.json': return bool(read_run(file.parent))
     if file.suffix=='.csv': return _head(file).removeprefix(b'\xef\xbb\xbf').startswith(b'epoch,step')
     if file.suffix=='.jsonl': return _head(file)[:1]==b'{' and b'"step"' in _head(file)
-    return 'tfevents' in file.name or _is_trace(file)
+    return 'tfevents' in file.name or file.name.endswith(_JSON) and _OF_TRACER in _head(file)
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0025
 def _find(pattern):
