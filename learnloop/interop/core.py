@@ -99,7 +99,8 @@ def replacements(
 class Facade:
     "Stand-in for a foreign trainer, whose missing attributes raise an error when read or set"
     system  = ''    # Name of the system
-    mirrors = ''    # Attributes to forward: `owner:`, then names, or `name=name there`; see `attr`
+    mirrors = ''    # Attributes to read elsewhere: `owner:`, then names, or `name=name there`; see `attr`
+    forwards = ''   # The same, for attributes that may be set, too
     refused = ()    # Names that only the real trainer has; or a dict, name -> replacement, from `names.txt`
     shares  = False # May callbacks set new attributes, which they then share?
     _called = ''    # Name of the class that it stands for; '': the name of its own class
@@ -107,10 +108,11 @@ class Facade:
         own,owner = vars(cls),''
         kind = cls.system,f"no {own.get('_called') or cls.__name__.strip('_')}"
         if 'refused' not in own and kind in name_rows(): cls.refused = replacements(*kind)
-        for o in own.get('mirrors', '').split():
-            name,_,there = o.partition('=')
-            if o[-1]==':': owner = o
-            else: setattr(cls, name, attr(owner.replace(':', '.') + (there or name)))
+        for which in 'mirrors','forwards':
+            for o in own.get(which, '').split():
+                name,_,there = o.partition('=')
+                if o[-1]==':': owner = o
+                else: setattr(cls, name, attr(owner.replace(':', '.') + (there or name), which=='forwards'))
     def __init__(self,
         learn, # The learner behind the stand-in
         **own  # Further attributes
