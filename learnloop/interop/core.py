@@ -522,9 +522,14 @@ def _turn(self:Adapter, event):
 def _find_turn(self:Adapter, event):
     group,fs = self.group or [self],[]
     if event in ('after_create', 'before_evaluate') or self is group[0]: fs += Callback.handlers(self, event)
-    fs += [self._handler(h) for h in self.hooks if h.event==event and self.hears(h.name)]
+    fs += self._call_hooks(event)
     if self is group[-1] and hasattr(type(self), f'then_{event}'): fs.append(getattr(self, f'then_{event}'))
     return fs
+
+@patch
+def _call_hooks(self:Adapter, event):
+    "Return handlers that call the hooks of `event`"
+    return [self._handler(h) for h in self.hooks if h.event==event and self.hears(h.name)]
 
 # %% ../../nbs/interop/00_core.ipynb #287e0cad
 @patch

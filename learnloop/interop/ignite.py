@@ -91,6 +91,10 @@ def _flags(engine):
     stop,epoch = engine.should_terminate,engine.should_terminate_single_epoch
     return [bool(stop), stop=='skip_completed', bool(epoch), epoch=='skip_epoch_completed']
 
+def _set_flags(engine, stop, silent, epoch, silent_epoch):
+    engine.should_terminate = 'skip_completed' if silent else stop
+    engine.should_terminate_single_epoch = 'skip_epoch_completed' if silent_epoch else epoch
+
 # %% ../../nbs/interop/10_ignite.ipynb #b9100011
 _bases = ('Engine', 'Serializable', 'BaseHandler', 'BaseLogger', 'BaseSaveHandler', 'BaseParamScheduler',
     'ParamGroupScheduler', 'EMAHandler', 'EpochOutputStore', 'FastaiLRFinder', 'TerminateOnNan', 'TimeLimit', 'Timer',
@@ -245,12 +249,11 @@ def _heed(self:Ignite, together=False):
     flags = _flags(engine)
     if team.world==1 and not any(flags) and not engine.should_interrupt: return
     if engine.should_interrupt: raise TypeError(f'{self.label}: interrupt(): {_refused["interrupt"]}')
-    stop,silent,epoch,silent_epoch = self.agreed(*flags)
+    stop,_,epoch,_ = flags = self.agreed(*flags)
     if epoch and not stop and engine.last_event_name in (_ignite().Events.STARTED, _ignite().Events.EPOCH_STARTED):
         raise RuntimeError('terminate_epoch() was called before the first batch: to skip an epoch, raise '
             'CancelEpochException in before_epoch of a callback')
-    engine.should_terminate = 'skip_completed' if silent else stop
-    engine.should_terminate_single_epoch = 'skip_epoch_completed' if silent_epoch else epoch
+    _set_flags(engine, *flags)
     if engine is self.evaluator:
         if stop or epoch: raise CancelValidException
         return
@@ -483,9 +486,7 @@ def load_saved_state(self:Ignite, sd):
     for k,v in sd['trainer'].items(): setattr(trainer.state, k, v)
     trainer.state.metrics |= sd.get('metrics', {})
     self.evaluator.state.metrics |= sd.get('valid', {})
-    stop,silent,epoch,silent_epoch = sd.get('flags', [False]*4)
-    trainer.should_terminate = 'skip_completed' if silent else stop
-    trainer.should_terminate_single_epoch = 'skip_epoch_completed' if silent_epoch else epoch
+    _set_flags(trainer, *sd.get('flags', [False]*4))
     self._note_place()
     self._taken,there = dict(sd.get('handlers', {})),self._with_state()
     for k in [k for k in self._taken if k in there]: _load(there[k], plain(self._taken.pop(k), storable))

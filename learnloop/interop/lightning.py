@@ -385,15 +385,11 @@ class Lightning(Adapter):  # chkstyle: ignore-node
         self.trainer.__dict__.update(vals)
         self.trainer._wrap()
 
-    def _find_turn(self, event):
-        group,fs = self.group or [self],[]
-        if event in ('after_create','before_evaluate') or self is group[0]: fs += super(Adapter, self).handlers(event)
-        mates = [o for o in group if o.order==self.order] if self in group else [self]
-        for h in self.hooks:
-            if h.event!=event or self is not mates[0]: continue
-            fs += [o._handler(h) for o in sorted(mates, key=partial(_late, h)) if o.hears(h.name)]
-        if self is group[-1] and hasattr(type(self), f'then_{event}'): fs.append(getattr(self, f'then_{event}'))
-        return fs
+    def _call_hooks(self, event):
+        "Return handlers that call the hooks of callbacks of equal order together, since some must be called late"
+        mates = [o for o in self.group if o.order==self.order] if self in self.group else [self]
+        hooks = [h for h in self.hooks if h.event==event and self is mates[0]]
+        return [o._handler(h) for h in hooks for o in sorted(mates, key=partial(_late, h)) if o.hears(h.name)]
 
     def before_fit(self):
         t,ranks = self.trainer,sys.modules.get('lightning_utilities.core.rank_zero')

@@ -52,7 +52,8 @@ class Runs(Tables, list):
     def group_table(self)->Table|None: # None if no run has a group
         "Make the table of the groups"
         k = self.metric
-        rows = [(o.name, len(o.runs), len(o.done), o.cell(k, 'best'), o.cell(k, 'last')) for o in self.groups]
+        def _said(o): return [shown(o.cell(k, what)) for what in ('best','last')]
+        rows = [(o.name, len(o.runs), len(o.done), *_said(o)) for o in self.groups]
         return Table([('group', 'runs', 'done', f'best {k}', f'last {k}'), *rows], '<>><<') if rows else None
     def _shown(self): return self.table(),self.group_table()
 
@@ -581,13 +582,13 @@ class RunGroup:
         name:str, # Name of a metric
         what:str, # 'best' or 'last'
         show=shown # Function that formats the mean
-    )->str: # '' if unknown
+    )->Cell|None: # Sorts by the mean; None if unknown
         "Format mean ± standard deviation, with the number of runs if some finished ones lack the metric"
         o = self.results.get(name)
-        if o is None or o[what] is None: return ''
+        if o is None or o[what] is None: return None
         (mean,std),n = o[what],len(self.done)
         text = show(mean) if std is None else f'{show(mean)} ± {std:.2g}'
-        return text if o['n']==n else f'{text} ({o["n"]} of {n})'
+        return Cell(text if o['n']==n else f'{text} ({o["n"]} of {n})', mean)
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0064
 @patch
