@@ -132,7 +132,11 @@ class Model(_Network):
     mirrors = 'learn: loss=loss_func  learn.model: named_parameters'
     compiled = property(lambda self: True)
     steps_per_execution = property(lambda self: 1)
-    def _own(self, learn): return dict(_optimizer=Optimizer(learn), _run=_Run(), _history=None)
+    _run = property(lambda self: self._phases[-1])
+    def _own(self, learn): return dict(_optimizer=Optimizer(learn), _phases=[_Position()], _history=None)
+    def _enter(self, stage): self._phases.append(_Position(stage))
+    def _leave(self):
+        if len(self._phases)>1: self._phases.pop()
 
     @property
     def optimizer(self):
@@ -146,23 +150,14 @@ class Model(_Network):
     def history(self, v): self.__dict__['_history'] = v
 
 # %% ../../nbs/interop/08_keras.ipynb #69148cb1
-class _Run:
-    "Position in the loop"
-    def __init__(self): self.reset()
-    def reset(self):
-        self.stack = []
-        self._begin(None)
-    def _begin(self, stage):
+class _Position:
+    "Position in the loop, in the innermost phase"
+    def __init__(self, stage=None):
         self.stage = stage  # 'epoch', 'train', 'test', 'predict', or None for phases without hooks
         self.begun,self.within,self.over = False,False,False  # had a first batch? inside a batch? epoch over?
         self.iter,self.total,self.n = 0,0.,0  # last batch, sum of losses, number of items
         self.fresh()
     def fresh(self): self.begin_logs,self.end_logs = {},None
-    def enter(self, stage):
-        self.stack.append({k:v for k,v in vars(self).items() if k!='stack'})
-        self._begin(stage)
-    def leave(self):
-        if self.stack: vars(self).update(self.stack.pop())
 
 # %% ../../nbs/interop/08_keras.ipynb #5a10c0e1
 def _params(learn):
@@ -400,17 +395,17 @@ class Keras(Adapter):  # chkstyle: ignore-node
 
     def before_fit(self):
         self.trainer.stop_training,self.trainer.history = False,None
-        self.trainer._run.reset()
+        self.trainer._phases[:] = [_Position()]
         self._introduce(self.group)
     def before_epoch(self):
         if any(o._was_over for o in self.group): raise CancelFitException  # the resumed fit was already stopped
-        self.trainer._run.enter('epoch')
+        self.trainer._enter('epoch')
     def after_epoch(self): self.trainer._run.over = True
-    def before_train(self): self.trainer._run.enter('train')
+    def before_train(self): self.trainer._enter('train')
     def before_validate(self):
         learn = self.learn
         inner = n_open(learn, 'validate')>1 or evaluation_kind(learn) in ('sanity', 'within')
-        self.trainer._run.enter(None if inner else 'predict' if learn.predicting else 'test')
+        self.trainer._enter(None if inner else 'predict' if learn.predicting else 'test')
         if not inner and not learn.inside('fit'): self._introduce(self.group)
     def before_batch(self):
         run = self.trainer._run
@@ -420,10 +415,10 @@ class Keras(Adapter):  # chkstyle: ignore-node
     def then_after_batch(self): self.trainer._run.within = False
     def cleanup_train(self):
         self._end_batch('train')
-        self.trainer._run.leave()
+        self.trainer._leave()
     def cleanup_validate(self): self._end_batch('validate')
-    def then_cleanup_validate(self): self.trainer._run.leave()
-    def cleanup_epoch(self): self.trainer._run.leave()
+    def then_cleanup_validate(self): self.trainer._leave()
+    def cleanup_epoch(self): self.trainer._leave()
 
     def _share(self): self.trainer.stop_training, = self.agreed(self.trainer.stop_training)
 
