@@ -10,7 +10,7 @@ __all__ = ['Callback', 'MetricLog', 'Module', 'Trainer', 'Lightning']
 # %% ../../nbs/interop/06_lightning.ipynb #82c9936d
 import inspect, os, re, sys
 from copy import deepcopy
-from functools import partial
+from functools import cache, partial
 from numbers import Real
 from operator import attrgetter, is_
 from types import SimpleNamespace
@@ -19,7 +19,7 @@ from fastcore.basics import camel2snake, listify, patch
 from torch import nn
 from ..data.checks import NoAttribute, did_you_mean
 from ..loop.flow import CancelEpochException, CancelFitException, CancelTrainException
-from .core import Adapter, Facade, Hook, attr, done, hooks_base, names_others
+from .core import Adapter, Facade, Hook, absent, attr, done, hooks_base, names_others
 from .facts import evaluation_kind, find_cb, has_base, is_valid_dl
 from .facts import n_open, plain, schedulers, validated, whole_batch
 from ..loop.optimizer import opts
@@ -84,21 +84,14 @@ class Module(OfModule):
         return res[0] if len(res)==1 else res or None
 
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c00b
-def _module_class():
-    "Return `Module`, or a subclass of it and Lightning's own class if that is imported"
-    base = theirs('', 'LightningModule')
+@cache
+def _module_class(base):
+    "Return `Module`, or a subclass of it and of Lightning's own class `base`, if that is imported"
     if base is None: return Module
-    if base not in _module_classes:
-        def _refuse(k):
-            def _get(self): raise self._no_attribute(k)
-            return property(_get)
-        own = {k:_refuse(k) for k in Module.refused if hasattr(base, k)}
-        of_module = [k for k in dir(nn.Module) if k[0]!='_' and k not in own and not hasattr(Module, k)]
-        own |= {k:attr(f'learn.model.{k}') for k in of_module}
-        _module_classes[base] = type('Module', (Module, base), dict(__module__=__name__, **own))
-    return _module_classes[base]
-
-_module_classes = {}
+    own = {k:absent(k) for k in Module.refused if hasattr(base, k)}
+    of_module = [k for k in dir(nn.Module) if k[0]!='_' and k not in own and not hasattr(Module, k)]
+    own |= {k:attr(f'learn.model.{k}') for k in of_module}
+    return type('Module', (Module, base), dict(__module__=__name__, **own))
 
 # %% ../../nbs/interop/06_lightning.ipynb #dfadd981
 _log_args = '''prog_bar logger enable_graph sync_dist sync_dist_group add_dataloader_idx metric_attribute
@@ -169,7 +162,7 @@ class Trainer(TrainerView):  # chkstyle: ignore-node
             'setting it would change nothing, since learner and callbacks decide it')
     def _wrap(self):
         "Create the module stand-in, again if Lightning was imported since"
-        cls = _module_class()
+        cls = _module_class(theirs('', 'LightningModule'))
         if type(self.__dict__.get('lightning_module')) is not cls: self.__dict__['lightning_module'] = cls(self)
 
     def _note(self, name, value, unit, logger, bar):
