@@ -402,6 +402,11 @@ def samples_per_sec(self:Run):
     return n/secs if n and secs else None
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0052
+_JSON,_OF_TRACER = ('.json', '.json.gz'),b'phases and callbacks'  # the PyTorch profiler writes such files, too
+
+def _read_head(file):
+    with (gzip.open if file.suffix=='.gz' else open)(file, 'rb') as f: return f.read(4096)
+
 @patch
 def traces(self:Run): # Pairs of a file and its `Trace`
     "Yield the saved traces of a `Tracer`"
@@ -419,11 +424,6 @@ def costs(self:Run):
     return {k:secs for k,(_,secs,_) in trace.by_callback().items()} if trace else {}
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0024
-_JSON,_OF_TRACER = ('.json', '.json.gz'),b'phases and callbacks'  # the PyTorch profiler writes such files, too
-
-def _read_head(file):
-    with (gzip.open if file.suffix=='.gz' else open)(file, 'rb') as f: return f.read(4096)
-
 def _head(file):
     try: return _read_head(file)
     except (OSError,EOFError,zlib.error): return b''
