@@ -11,7 +11,6 @@ __all__ = ['as_cb', 'Hook', 'done', 'not_failed', 'name_rows', 'replacements', '
 
 # %% ../../nbs/interop/00_core.ipynb #4a5e40f2
 import ast, inspect, re, sys, textwrap, torch
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, partial
 from importlib import import_module
@@ -49,16 +48,19 @@ def as_cb(
     return cb
 
 # %% ../../nbs/interop/00_core.ipynb #7d24cb54
-@dataclass(eq=False, repr=False)
 class Hook:
     "A row of an adapter's table: a method of foreign callbacks, and the event that calls it"
-    name:str  # The method
-    event:str # The learnloop event
-    args:object=None   # Function of the adapter that returns the positional arguments, as a tuple; None: no arguments
-    kwargs:object=None # Function of the adapter that returns the keyword arguments, as a dict
-    when:object=None   # Function of the adapter that says whether to call the method; None: always
-    evaluate:bool=False # Also call it in evaluations, such as `learn.validate`?
-    note:str='' # Its note in the table of the docs
+    def __init__(self,
+        name:str,    # The method
+        event:str,   # The learnloop event
+        args=None,   # Function of the adapter that returns the positional arguments, as a tuple; None: no arguments
+        kwargs=None, # Function of the adapter that returns the keyword arguments, as a dict
+        when=None,   # Function of the adapter that says whether to call the method; None: always
+        evaluate:bool=False, # Also call it in evaluations, such as `learn.validate`?
+        note:str=''  # Its note in the table of the docs
+    ):
+        self.name,self.event,self.args,self.kwargs = name,event,args,kwargs
+        self.when,self.evaluate,self.note = when,evaluate,note
     def __repr__(self): return f'Hook({self.name!r}, {self.event!r})'
 
 # %% ../../nbs/interop/00_core.ipynb #c2a70b67
