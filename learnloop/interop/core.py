@@ -369,11 +369,6 @@ def names_others(
 def _is_base(self:Adapter, cls): return cls.__name__ in self.bases and system_of(cls)==system_of(type(self))
 
 @patch
-def _is_theirs(self:Adapter, name):
-    "Whether the callback is an instance of the system's own class `name`"
-    return any(c.__name__==name and system_of(c)==system_of(type(self)) for c in type(self.foreign).__mro__)
-
-@patch
 def _overrides(self:Adapter, name):
     "Whether one of the callback's classes overrides `name` of the system's base class"
     owner = next((c for c in type(self.foreign).__mro__ if name in vars(c)), None)
@@ -385,6 +380,12 @@ def hears(self:Adapter,
 )->bool:
     "Whether the foreign callback overrides the hook `name`"
     return name in getattr(self.foreign, '__dict__', {}) or self._overrides(name)
+
+# %% ../../nbs/interop/00_core.ipynb #844645ac
+@patch
+def _is_theirs(self:Adapter, name):
+    "Whether the callback is an instance of the system's own class `name`"
+    return any(c.__name__==name and system_of(c)==system_of(type(self)) for c in type(self.foreign).__mro__)
 
 # %% ../../nbs/interop/00_core.ipynb #8c3e5fcc
 @patch
@@ -536,6 +537,7 @@ def _find_turn(self:Adapter, event):
     if self is group[-1] and hasattr(type(self), f'then_{event}'): fs.append(getattr(self, f'then_{event}'))
     return fs
 
+# %% ../../nbs/interop/00_core.ipynb #ede13b94
 @patch
 def _call_hooks(self:Adapter, event):
     "Return handlers that call the hooks of `event`"

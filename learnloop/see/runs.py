@@ -149,14 +149,16 @@ class Run:
         return [dict(zip(rec.metric_names[1:], r, strict=False)) | dict(epoch=i, step=n)
             for i,(r,n) in enumerate(zip(rec.values, rec.iters, strict=False))]
 
-    def _best(self, by):
-        "Like `best`, but without a value if no direction is declared"
-        there = sorted(self.results, key=lambda k: (k!='valid_loss', k not in self.directions))
-        name = by or next(iter(there), None)
-        o = self.results.get(name)
-        if o is None or o['best'] is None: return name,None,None
-        if o['epoch'] is not None: return name,o['best'],f'epoch {o["epoch"]}'
-        return name,o['best'],'' if o['step'] is None else f'step {o["step"]:,}'
+# %% ../../nbs/see/11_runs.ipynb #8f3a0054
+@patch
+def _best(self:Run, by):
+    "Like `best`, but without a value if no direction is declared"
+    there = sorted(self.results, key=lambda k: (k!='valid_loss', k not in self.directions))
+    name = by or next(iter(there), None)
+    o = self.results.get(name)
+    if o is None or o['best'] is None: return name,None,None
+    if o['epoch'] is not None: return name,o['best'],f'epoch {o["epoch"]}'
+    return name,o['best'],'' if o['step'] is None else f'step {o["step"]:,}'
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a000e
 def _has_all(c):
