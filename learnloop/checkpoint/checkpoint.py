@@ -10,13 +10,13 @@ __all__ = ['CheckpointCallback', 'checkpoint_names', 'save_state']
 # %% ../../nbs/checkpoint/05_checkpoint.ipynb #66358400
 import secrets, shutil, threading, time, torch, warnings
 from contextlib import ExitStack, nullcontext
-from copy import copy
 from functools import partial
 from math import inf
 from pathlib import Path
 from fastcore.basics import patch
 from torch import Tensor, nn
 from .files import find_unsafe
+from .saving import map_state
 from .storage import Checkpoint, Written, list_checkpoints, locked_folder, new_checkpoint, prune, to_plain
 from ..data.begin import inexact_reason
 from ..loop.callback import Callback
@@ -347,7 +347,7 @@ def _is_sound(self:CheckpointCallback, c):
 @patch
 def _write_aside(self:CheckpointCallback, folder, state, info):
     step,on_cpu = state['loop']['count']['opt_steps'],partial(_on_cpu, {})
-    try: files = {k:v if k.endswith('.json') else _copy_of(v, on_cpu) for k,v in _mk_files(state).items()}
+    try: files = {k:v if k.endswith('.json') else map_state(v, on_cpu) for k,v in _mk_files(state).items()}
     except (MemoryError,RuntimeError) as e:
         if not isinstance(e, MemoryError) and 'memory' not in str(e): raise
         warnings.warn(f'no memory for a copy ({e}): the checkpoint of step {step} is written at once', stacklevel=2)
@@ -358,17 +358,9 @@ def _write_aside(self:CheckpointCallback, folder, state, info):
     self._writing = threading.Thread(target=_run, name='learnloop checkpoint')  # not a daemon: the process waits for it
     self._writing.start()
 
-def _copy_of(o, f):
-    "Copy the state `o` and its containers, and apply `f` to its tensors"
-    if isinstance(o, Tensor): return f(o)
-    if isinstance(o, dict):
-        res = copy(o)  # keeps torch's metadata of a module's state
-        for k,v in o.items(): res[k] = _copy_of(v, f)
-        return res
-    return type(o)(_copy_of(v, f) for v in o) if type(o) in (list,tuple,set) else o
-
-def _on_cpu(seen, t):
-    "Copy `t` to the CPU, once for each storage"
+def _on_cpu(seen, t, _):
+    "Copy `t` to the CPU, once for each storage, if it is a tensor"
+    if not isinstance(t, Tensor): return t
     key = t.device,t.data_ptr(),t.dtype,t.shape,t.stride()
     if not t.numel() or t.layout!=torch.strided or key not in seen: seen[key] = t.detach().to('cpu', copy=True),t
     return seen[key][0]

@@ -32,8 +32,7 @@ def _as_pairs(o, folder):
         return own + [[['callbacks', k], v] for k,v in cbs.items()]
     for at,*value in (pair or [None] for pair in o):
         if len(value)<2 and not misfit(at, [str]) and at and at not in (['grads'], ['callbacks']): continue
-        raise DamagedCheckpoint(f'{folder/"state.json"} is not what learnloop writes: ranks has {at!r}, which is '
-            'not a place in a state')
+        raise DamagedCheckpoint.odd(folder/'state.json', f'ranks has {at!r}, which is not a place in a state')
     return o
 
 # %% ../../nbs/checkpoint/06_own_state.ipynb #a4bd78f6

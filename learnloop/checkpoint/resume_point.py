@@ -54,7 +54,7 @@ def read_resume_point(
         if ranks: state['ranks'] = ranks
     except DamagedCheckpoint: raise
     except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as e:
-        raise DamagedCheckpoint(f'{file} is not what learnloop writes: {type(e).__name__}, {e}') from e
+        raise DamagedCheckpoint.odd(file, f'{type(e).__name__}, {e}') from e
     check_plain(file, state, c.step)
     for k in Place._fields:
         if k in c.manifest and c.manifest[k]!=state['loop'][k]:

@@ -14,7 +14,7 @@ from itertools import combinations
 from math import prod
 from pathlib import Path
 from .files import read_state
-from .saving import can_copy
+from .saving import can_copy, map_state
 from .schema import misfit
 from .storage import DamagedCheckpoint, to_plain
 
@@ -24,18 +24,12 @@ def take_shards(
 )->dict: # The same with marks, and the tensors by name as `shards`
     "Replace the sharded tensors in `state` by marks"
     tensors = {}
-    return {k:_taken(v, tensors, k) for k,v in state.items()} | dict(shards=tensors)
-
-def _taken(o, tensors, at):
-    if hasattr(o, 'full_tensor'):
+    def _take(o, at):
+        if not hasattr(o, 'full_tensor'): return o
         while at in tensors: at += "'"  # keys may have dots in them, too
         tensors[at] = o.detach()
         return {'$shard':at}
-    if isinstance(o, dict):
-        res = type(o)((k, _taken(v, tensors, f'{at}.{k}')) for k,v in o.items())
-        if hasattr(o, '_metadata'): res._metadata = o._metadata
-        return res
-    return type(o)(_taken(v, tensors, f'{at}.{i}') for i,v in enumerate(o)) if type(o) in (list,tuple) else o
+    return map_state(state, _take) | dict(shards=tensors)
 
 # %% ../../nbs/checkpoint/02_shards.ipynb #sh00000a
 def put_shards(
@@ -43,16 +37,11 @@ def put_shards(
     tensors:dict # The sharded tensors, by name
 ): # The original state
     "Replace the marks in `o` by the tensors"
-    if isinstance(o, dict):
-        if o.keys()=={'$shard'}: return _find(tensors, o['$shard'])
-        res = type(o)((k, put_shards(v, tensors)) for k,v in o.items())
-        if hasattr(o, '_metadata'): res._metadata = o._metadata
-        return res
-    return type(o)(put_shards(v, tensors) for v in o) if type(o) in (list,tuple) else o
-
-def _find(tensors, name):
-    if name in tensors: return tensors[name]
-    raise DamagedCheckpoint(f'the state refers to {name!r}, but no file of a process contains it')
+    def _put(o, _):
+        if not isinstance(o, dict) or o.keys()!={'$shard'}: return o
+        if o['$shard'] in tensors: return tensors[o['$shard']]
+        raise DamagedCheckpoint(f'the state refers to {o["$shard"]!r}, but no file of a process contains it')
+    return map_state(o, _put)
 
 # %% ../../nbs/checkpoint/02_shards.ipynb #b1c20001
 def copy_state(
@@ -82,20 +71,20 @@ def _read_contents(folder):
     p = folder/'shards.json'
     try: res = json.loads(p.read_bytes())
     except (OSError, ValueError, RecursionError) as e: raise DamagedCheckpoint(f'{p} is unreadable ({e})') from e
-    if why := misfit(res, _CONTENTS): raise DamagedCheckpoint(f'{p} is not what learnloop writes: {why}')
+    if why := misfit(res, _CONTENTS): raise DamagedCheckpoint.odd(p, why)
     for nm,o in res.items():
         if not isinstance(getattr(torch, o['dtype'], None), torch.dtype):
-            raise DamagedCheckpoint(f'{p} is not what learnloop writes: {nm} has dtype {o["dtype"]!r}')
+            raise DamagedCheckpoint.odd(p, f'{nm} has dtype {o["dtype"]!r}')
         n_dims = {len(c[k]) for c in o['chunks'] for k in ('offsets','sizes')} - {len(o['size'])}
         if sum(prod(c['sizes']) for c in o['chunks'])!=prod(o['size']) or n_dims:
-            raise DamagedCheckpoint(f'{p} is not what learnloop writes: {nm} has parts of another size')
+            raise DamagedCheckpoint.odd(p, f'{nm} has parts of another size')
         if any(_share(a, b) for a,b in combinations(o['chunks'], 2)):
-            raise DamagedCheckpoint(f'{p} is not what learnloop writes: parts of {nm} overlap')
+            raise DamagedCheckpoint.odd(p, f'parts of {nm} overlap')
         for c in o['chunks']:
             if '/' in c['file'] or not (folder/c['file']).is_file():
                 raise DamagedCheckpoint(f'{p} names {c["file"]!r}, which does not exist')
             if prod(c['sizes'])*getattr(torch, o['dtype']).itemsize>c['length']:
-                raise DamagedCheckpoint(f'{p} is not what learnloop writes: a part of {nm} has {c["length"]} bytes')
+                raise DamagedCheckpoint.odd(p, f'a part of {nm} has {c["length"]} bytes')
     return res
 
 # %% ../../nbs/checkpoint/02_shards.ipynb #sh00000e
@@ -175,5 +164,5 @@ def put_own(
             part.pop(k, None)
             if value: part[k], = value
         except (LookupError, TypeError, ValueError, AttributeError) as e:
-            raise DamagedCheckpoint(f'{Path(folder)/"state.json"} is not what learnloop writes: ranks has '
-                f'{reprlib.repr(o)}, but there is no such place') from e
+            raise DamagedCheckpoint.odd(Path(folder)/'state.json', f'ranks has {reprlib.repr(o)}, but there is no such '
+                'place') from e

@@ -316,7 +316,7 @@ _OPT = {'param_groups':[{'params':[int], 'param_names?':[(str, None)], '*':...}]
 _RNG_AT = dict(epoch=[], train=['epoch','batches'], validate=['epoch','validate'])  # by the phase to resume in
 
 def _refuse(where, o, schema, at=''):
-    if why := misfit(o, schema, at): raise DamagedCheckpoint(f'{where} is not what learnloop writes: {why}')
+    if why := misfit(o, schema, at): raise DamagedCheckpoint.odd(where, why)
 
 # %% ../../nbs/checkpoint/03_state.ipynb #a55ed789
 def check_plain(
@@ -330,18 +330,18 @@ def check_plain(
     _refuse(file, state['rng'], {k:_RNG for k in _RNG_AT[loop['next']]} | {'*':...}, 'rng')
     asked,now = loop['n_epoch'] if len(loop['n_epoch'])==2 else (-1, -1)
     n,base = loop['count']['opt_steps'],loop['base']
-    bad = f'{file} is not what learnloop writes'
+    odd = partial(DamagedCheckpoint.odd, file)
     if any(v is not None and v<0 for v in (asked, now)) or asked is not None and now is None:
-        raise DamagedCheckpoint(f"{bad}: loop.n_epoch is {loop['n_epoch']!r}, but must be two numbers")
-    if type(base) is not int: raise DamagedCheckpoint(f'{bad}: loop.base is {base!r}, but must be a whole number')
+        raise odd(f"loop.n_epoch is {loop['n_epoch']!r}, but must be two numbers")
+    if type(base) is not int: raise odd(f'loop.base is {base!r}, but must be a whole number')
     if n!=step: raise DamagedCheckpoint(f'{file} is from step {n}, but the checkpoint is from step {step}')
     e,batch,count,pct = loop['epoch'],loop['batch'],loop['count'],loop['pct_train']
     done = count['epochs']-base
     if e!=done and (loop['next']=='epoch' or count['batches']):
-        raise DamagedCheckpoint(f'{bad}: loop.epoch is {e}, but loop.count.epochs and loop.base give {done}')
+        raise odd(f'loop.epoch is {e}, but loop.count.epochs and loop.base give {done}')
     if batch>count['batches']>0 or batch and loop['next']!='train':
-        raise DamagedCheckpoint(f"{bad}: loop.batch is {batch} of {count['batches']} in all, before {loop['next']}")
-    if not 0<=pct<inf: raise DamagedCheckpoint(f'{bad}: loop.pct_train is {pct}, but must be a fraction, 0 or more')
+        raise odd(f"loop.batch is {batch} of {count['batches']} in all, before {loop['next']}")
+    if not 0<=pct<inf: raise odd(f'loop.pct_train is {pct}, but must be a fraction, 0 or more')
 
 # %% ../../nbs/checkpoint/03_state.ipynb #bd1b6a15
 def check_weights(
@@ -362,8 +362,8 @@ def _check_floats(o, sd, weights, names, where):
             if any(t.itemsize<4 for t in own): own.add(torch.float32)
             for k,v in sd['state'].get(i, {}).items():
                 if isinstance(v, Tensor) and v.dim() and v.shape==p.shape and v.dtype not in own:
-                    raise DamagedCheckpoint(f'{Path(where)/"opt.pt"} is not what learnloop writes: {k!r} of parameter '
-                        f'{i} is {describe(v)}, but the parameter is {describe(p)}')
+                    raise DamagedCheckpoint.odd(Path(where)/'opt.pt', f'{k!r} of parameter {i} is {describe(v)}, but '
+                        f'the parameter is {describe(p)}')
 
 @patch
 def _check_after(self:Checkpointer, loop, file):
@@ -371,7 +371,7 @@ def _check_after(self:Checkpointer, loop, file):
     if loop['next']!='epoch' or loop['epoch']<loop['n_epoch'][1]: return
     try: set_hypers(self.learn.opt, self.learn.model, **loop.get('after', {}))
     except (ValueError, TypeError) as e:
-        raise DamagedCheckpoint(f'{file} is not what learnloop writes: loop.after, {e}') from e
+        raise DamagedCheckpoint.odd(file, f'loop.after, {e}') from e
 
 # %% ../../nbs/checkpoint/03_state.ipynb #86841fe4
 @patch
@@ -391,8 +391,7 @@ def check(self:Checkpointer,
             was = s[what].get(n)
             is_sparse = what=='grads' and was is not None and was.layout is torch.sparse_coo
             if was is not None and not (was.shape==t.shape and was.dtype==t.dtype if is_sparse else can_copy(was, t)):
-                raise DamagedCheckpoint(f'{p} is not what learnloop writes: {what}.{n} is {describe(was)}, but must '
-                    f'be {describe(t)}')
+                raise DamagedCheckpoint.odd(p, f'{what}.{n} is {describe(was)}, but must be {describe(t)}')
     for k,states in s['rng'].items(): self._check_rng(states, p, f'rng.{k}')
     was = OptState(learn)
     try:
@@ -411,8 +410,7 @@ def _check_rng(self:Checkpointer, states, where, at):
             # NumPy would read beyond the key
             if not 0<=_numpy_pos(states[nm])<=624: raise ValueError('pos is outside the key')
         except Exception as e:
-            raise DamagedCheckpoint(f'{where} is not what learnloop writes: {at}.{nm} is not a state of that generator '
-                f'({e})') from e
+            raise DamagedCheckpoint.odd(where, f'{at}.{nm} is not a state of that generator ({e})') from e
         finally: put(was)
 
 def _numpy_pos(state):
@@ -490,7 +488,7 @@ def _restore_modules(self:Checkpointer, origin):
     if 'model' in s:
         learn.to_device()  # first: the optimizer's state moves to the device of the parameters
         model.load_state_dict(state_for(model, s['model'], origin.where))
-        for o,sd in learn.match_opt(s['opt'], origin.where): o.load_state_dict(sd)
+        for o,sd in learn.check_opt(s['opt'], origin.where): o.load_state_dict(sd)
     else:
         for o,gs in zip(opts(learn.opt), s['hypers'], strict=True):
             for g,h in zip(o.param_groups, gs, strict=True): g.update(h)

@@ -22,6 +22,7 @@ from fastcore.basics import patch
 from torch import Tensor
 from ..measure.metric import LOSSES, check_better, need_better
 from ..measure.series import Frozen, Part, Series
+from ..measure.table import Table, Tables
 from .files import lock_file, read_state, sync_folder, write_state
 from .schema import misfit
 from ..data.checks import check_place, is_checkpoint
@@ -324,6 +325,10 @@ def new_checkpoint(
 # %% ../../nbs/checkpoint/01_storage.ipynb #60a03a9e
 class DamagedCheckpoint(ValueError):
     "A checkpoint differs from what was written"
+    @classmethod
+    def odd(cls, file, why):
+        "Make the error for the contents of `file`, which learnloop can't have written"
+        return cls(f'{file} is not what learnloop writes: {why}')
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #e2100005
 def as_number(
@@ -376,6 +381,8 @@ class Checkpoint:
     is_abandoned = False # Did a rewind abandon its stretch? `list_checkpoints` sets it
     metrics = property(lambda self: self.manifest.get('metrics', {}), doc='Latest values of loss and metrics, by name')
     size    = property(lambda self: sum(o['size'] for o in self.manifest.get('files', {}).values()), doc='Bytes')
+    remark  = property(lambda self: self.damage or ('' if self.consistent else 'saved in the middle of a batch'),
+        doc="Why a fit can't resume from it; '' if it can")
     @property
     def consistent(self):
         "Whether it was saved between two batches, so that a fit can resume from it"
@@ -453,8 +460,7 @@ def plain(self:Checkpoint)->dict: # By name: `loop`, `callbacks`, …
     "Read the state that isn't weights"
     plain,tensors = self.read('state.json'),self.read('tensors.pt')
     if odd := [k for k,t in tensors.items() if isinstance(t, Tensor) and _is_odd(t)]:
-        raise DamagedCheckpoint(f"{self.path/'state.json'} is not what learnloop writes: "
-            f'{odd[0]} in tensors.pt is not a plain tensor')
+        raise DamagedCheckpoint.odd(self.path/'state.json', f'{odd[0]} in tensors.pt is not a plain tensor')
     return from_plain(plain, tensors, self.part)
 
 def _is_odd(t):
@@ -474,24 +480,16 @@ def named_checkpoint(
     return Checkpoint(p.resolve() if p.is_symlink() else p) if is_checkpoint(p) else None
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #8b11b0b1
-class Checkpoints(list):
+class Checkpoints(Tables, list):
     "A list of `Checkpoint`s, shown as a table"
-    head = 'step','epoch','written','MB','metrics',''
     def rows(self):
-        "Return the rows of the table"
+        "Yield the rows of the table, as text"
         for o in self:
             metrics = ', '.join(f'{k} {n:.4g}' for k,v in o.metrics.items() if (n := as_number(v)) is not None)
-            remark = o.damage or ('' if o.consistent else 'saved in the middle of a batch')
             epoch = '' if o.epoch is None else o.epoch
-            row = o.step,epoch,_written(o.manifest.get('time')),f'{o.size/1e6:.1f}',metrics,remark
+            row = o.step,epoch,_written(o.manifest.get('time')),f'{o.size/1e6:.1f}',metrics,o.remark
             yield tuple(' '.join(str(v).encode(errors='replace').decode().split()) for v in row)
-    def __repr__(self):
-        rows = [self.head, *self.rows()]
-        widths = [max(map(len, col)) for col in zip(*rows, strict=True)]
-        return '\n'.join('  '.join(map(str.ljust, r, widths)).rstrip() for r in rows)
-    def _repr_markdown_(self):
-        rows = self.head,['---']*len(self.head),*self.rows()
-        return '\n'.join('| ' + ' | '.join(v.replace('|', '\\|') for v in r) + ' |' for r in rows)
+    def _shown(self): return [Table([('step', 'epoch', 'written', 'MB', 'metrics', ''), *self.rows()], '<'*6)]
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #f75e3f99
 def list_checkpoints(

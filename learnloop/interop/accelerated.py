@@ -12,7 +12,6 @@ __all__ = ['InMemoryRunHistory', 'TrainerCallback', 'StopTrainingError', 'RunHis
 import difflib, math, torch, warnings
 from contextlib import ExitStack
 from copy import copy
-from dataclasses import dataclass
 from types import MethodType
 from fastcore.basics import noop, patch
 from torch import distributed as dist, nn
@@ -24,7 +23,7 @@ from ..data.checks import did_you_mean, replaced
 from ..loop.flow import CancelEvaluateException, CancelFitException, event as _events
 from .core import Adapter, Facade, Hook, hooks_base, names_others, replacements
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, has_base, init_args, plain, schedulers
-from .facts import local_rank, n_open, n_processes, process_rank, storable, storable_items, whole_batch
+from .facts import barrier, local_rank, n_open, n_processes, process_rank, storable, storable_items, whole_batch
 
 # %% ../../nbs/interop/04_accelerated.ipynb #2cf03e5d
 class TrainerCallback(hooks_base('pytorch-accelerated', __name__)):
@@ -91,27 +90,14 @@ def set_metric_name_prefix(self:RunHistory,
     self._prefix = prefix
 
 # %% ../../nbs/interop/04_accelerated.ipynb #1cfb078c
-@dataclass(frozen=True)
 class TrainerRunConfig:
-    "Settings of a run"
-    num_epochs:int                  # Number of epochs of this fit
-    train_per_device_batch_size:int|None # None if the loader doesn't have it
-    train_dl_kwargs:dict            # Settings of the loader
-    eval_per_device_batch_size:int|None # None if the loader doesn't have it
-    eval_dl_kwargs:dict             # Settings of the loader
-    gradient_accumulation_steps:int # Batches per optimizer step
-    gradient_clip_value:float|None  # None if gradients aren't clipped by value
-    train_total_batch_size:int|None # Items per step, over all processes
-    eval_total_batch_size:int|None  # Items per batch, over all processes
-    num_update_steps_per_epoch:int|None # Optimizer steps per epoch; None if the loader has no length
-    num_local_update_steps_per_epoch:int|None # The same for this process
-    max_num_train_steps:int|None    # None if only epochs are limited
-    is_local_process_zero:bool      # First process of this machine?
-    is_world_process_zero:bool      # First process of all?
-    is_distributed:bool             # Several processes?
-    mixed_precision:str             # `no`, `fp16` or `bf16`
-    num_processes:int               # Number of processes
-
+    "Settings of a run, which can't be changed: attributes, or items as of a dict"
+    def __init__(self,
+        **settings # By name
+    ): vars(self).update(settings)
+    def __repr__(self): return f'TrainerRunConfig({self.to_dict()})'
+    def __setattr__(self, k, v):
+        raise AttributeError(f'run_config.{k} can only be read: the learner and its callbacks decide it')
     def __getitem__(self, k):
         if k in vars(self): return vars(self)[k]
         raise KeyError(f'the run config has no {k!r}{did_you_mean(str(k), vars(self))}')
@@ -136,15 +122,15 @@ def _run_config(learn, evaluation=False):
     by_value = clip and clip.algorithm=='value'
     return TrainerRunConfig(  # chkstyle: ignore-node
         num_epochs = 1 if evaluation else learn.n_epoch,
-        train_per_device_batch_size = bs and math.ceil(bs/each),
+        train_per_device_batch_size = bs and math.ceil(bs/each),  # None if the loader doesn't have it
         train_dl_kwargs             = _dl_kwargs(train),
-        train_total_batch_size      = bs and bs*n//each*acc,
+        train_total_batch_size      = bs and bs*n//each*acc,      # items per step, over all processes
         eval_per_device_batch_size  = vbs and math.ceil(vbs/each),
         eval_dl_kwargs              = _dl_kwargs(valid),
         eval_total_batch_size       = vbs and vbs*n//each,
         gradient_accumulation_steps = acc,
         gradient_clip_value         = clip.max_norm if by_value else None,
-        num_update_steps_per_epoch       = steps,
+        num_update_steps_per_epoch       = steps,                 # None if the loader has no length
         num_local_update_steps_per_epoch = steps,
         max_num_train_steps   = limit.max_steps if limit else None,
         mixed_precision       = amp.amp_mode if amp else 'no',
@@ -222,20 +208,15 @@ def _unwrapped(model, keep_compiled=True):
         else: return model
 
 class _Accelerator(Facade):
-    system,mirrors = 'pytorch-accelerated','learn: device'
-    num_processes = property(lambda self: n_processes())
-    process_index = property(lambda self: process_rank())
-    is_main_process = property(lambda self: process_rank()==0)
-    is_local_main_process = property(lambda self: local_rank()==0)
-
-    local_process_index = property(lambda self: local_rank())
-    is_last_process = property(lambda self: process_rank()==n_processes()-1)
-    use_distributed = property(lambda self: n_processes()>1)
+    system,mirrors = 'pytorch-accelerated','''learn: device
+        facts: num_processes=n_processes process_index=process_rank local_process_index=local_rank'''
+    is_main_process = property(lambda self: self.process_index==0)
+    is_local_main_process = property(lambda self: self.local_process_index==0)
+    is_last_process = property(lambda self: self.process_index==self.num_processes-1)
+    use_distributed = property(lambda self: self.num_processes>1)
     mixed_precision = property(lambda self: getattr(find_cb(self.learn, 'MixedPrecision'), 'amp_mode', 'no'))
 
-    def wait_for_everyone(self):
-        if self.learn.team.world>1: self.learn.team.meet('barrier')
-        elif n_processes()>1: dist.barrier()
+    def wait_for_everyone(self): barrier(self.learn)
     def unwrap_model(self, model, keep_torch_compile=True): return _unwrapped(model, keep_torch_compile)
     def gather(self, tensor, padding_value=None):
         if self.learn.team.world>1: self.learn.team.meet('gather')
@@ -265,10 +246,8 @@ class Trainer(Facade):
     "Stand-in for the package's `Trainer`"
     system,shares = 'pytorch-accelerated',True
     mirrors = 'learn: device optimizer=opt loss_func  _accelerator: gather print'
-    def __init__(self,
-        learn # The learner behind the stand-in
-    ):
-        super().__init__(learn, _accelerator=_Accelerator(learn), _group=_Group(learn), _handler=None, _lent=None,
+    def _own(self, learn):
+        return dict(_accelerator=_Accelerator(learn), _group=_Group(learn), _handler=None, _lent=None,
             _output=None, _stop=None, _history=RunHistory(), _config=None, _guest=None, _guest_config=None,
             _inner=False, _ending=False, _begun=set(), _hook=None, _added=[])
 

@@ -18,7 +18,7 @@ from torch import Tensor
 from fastcore.basics import noop
 from ..loop.flow import CancelFitException, CancelTrainException
 from .core import Adapter, Facade, Hook, hooks_base, names_others, not_failed, sharing
-from .facts import find_cb, plain, process_rank, schedulers, validated
+from .facts import find_cb, plain, schedulers, validated
 
 # %% ../../nbs/interop/02_engine.ipynb #2ea2ed0a
 class Logger(Facade):
@@ -38,10 +38,7 @@ class Config(Facade):
     class Logging(Facade):
         "Default folder for logs, and the number of batches between them"
         system,log_dir,log_interval = 'TrainingEngine','',10
-    def __init__(self,
-        learn # The learner
-    ):
-        super().__init__(learn, logging=self.Logging(learn))
+    def _own(self, learn): return dict(logging=self.Logging(learn))
 
 # %% ../../nbs/interop/02_engine.ipynb #d191e57d
 def _only(what, o):
@@ -52,21 +49,18 @@ def _only(what, o):
 class Engine(Facade):
     "Stand-in for the engine of callbacks"
     system,should_stop_training,shares = 'TrainingEngine',False,True
-    mirrors = 'learn: epoch model device  learn.dls: dataloader=train'
+    mirrors = 'learn: epoch model device  learn.dls: dataloader=train  facts: rank=process_rank'
     refused = '''trainer task tasks schedulers train evaluate validate run fit stop save_checkpoint load_checkpoint
         checkpoint_manager train_step validation_step metrics'''.split()
     _before,_rows = 0,0  # optimizer steps before this step; epochs recorded before this one
     _running = False     # is a fit running?
-    def __init__(self,
-        learn # The learner behind the stand-in
-    ):
-        super().__init__(learn, config=Config(learn), logger=Logger(learn), _steps=learn.count.opt_steps,
+    def _own(self, learn):
+        return dict(config=Config(learn), logger=Logger(learn), _steps=learn.count.opt_steps,
             _no_scaler=torch.amp.GradScaler('cpu', enabled=False))
 
     optimizer  = property(lambda self: _only('optimizer', self.learn.opt))
     scheduler  = property(lambda self: _only('scheduler', schedulers(self.learn)))
     scaler     = property(lambda self: getattr(find_cb(self.learn, 'MixedPrecision'), 'scaler', self._no_scaler))
-    rank       = property(lambda self: process_rank())
     callbacks  = property(lambda self: [o.foreign for o in sharing(self)])
     @property
     def global_step(self):

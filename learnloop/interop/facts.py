@@ -6,12 +6,13 @@ Docs: https://learnloop.github.io/learnloop/interop/facts.html.md"""
 
 # %% auto #0
 __all__ = ['has_base', 'find_cb', 'schedulers', 'batch_size', 'batches_per_step', 'whole_batch', 'evaluation_kind', 'n_open',
-           'is_valid_dl', 'validated', 'n_processes', 'process_rank', 'local_rank', 'plain', 'storable',
-           'storable_items', 'init_args']
+           'is_valid_dl', 'validated', 'same_modes', 'n_processes', 'process_rank', 'local_rank', 'barrier', 'plain',
+           'storable', 'storable_items', 'init_args']
 
 # %% ../../nbs/interop/09_facts.ipynb #0960f4e7
 import inspect, math, os
 from collections.abc import Mapping
+from contextlib import contextmanager
 from fastcore.basics import noop
 from torch import Tensor, distributed, nn
 from ..data.batch import find_bs, join_batch
@@ -101,6 +102,17 @@ def validated(
     if learn.inside('evaluate'): return dict(zip(r.valid_names, learn.final_record or (), strict=False))
     return {k:r.row.get(k) for k in r.valid_names}
 
+# %% ../../nbs/interop/09_facts.ipynb #6fce3b22
+@contextmanager
+def same_modes(
+    model:nn.Module # Whose modules may change between training and evaluation
+):
+    "Restore the modes of all modules at the end of a `with` block"
+    modes = [(m, m.training) for m in model.modules()]
+    try: yield
+    finally:
+        for m,v in modes: m.training = v
+
 # %% ../../nbs/interop/09_facts.ipynb #c65e4fbd
 def n_processes()->int:
     "Count the processes that train together"
@@ -116,6 +128,14 @@ def process_rank()->int: # 0 for the first; read from `RANK` before the process 
 def local_rank()->int:
     "Return the rank of this process on its machine"
     return int(os.environ.get('LOCAL_RANK', process_rank()))
+
+# %% ../../nbs/interop/09_facts.ipynb #6fce3b20
+def barrier(
+    learn # The learner
+):
+    "Wait until all processes are here"
+    if learn.team.world>1: learn.team.meet('barrier')
+    elif n_processes()>1: distributed.barrier()
 
 # %% ../../nbs/interop/09_facts.ipynb #f6c8c8f3
 def plain(

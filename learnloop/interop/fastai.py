@@ -25,7 +25,7 @@ from ..loop.flow import PHASES, CancelEvaluateException, CancelException, Events
 from ..loop.flow import event as _events
 from .core import Adapter, Hook, attr, names_others, system_of
 from .facts import batch_size, init_args, plain, storable, storable_items
-from .fastai_opt import OptView, View, forward_attrs
+from .fastai_opt import OptView, View
 
 # %% ../../nbs/interop/05_fastai.ipynb #20fe6806
 _what = dict(CancelFitException='fit', CancelEpochException='epoch',
@@ -104,10 +104,7 @@ class _Part(View):
         if whole is None or k[0]=='_' or k in self.refused or self._is_own(k) or not hasattr(whole, k):
             return super().__getattr__(k)
         return getattr(whole, k)
-    _ours     = property(lambda self: getattr(self.learn, self._name))
-    run       = property(lambda self: self._ours.run)
-    run_train = property(lambda self: self._ours.run_train)
-    run_valid = property(lambda self: self._ours.run_valid)
+    _ours,mirrors = property(lambda self: getattr(self.learn, self._name)),'_ours: run run_train run_valid'
 
 # %% ../../nbs/interop/05_fastai.ipynb #bf778ac1
 def _filled(row): return L(math.nan if v is None else v for v in row)
@@ -123,6 +120,8 @@ def _log_of(rec):
 # %% ../../nbs/interop/05_fastai.ipynb #bf778ac0
 class _Recorder(_Part):
     _called,name,order,remove_on_fetch = 'Recorder','recorder',50,True
+    mirrors  = 'learn.recorder: plot_loss plot_sched'
+    forwards = 'learn.recorder: iters lrs hps add_time train_metrics valid_metrics'
     refused = _events_of('Recorder') | dict(plot_lr_find='learn.lr_find plots what it has found',
         start_epoch='the time of an epoch is the last value of recorder.log')
     def __init__(self, whole): super().__init__(whole, 'recorder', _history=None, _losses=[])
@@ -144,9 +143,6 @@ class _Recorder(_Part):
     def smooth_loss(self):
         last = self.losses[-1] if self.losses else None
         return SimpleNamespace(value=last, count=len(self.losses), beta=self.learn.recorder.beta)
-    def plot_loss(self, *args, **kwargs): return self.learn.recorder.plot_loss(*args, **kwargs)
-    def plot_sched(self, *args, **kwargs): return self.learn.recorder.plot_sched(*args, **kwargs)
-forward_attrs(_Recorder, 'learn.recorder', 'iters lrs hps add_time train_metrics valid_metrics')
 
 # %% ../../nbs/interop/05_fastai.ipynb #d735ce50
 class _Loader(View):
@@ -185,7 +181,7 @@ def _bare(o): return o.own if type(o) is _Loader else o
 
 # %% ../../nbs/interop/05_fastai.ipynb #733b91f4
 class _Dls(View):
-    _called = 'DataLoaders'
+    _called,forwards = 'DataLoaders','learn.dls: train_ds valid_ds device one_batch'
     def __init__(self, whole): super().__init__(whole.learn, _seen=[])
     def _view(self, dl):
         "Return the stand-in for `dl`, always the same object"
@@ -225,7 +221,6 @@ def _loader_at(path):
     def _get(self): return (self if isinstance(self, _Dls) else self.dls)._view(where.fget(self))
     return property(_get, lambda self, v: where.fset(self, _bare(v)))
 _Dls.train,_Dls.valid = _loader_at('learn.dls.train'),_loader_at('learn.dls.valid')
-forward_attrs(_Dls, 'learn.dls', 'train_ds valid_ds device one_batch')
 
 # %% ../../nbs/interop/05_fastai.ipynb #78112f7c
 class _Bar(View):
@@ -292,7 +287,7 @@ def _context(k):
 
 # %% ../../nbs/interop/05_fastai.ipynb #b5057ed9
 class _Methods(View):
-    parameters,named_parameters = attr('learn.model.parameters'),attr('learn.model.named_parameters')
+    mirrors = 'learn.model: parameters named_parameters'
     def ordered_cbs(self, event): return list(map(_theirs_of, self.learn.ordered_cbs(event)))
     def to_detach(self, b, cpu=True, gather=True): return self.learn.to_detach(b, cpu)
     def _split(self, b):
@@ -348,6 +343,8 @@ _hidden = {'batch','bs','count','created','events','exception','open','outcome',
 
 class _Learner(_Methods):
     _called,gather_args = 'Learner',property(_gather_args)
+    forwards = '''learn: model loss_func opt_func lr wd wd_bn_bias train_bn moms splitter path model_dir
+        logger n_epoch epoch n_iter iter training xb yb x y pred loss_grad train_iter pct_train'''
     def __init__(self, learn):
         super().__init__(learn, _extra={}, _saved=set(), _version=None, _cbs={}, _opt=None, lock=threading.RLock(),
             create_mbar=True)
@@ -381,8 +378,6 @@ class _Learner(_Methods):
         if k in vars(self.learn): setattr(self.learn, k, v)
         else: self._extra[k] = v
     def __repr__(self): return f"learnloop's stand-in for fastai's Learner: {self.learn!r}"
-forward_attrs(_Learner, 'learn', '''model loss_func opt_func lr wd wd_bn_bias train_bn moms splitter path model_dir
-    logger n_epoch epoch n_iter iter training xb yb x y pred loss_grad train_iter pct_train''')
 
 # %% ../../nbs/interop/05_fastai.ipynb #9e4217ac
 def _view_of(cls, name):
@@ -455,8 +450,6 @@ class _Checked(Adapter):
 
     def hears(self, name): return (name in event and self._dispatches()) or Adapter.hears(self, name)
     def _dispatches(self): return self._overrides('__call__')
-    def _is_theirs(self, name):
-        return any(system_of(c)=='fastai' and c.__name__==name for c in type(self.foreign).__mro__)
 
 # %% ../../nbs/interop/05_fastai.ipynb #42da9207
 def _without_preds(cb, f):

@@ -23,8 +23,8 @@ from ..data.checks import check_whole, did_you_mean, replaced
 from ..loop.flow import CancelFitException
 from ..loop.optimizer import opts
 from .core import Adapter, Facade, Hook, done, hooks_base, names_others, sharing
-from .facts import batches_per_step, evaluation_kind, find_cb, has_base, is_valid_dl, plain, whole_batch
-from .facts import local_rank, n_processes, process_rank
+from .facts import barrier, batches_per_step, evaluation_kind, find_cb, has_base, is_valid_dl, local_rank, plain
+from .facts import whole_batch
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #1afb73a2
 class Callback(hooks_base('fastNLP', __name__)):
@@ -156,9 +156,7 @@ class _Devices(Facade):
         return getattr(torch, reduce)(tensor).item() if reduce else tensor.tolist()
     def is_distributed(self): return self.world_size>1
     def get_local_rank(self): return local_rank()
-    def barrier(self):
-        if self.learn.team.world>1: self.learn.team.meet('barrier')
-        elif self.is_distributed(): distributed.barrier()
+    def barrier(self): barrier(self.learn)
     def broadcast_object(self, obj, src=0, group=None):
         objs = [obj]
         if self.learn.team.world>1: self.learn.team.meet('broadcast')
@@ -168,17 +166,12 @@ class _Devices(Facade):
 # %% ../../nbs/interop/03_fastnlp.ipynb #a8f1e664
 class Driver(_Devices):
     "Stand-in for `trainer.driver`"
-    mirrors = 'learn: model model_device=device data_device=device'
-    def __init__(self,
-        learn # The learner
-    ):
-        super().__init__(learn, grad_scaler=_Scaler(learn))
+    mirrors = '''learn: model model_device=device data_device=device
+        facts: global_rank=process_rank world_size=n_processes local_rank'''
+    def _own(self, learn): return dict(grad_scaler=_Scaler(learn))
     @property
     def __class__(self): return getattr(sys.modules.get('fastNLP.core.drivers.torch_driver'), 'TorchDriver', type(self))
     optimizers   = property(lambda self: _Optimizers(opts(self.learn.opt)))
-    global_rank  = property(lambda self: process_rank())
-    world_size   = property(lambda self: n_processes())
-    local_rank   = property(lambda self: local_rank())
     @property
     def fp16(self):
         "Whether batches are computed in float16"
@@ -277,11 +270,9 @@ class Trainer(_Files):
     mirrors = '''learn: model device model_device=device data_device=device
         driver: optimizers fp16 move_data_to_device
         learn.dls: train_dataloader=train dataloader=train evaluate_dataloaders=valid'''
-    def __init__(self,
-        learn # The learner behind the stand-in
-    ):
-        super().__init__(learn, driver=Driver(learn), monitor=None, larger_better=True,
-            _evaluator=Evaluator(learn), _at=_new_state(learn))
+    def _own(self, learn):
+        return dict(driver=Driver(learn), monitor=None, larger_better=True, _evaluator=Evaluator(learn),
+            _at=_new_state(learn))
     evaluator = property(lambda self: None if self.learn.dls.valid is None else self._evaluator)
     def extract_loss_from_outputs(self,
         outputs # Argument of `on_before_backward`

@@ -91,13 +91,17 @@ def _flags(engine):
     stop,epoch = engine.should_terminate,engine.should_terminate_single_epoch
     return [bool(stop), stop=='skip_completed', bool(epoch), epoch=='skip_epoch_completed']
 
+def _set_flags(engine, stop, silent, epoch, silent_epoch):
+    engine.should_terminate = 'skip_completed' if silent else stop
+    engine.should_terminate_single_epoch = 'skip_epoch_completed' if silent_epoch else epoch
+
 # %% ../../nbs/interop/10_ignite.ipynb #b9100011
 _bases = ('Engine', 'Serializable', 'BaseHandler', 'BaseLogger', 'BaseSaveHandler', 'BaseParamScheduler',
     'ParamGroupScheduler', 'EMAHandler', 'EpochOutputStore', 'FastaiLRFinder', 'TerminateOnNan', 'TimeLimit', 'Timer',
     'BasicTimeProfiler', 'HandlersTimeProfiler', 'FBResearchLogger')
 
 # %% ../../nbs/interop/10_ignite.ipynb #a9100025
-_rows = [  # chkstyle: ignore-node
+_of_trainer = [  # chkstyle: ignore-node
     Hook('STARTED', 'before_fit'),
     Hook('EPOCH_STARTED', 'before_train'),
     Hook('GET_BATCH_STARTED', 'before_fetch', evaluate=True),
@@ -109,18 +113,15 @@ _rows = [  # chkstyle: ignore-node
     Hook('TERMINATE_SINGLE_EPOCH', 'after_train'),
     Hook('EPOCH_COMPLETED', 'after_train'),
     Hook('TERMINATE', 'after_fit'),
-    Hook('COMPLETED', 'after_fit'),
-    Hook('STARTED', 'before_validate', evaluate=True),
-    Hook('EPOCH_STARTED', 'before_validate', evaluate=True),
-    Hook('TERMINATE_SINGLE_EPOCH', 'after_validate', evaluate=True),
-    Hook('EPOCH_COMPLETED', 'after_validate', evaluate=True),
-    Hook('TERMINATE', 'after_validate', evaluate=True),
-    Hook('COMPLETED', 'after_validate', evaluate=True)]
+    Hook('COMPLETED', 'after_fit')]
+# A run of the evaluator, and its only epoch, is one validation
+_of_evaluator = [Hook(o.name, f'{o.event.partition("_")[0]}_validate', evaluate=True) for o in _of_trainer
+    if not o.evaluate]
 
 # %% ../../nbs/interop/10_ignite.ipynb #a9100026
 class Ignite(Adapter):  # chkstyle: ignore-node
     "Adapter that runs the ignite handlers attached to its `trainer` and its `evaluator`"
-    system,order,hooks,prefix,by_flags,bases = 'ignite',52,_rows,None,True,_bases
+    system,order,hooks,prefix,by_flags,bases = 'ignite',52,_of_trainer+_of_evaluator,None,True,_bases
     missing = dict(INTERRUPT=f'`interrupt()`: {_refused["interrupt"]}')
     parts = {'ignite.engine:Engine':lambda t: Ignite().trainer, 'ignite.engine:State':lambda t: Ignite().trainer.state}
     own_name = foreign_name = default_name = property(lambda self: 'ignite')
@@ -248,12 +249,11 @@ def _heed(self:Ignite, together=False):
     flags = _flags(engine)
     if team.world==1 and not any(flags) and not engine.should_interrupt: return
     if engine.should_interrupt: raise TypeError(f'{self.label}: interrupt(): {_refused["interrupt"]}')
-    stop,silent,epoch,silent_epoch = self.agreed(*flags)
+    stop,_,epoch,_ = flags = self.agreed(*flags)
     if epoch and not stop and engine.last_event_name in (_ignite().Events.STARTED, _ignite().Events.EPOCH_STARTED):
         raise RuntimeError('terminate_epoch() was called before the first batch: to skip an epoch, raise '
             'CancelEpochException in before_epoch of a callback')
-    engine.should_terminate = 'skip_completed' if silent else stop
-    engine.should_terminate_single_epoch = 'skip_epoch_completed' if silent_epoch else epoch
+    _set_flags(engine, *flags)
     if engine is self.evaluator:
         if stop or epoch: raise CancelValidException
         return
@@ -486,9 +486,7 @@ def load_saved_state(self:Ignite, sd):
     for k,v in sd['trainer'].items(): setattr(trainer.state, k, v)
     trainer.state.metrics |= sd.get('metrics', {})
     self.evaluator.state.metrics |= sd.get('valid', {})
-    stop,silent,epoch,silent_epoch = sd.get('flags', [False]*4)
-    trainer.should_terminate = 'skip_completed' if silent else stop
-    trainer.should_terminate_single_epoch = 'skip_epoch_completed' if silent_epoch else epoch
+    _set_flags(trainer, *sd.get('flags', [False]*4))
     self._note_place()
     self._taken,there = dict(sd.get('handlers', {})),self._with_state()
     for k in [k for k in self._taken if k in there]: _load(there[k], plain(self._taken.pop(k), storable))

@@ -16,8 +16,8 @@ from ..data.loaders import batch_len
 from ..loop.flow import CancelFitException, CancelTrainException
 from ..loop.steps import StepLimit
 from ..measure.hook import ModelSummary, uncompiled
-from .core import Adapter, Facade, Hook, hooks_base, names_others, not_failed, replacements, system_of
-from .facts import evaluation_kind, find_cb, n_open, plain
+from .core import Adapter, Facade, Hook, hooks_base, names_others, not_failed, replacements
+from .facts import evaluation_kind, find_cb, n_open, plain, same_modes
 from .keras_optimizer import Optimizer
 
 # %% ../../nbs/interop/08_keras.ipynb #62a4d74b
@@ -132,10 +132,11 @@ class Model(_Network):
     mirrors = 'learn: loss=loss_func  learn.model: named_parameters'
     compiled = property(lambda self: True)
     steps_per_execution = property(lambda self: 1)
-    def __init__(self,
-        learn # The learner behind the stand-in
-    ):
-        super().__init__(learn, _optimizer=Optimizer(learn), _run=_Run(), _history=None)
+    _run = property(lambda self: self._phases[-1])
+    def _own(self, learn): return dict(_optimizer=Optimizer(learn), _phases=[_Position()], _history=None)
+    def _enter(self, stage): self._phases.append(_Position(stage))
+    def _leave(self):
+        if len(self._phases)>1: self._phases.pop()
 
     @property
     def optimizer(self):
@@ -149,23 +150,14 @@ class Model(_Network):
     def history(self, v): self.__dict__['_history'] = v
 
 # %% ../../nbs/interop/08_keras.ipynb #69148cb1
-class _Run:
-    "Position in the loop"
-    def __init__(self): self.reset()
-    def reset(self):
-        self.stack = []
-        self._begin(None)
-    def _begin(self, stage):
+class _Position:
+    "Position in the loop, in the innermost phase"
+    def __init__(self, stage=None):
         self.stage = stage  # 'epoch', 'train', 'test', 'predict', or None for phases without hooks
         self.begun,self.within,self.over = False,False,False  # had a first batch? inside a batch? epoch over?
         self.iter,self.total,self.n = 0,0.,0  # last batch, sum of losses, number of items
         self.fresh()
     def fresh(self): self.begin_logs,self.end_logs = {},None
-    def enter(self, stage):
-        self.stack.append({k:v for k,v in vars(self).items() if k!='stack'})
-        self._begin(stage)
-    def leave(self):
-        if self.stack: vars(self).update(self.stack.pop())
 
 # %% ../../nbs/interop/08_keras.ipynb #5a10c0e1
 def _params(learn):
@@ -293,10 +285,7 @@ def __call__(self:Model,
     model,dtype,net = self.learn.model,_first_dtype(self.learn.model),self._network
     args = to_device([_item_tensor(o, dtype) if hasattr(o, '__array__') else o for o in args], self.learn.device)
     if net is not None: return net(*args, training=training, **kwargs)
-    modes = {m:m.training for m in model.modules()}
-    try: return model.train(training)(*args, **kwargs)
-    finally:
-        for m,v in modes.items(): m.training = v
+    with same_modes(model): return model.train(training)(*args, **kwargs)
 Model.call = Model.forward = Model.__call__
 
 # %% ../../nbs/interop/08_keras.ipynb #5a10c0ee
@@ -406,17 +395,17 @@ class Keras(Adapter):  # chkstyle: ignore-node
 
     def before_fit(self):
         self.trainer.stop_training,self.trainer.history = False,None
-        self.trainer._run.reset()
+        self.trainer._phases[:] = [_Position()]
         self._introduce(self.group)
     def before_epoch(self):
         if any(o._was_over for o in self.group): raise CancelFitException  # the resumed fit was already stopped
-        self.trainer._run.enter('epoch')
+        self.trainer._enter('epoch')
     def after_epoch(self): self.trainer._run.over = True
-    def before_train(self): self.trainer._run.enter('train')
+    def before_train(self): self.trainer._enter('train')
     def before_validate(self):
         learn = self.learn
         inner = n_open(learn, 'validate')>1 or evaluation_kind(learn) in ('sanity', 'within')
-        self.trainer._run.enter(None if inner else 'predict' if learn.predicting else 'test')
+        self.trainer._enter(None if inner else 'predict' if learn.predicting else 'test')
         if not inner and not learn.inside('fit'): self._introduce(self.group)
     def before_batch(self):
         run = self.trainer._run
@@ -426,14 +415,11 @@ class Keras(Adapter):  # chkstyle: ignore-node
     def then_after_batch(self): self.trainer._run.within = False
     def cleanup_train(self):
         self._end_batch('train')
-        self.trainer._run.leave()
+        self.trainer._leave()
     def cleanup_validate(self): self._end_batch('validate')
-    def then_cleanup_validate(self): self.trainer._run.leave()
-    def cleanup_epoch(self): self.trainer._run.leave()
+    def then_cleanup_validate(self): self.trainer._leave()
+    def cleanup_epoch(self): self.trainer._leave()
 
-    def _is_shipped(self, name):
-        "Whether the callback is an instance of Keras' own class `name`"
-        return any(c.__name__==name and system_of(c)=='keras' for c in type(self.foreign).__mro__)
     def _share(self): self.trainer.stop_training, = self.agreed(self.trainer.stop_training)
 
     def before_fetch(self):
@@ -495,7 +481,7 @@ class Keras(Adapter):  # chkstyle: ignore-node
 @patch
 def after_create(self:Keras):
     Adapter.after_create(self)
-    if self._is_shipped('ModelCheckpoint') and not self.trainer._network:
+    if self._is_theirs('ModelCheckpoint') and not self.trainer._network:
         raise TypeError(f"{self.label} can't be used in learnloop: the model is a {type(self.learn.model).__name__}, "
             'but it saves only Keras models; use SaveModelCallback')
     if self.learn.inside('fit'): self._introduce([self])
@@ -525,7 +511,7 @@ def _tensor(v):
 
 @patch
 def saved_state(self:Keras):
-    shipped = (v for k,v in _kept.items() if self._is_shipped(k))
+    shipped = (v for k,v in _kept.items() if self._is_theirs(k))
     sd = {k:plain(getattr(self.foreign, k), _tensor) for k in next(shipped, ()) if hasattr(self.foreign, k)}
     own = Adapter.saved_state(self)
     if own is not None: sd['own'] = own

@@ -44,9 +44,7 @@ for _k in 'add sub mul truediv pow neg lt le gt ge eq'.split():
 # %% ../../nbs/interop/08_keras_optimizer.ipynb #5a10c0d1
 class LearningRate(_Live):
     "Keras' variable for the learning rate; it always has the current value"
-    def __init__(self,
-        learn # The learner
-    ): super().__init__(learn, _ratios=[])
+    def _own(self, learn): return dict(_ratios=[])
     def __float__(self): return float(opts(self.learn.opt)[0].param_groups[-1]['lr'])
     def assign(self,
         value # The new value
@@ -123,10 +121,7 @@ class _Settings(Facade):
 # %% ../../nbs/interop/08_keras_optimizer.ipynb #5a10c0d4
 class Optimizer(_Settings):
     "Stand-in for `model.optimizer`"
-    def __init__(self,
-        learn # The learner
-    ):
-        super().__init__(learn, _lr=LearningRate(learn), _n=_Iterations(learn))
+    def _own(self, learn): return dict(_lr=LearningRate(learn), _n=_Iterations(learn))
     __class__  = property(lambda self: _class_named(self.name) if self.learn._opt else Optimizer)
     name       = property(lambda self: type(opts(self.learn.opt)[0]).__name__)
     iterations = property(lambda self: self._n, doc='Number of steps so far')

@@ -10,7 +10,7 @@ __all__ = ['Callback', 'MetricLog', 'Module', 'Trainer', 'Lightning']
 # %% ../../nbs/interop/06_lightning.ipynb #82c9936d
 import inspect, os, re, sys
 from copy import deepcopy
-from functools import partial
+from functools import cache, partial
 from numbers import Real
 from operator import attrgetter, is_
 from types import SimpleNamespace
@@ -19,7 +19,7 @@ from fastcore.basics import camel2snake, listify, patch
 from torch import nn
 from ..data.checks import NoAttribute, did_you_mean
 from ..loop.flow import CancelEpochException, CancelFitException, CancelTrainException
-from .core import Adapter, Facade, Hook, attr, done, hooks_base, names_others
+from .core import Adapter, Facade, Hook, absent, attr, done, hooks_base, names_others
 from .facts import evaluation_kind, find_cb, has_base, is_valid_dl
 from .facts import n_open, plain, schedulers, validated, whole_batch
 from ..loop.optimizer import opts
@@ -84,21 +84,14 @@ class Module(OfModule):
         return res[0] if len(res)==1 else res or None
 
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c00b
-def _module_class():
-    "Return `Module`, or a subclass of it and Lightning's own class if that is imported"
-    base = theirs('', 'LightningModule')
+@cache
+def _module_class(base):
+    "Return `Module`, or a subclass of it and of Lightning's own class `base`, if that is imported"
     if base is None: return Module
-    if base not in _module_classes:
-        def _refuse(k):
-            def _get(self): raise self._no_attribute(k)
-            return property(_get)
-        own = {k:_refuse(k) for k in Module.refused if hasattr(base, k)}
-        of_module = [k for k in dir(nn.Module) if k[0]!='_' and k not in own and not hasattr(Module, k)]
-        own |= {k:attr(f'learn.model.{k}') for k in of_module}
-        _module_classes[base] = type('Module', (Module, base), dict(__module__=__name__, **own))
-    return _module_classes[base]
-
-_module_classes = {}
+    own = {k:absent(k) for k in Module.refused if hasattr(base, k)}
+    of_module = [k for k in dir(nn.Module) if k[0]!='_' and k not in own and not hasattr(Module, k)]
+    own |= {k:attr(f'learn.model.{k}') for k in of_module}
+    return type('Module', (Module, base), dict(__module__=__name__, **own))
 
 # %% ../../nbs/interop/06_lightning.ipynb #dfadd981
 _log_args = '''prog_bar logger enable_graph sync_dist sync_dist_group add_dataloader_idx metric_attribute
@@ -149,6 +142,9 @@ class Trainer(TrainerView):  # chkstyle: ignore-node
     "Stand-in for Lightning's `Trainer`"
     system,shares = 'Lightning',True
     print = attr('_print')
+    logged_metrics = property(lambda self: dict(self.callback_metrics), doc='A copy of `callback_metrics`')
+    progress_bar_metrics = property(lambda self: {k:v.item() for k,v in self._bar.items()},
+        doc='Numbers logged with `prog_bar=True`')
     should_stop,log_every_n_steps,ckpt_path = False,50,None
     def __init__(self,
         learn # The learner behind the stand-in
@@ -166,7 +162,7 @@ class Trainer(TrainerView):  # chkstyle: ignore-node
             'setting it would change nothing, since learner and callbacks decide it')
     def _wrap(self):
         "Create the module stand-in, again if Lightning was imported since"
-        cls = _module_class()
+        cls = _module_class(theirs('', 'LightningModule'))
         if type(self.__dict__.get('lightning_module')) is not cls: self.__dict__['lightning_module'] = cls(self)
 
     def _note(self, name, value, unit, logger, bar):
@@ -243,18 +239,6 @@ def callback_metrics(self:Trainer):
         self._seen = learn.loss
         self._metrics['train_loss'] = self._metrics['train_loss_step'] = learn.loss
     return self._metrics
-
-# %% ../../nbs/interop/06_lightning.ipynb #f247c860
-@patch(as_prop=True)
-def logged_metrics(self:Trainer):
-    "A copy of `callback_metrics`"
-    return dict(self.callback_metrics)
-
-# %% ../../nbs/interop/06_lightning.ipynb #71a0c020
-@patch(as_prop=True)
-def progress_bar_metrics(self:Trainer):
-    "Numbers logged with `prog_bar=True`"
-    return {k:v.item() for k,v in self._bar.items()}
 
 # %% ../../nbs/interop/06_lightning.ipynb #4cc5aaa0
 @patch
@@ -394,15 +378,11 @@ class Lightning(Adapter):  # chkstyle: ignore-node
         self.trainer.__dict__.update(vals)
         self.trainer._wrap()
 
-    def _find_turn(self, event):
-        group,fs = self.group or [self],[]
-        if event in ('after_create','before_evaluate') or self is group[0]: fs += super(Adapter, self).handlers(event)
-        mates = [o for o in group if o.order==self.order] if self in group else [self]
-        for h in self.hooks:
-            if h.event!=event or self is not mates[0]: continue
-            fs += [o._handler(h) for o in sorted(mates, key=partial(_late, h)) if o.hears(h.name)]
-        if self is group[-1] and hasattr(type(self), f'then_{event}'): fs.append(getattr(self, f'then_{event}'))
-        return fs
+    def _call_hooks(self, event):
+        "Return handlers that call the hooks of callbacks of equal order together, since some must be called late"
+        mates = [o for o in self.group if o.order==self.order] if self in self.group else [self]
+        hooks = [h for h in self.hooks if h.event==event and self is mates[0]]
+        return [o._handler(h) for h in hooks for o in sorted(mates, key=partial(_late, h)) if o.hears(h.name)]
 
     def before_fit(self):
         t,ranks = self.trainer,sys.modules.get('lightning_utilities.core.rank_zero')

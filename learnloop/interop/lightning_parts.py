@@ -45,7 +45,7 @@ def plain_value(
 # %% ../../nbs/interop/06_lightning_parts.ipynb #71a0c004
 class _Part(Facade):
     system = 'Lightning'
-    def __init__(self, trainer): self.__dict__.update(learn=trainer.learn, _trainer=trainer)
+    def __init__(self, trainer, **own): super().__init__(trainer.learn, _trainer=trainer, **own)
     trainer = attr('_trainer')
 
 class _Machine(_Part):
@@ -82,8 +82,7 @@ class _Strategy(_Machine):
     def reduce_boolean_decision(self, decision, all=True):
         every = self.learn.team.gather(bool(decision))
         return False not in every if all else True in every
-    def barrier(self, name=None):
-        self.learn.team.meet('barrier')
+    def barrier(self, name=None): self.learn.team.meet('barrier')
     def remove_checkpoint(self, filepath):
         if not self.learn.team.is_first: return
         with suppress(FileNotFoundError): os.remove(filepath)
@@ -116,33 +115,27 @@ class _State(_Part):
     stopped  = property(lambda self: self._status in ('finished','interrupted'))
 
 # %% ../../nbs/interop/06_lightning_parts.ipynb #71a0c007
-class _Tracker(_Part):
-    def __init__(self, trainer, ready, running): self.__dict__.update(ready=ready, completed=ready-running)
+class _Tracker(_Part): "How many epochs or batches were begun, and how many are done"
+
+def _tracker(trainer, ready, running): return _Tracker(trainer, ready=ready, completed=ready-running)
 
 class _Progress(_Part):
-    def __init__(self, trainer, kind='train'):
-        super().__init__(trainer)
-        self.__dict__['_kind'] = kind
+    _kind = 'train'
     is_last_batch = property(lambda self: self.learn.n_iter is not None and self.learn.iter+1==self.learn.n_iter)
-    def _ready(self, n):
-        "Return the number of batches begun (in all passes or in this one), and whether a batch is open"
+    def _of(self, what):
+        "Count the batches of all passes (`what` is `total`) or of this one"
         learn,t = self.learn,self._trainer
         before,last = t._passes.get(self._kind, (0, 0))
         is_on = learn.inside('train') and learn.training if self._kind=='train' else t._stage==self._kind
-        is_in = is_on and learn.inside('batch')
         now = t._n_begun() if is_on else None
-        if n=='total': return before + (now or 0),is_in
-        return last if now is None else now,is_in
-    total   = property(lambda self: _Tracker(self._trainer, *self._ready('total')))
-    current = property(lambda self: _Tracker(self._trainer, *self._ready('current')))
+        ready = before + (now or 0) if what=='total' else last if now is None else now
+        return _tracker(t, ready, is_on and learn.inside('batch'))
+    total,current = property(lambda self: self._of('total')),property(lambda self: self._of('current'))
 
 # %% ../../nbs/interop/06_lightning_parts.ipynb #71a0c008
 class _EvalLoop(_Part):
-    num_dataloaders,mirrors = 1,'_trainer: _has_run=_validated'
-    def __init__(self, trainer, kind='validate'):
-        super().__init__(trainer)
-        self.__dict__['_kind'] = kind
-    batch_progress = property(lambda self: _Progress(self._trainer, self._kind))
+    _kind,num_dataloaders,mirrors = 'validate',1,'_trainer: _has_run=_validated'
+    batch_progress = property(lambda self: _Progress(self._trainer, _kind=self._kind))
     @property
     def max_batches(self):
         of = dict(validate='num_val_batches', test='num_test_batches', predict='num_predict_batches')
@@ -171,7 +164,7 @@ class _FitLoop(_Part):
     @property
     def epoch_progress(self):
         t,learn = self._trainer,self.learn
-        n = _Tracker(t, t._epoch + learn.inside('epoch'), learn.inside('epoch'))
+        n = _tracker(t, t._epoch + learn.inside('epoch'), learn.inside('epoch'))
         return SimpleNamespace(current=n, total=n)
     def _should_accumulate(self): return self.learn.outcome.get('step')!='done'
 
@@ -349,8 +342,8 @@ class TrainerView(_Surroundings):
     strategy,state,fit_loop,_logger_connector = map(property, (_Strategy, _State, _FitLoop, _LoggerConnector))
     _accelerator_connector = property(_AcceleratorConnector)
     validate_loop,test_loop,predict_loop = (
-        property(lambda self, kind=o: _EvalLoop(self, kind)) for o in ('validate','test','predict'))
-    _evaluation_loop = property(lambda self: _EvalLoop(self, 'test' if self._stage=='test' else 'validate'))
+        property(lambda self, kind=o: _EvalLoop(self, _kind=kind)) for o in ('validate','test','predict'))
+    _evaluation_loop = property(lambda self: _EvalLoop(self, _kind='test' if self._stage=='test' else 'validate'))
     interrupted   = property(lambda self: self.state._status=='interrupted')
     @property
     def received_sigterm(self):

@@ -21,7 +21,7 @@ from ..loop.flow import CancelFitException
 from ..loop.loss import innermost
 from ..loop.optimizer import opts
 from .core import Adapter, Hook, done, names_others, replacements
-from .facts import batch_size, evaluation_kind, has_base, n_open, storable, storable_items
+from .facts import batch_size, evaluation_kind, has_base, n_open, same_modes, storable, storable_items
 
 # %% ../../nbs/interop/11_skorch.ipynb #9b0bde6e
 _kinds = dict(
@@ -204,10 +204,7 @@ class _Methods(_Net):
     def get_loss(self, y_pred, y_true, X=None, training=False):
         return self.learn.loss_func(y_pred, import_module('skorch.utils').to_tensor(y_true, device=self.device))
     def evaluation_step(self, batch, training=False):
-        modes = [(m, m.training) for m in self.module_.modules()]
-        try: return super().evaluation_step(batch, training)
-        finally:
-            for m,v in modes: m.training = v
+        with same_modes(self.module_): return super().evaluation_step(batch, training)
     def save_params(self, *args, **kwargs):
         if self.learn.team.is_first: super().save_params(*args, **kwargs)
     def __reduce__(self):

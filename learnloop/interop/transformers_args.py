@@ -15,7 +15,7 @@ from functools import cache
 from inspect import signature
 from operator import attrgetter
 from fastcore.basics import patch
-from .core import Facade
+from .core import Facade, absent
 from .facts import batch_size, batches_per_step, find_cb, local_rank
 
 # %% ../../nbs/interop/07_transformers_args.ipynb #aa4b6af1
@@ -26,18 +26,14 @@ class IntervalStrategy(StrEnum):
 # %% ../../nbs/interop/07_transformers_args.ipynb #5d4728d0
 def _theirs(module, name): return getattr(sys.modules.get(f'transformers.{module}'), name, None)
 
-def _absent(k):
-    def get(self): raise self._no_attribute(k)
-    return property(get)
-
 @cache
 def _subclass(ours, theirs, own):
     "Make a subclass of both classes; attributes of only `theirs` raise an error, except `own`, which instances set"
     fields = {k:v for k,v in theirs.__dataclass_fields__.items() if k not in (ours.refused or ())}
     def _fields(self): return {k:v for k,v in fields.items() if hasattr(self, k)}
-    absent = {k:_absent(k) for k in dir(theirs) if k[0]!='_' and k not in own and not hasattr(ours, k)}
+    lacks = {k:absent(k) for k in dir(theirs) if k[0]!='_' and k not in own and not hasattr(ours, k)}
     same = {k:getattr(ours, k) for k in ('__repr__', '__str__', '__eq__', '__hash__')}
-    return type(ours.__name__, (ours,theirs), absent | same | dict(__dataclass_fields__=property(_fields)))
+    return type(ours.__name__, (ours,theirs), lacks | same | dict(__dataclass_fields__=property(_fields)))
 
 # %% ../../nbs/interop/07_transformers_args.ipynb #5d4728d1
 def as_theirs(

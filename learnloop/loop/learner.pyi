@@ -129,14 +129,6 @@ if MYPY:
                 - `with_opt`: Also save the optimizer?
 
                 Returns: Path of the file; None if a callback cancelled it"""
-            def match_opt(self, sd: dict, where: Any, tip: Any='') -> list:
-                """Check the state `sd`, and pair each optimizer with the state to load
-
-                - `sd`: State of the optimizer or the optimizers, as `opt_state` makes it
-                - `where`: Where it is from, for messages
-                - `tip`: What would help, for the end of a message
-
-                Returns: Pairs of an optimizer and the state that it can load"""
             def state_of_opt(self, together: bool=True) -> dict | None:
                 """Return the state of the optimizer
 
@@ -656,7 +648,6 @@ if MYPY:
             from learnloop.checkpoint.resume import resume as resume
             from learnloop.checkpoint.rewind import rewind as rewind
             from learnloop.checkpoint.saving import save as save
-            from learnloop.checkpoint.saving import match_opt as match_opt
             from learnloop.checkpoint.saving import state_of_opt as state_of_opt
             from learnloop.checkpoint.saving import check_opt as check_opt
             from learnloop.checkpoint.saving import load as load
@@ -748,7 +739,6 @@ else:
         from learnloop.checkpoint.resume import resume as resume
         from learnloop.checkpoint.rewind import rewind as rewind
         from learnloop.checkpoint.saving import save as save
-        from learnloop.checkpoint.saving import match_opt as match_opt
         from learnloop.checkpoint.saving import state_of_opt as state_of_opt
         from learnloop.checkpoint.saving import check_opt as check_opt
         from learnloop.checkpoint.saving import load as load

@@ -67,16 +67,10 @@ class Comparison:  # chkstyle: ignore-node
         return [Grid('Metrics, best and last', ['run', *head], rows, 1000, True)]
 
     def _groups(self):
-        names,num,rows = self._metric_names(),self._numbers(),[]
-        for o in self.runs.groups:
-            res,row = o.results,[o.name, len(o.runs), len(o.done)]
-            for k in names:
-                def _show(v, k=k): return num.cell(k, v).text
-                for what in ('best','last'):
-                    known = k in res and res[k][what]
-                    row.append(Cell(o.cell(k, what, _show), known[0]) if known else None)
-            rows.append(row)
-        head = ['group', 'runs', 'done', *(f'{k}, {what}' for k in names for what in ('best','last'))]
+        num,cols = self._numbers(),[(k, what) for k in self._metric_names() for what in ('best','last')]
+        def _cells(o): return [o.cell(k, what, lambda v, k=k: num.cell(k, v).text) for k,what in cols]
+        rows = [[o.name, len(o.runs), len(o.done), *_cells(o)] for o in self.runs.groups]
+        head = ['group', 'runs', 'done', *(f'{k}, {what}' for k,what in cols)]
         return [Grid('Mean ± standard deviation of the runs that are done', head, rows, 1000, True)] if rows else []
 
     def _direction(self):

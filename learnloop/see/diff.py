@@ -13,7 +13,7 @@ from itertools import accumulate
 from math import isfinite
 from fastcore.basics import patch
 from ..measure.about import flat_facts
-from ..measure.table import Table
+from ..measure.table import Table, Tables
 from .chart import line_chart
 from .fingerprint import CANCELLED, FAILED, FUSED, NO_STEP, read_fingerprint
 from .hashes import STREAMS
@@ -129,7 +129,7 @@ def _shares(a, b):
     return n
 
 # %% ../../nbs/see/10_diff.ipynb #fb100029
-class RunDiff:  # chkstyle: ignore-node
+class RunDiff(Tables):  # chkstyle: ignore-node
     "The first difference of two runs, in words when printed"
     def __init__(self,
         a, # A `FingerprintFile`
@@ -215,17 +215,9 @@ class RunDiff:  # chkstyle: ignore-node
         how = (FAILED, 'failed'),(CANCELLED, 'was cancelled'),(NO_STEP, 'made no optimizer step')
         return next((what for flag,what in how if len({*p.has(flag)})>1), None)
 
-    def _table(self, most=20):
+    def _shown(self, most=20):
         rows = [(k, _short(x), _short(y)) for k,(x,y) in [*self.settings.items()][:most]]
-        return Table([('setting', 'A', 'B'), *rows], '<<<')
-
-    def __str__(self):
-        text = '\n'.join(self.lines())
-        return f'{text}\n\n{self._table()}' if self.settings else text
-
-    def _repr_markdown_(self):
-        text = '  \n'.join(o.replace('<', '&lt;') for o in self.lines())
-        return f'{text}\n\n{self._table()._repr_markdown_()}' if self.settings else text
+        return '\n'.join(self.lines()),rows and Table([('setting', 'A', 'B'), *rows], '<<<')
 
 # %% ../../nbs/see/10_diff.ipynb #fb100024
 @patch
@@ -337,9 +329,6 @@ def _damages(self:RunDiff):
 def _short(v):
     text = 'nothing' if v is None else str(v)
     return text if len(text)<60 else text[:57]+'…'
-
-# %% ../../nbs/see/10_diff.ipynb #fb100028
-RunDiff.__repr__ = lambda self: str(self)
 
 # %% ../../nbs/see/10_diff.ipynb #fb10001b
 def diff_runs(

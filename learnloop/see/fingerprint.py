@@ -19,14 +19,14 @@ from fastcore.basics import patch
 from torch import Tensor
 from torch.nn.parameter import is_lazy
 from ..checkpoint.saving import unwrapper
-from ..loop.callback import Callback, InGraph
+from ..loop.callback import InGraph
 from ..data.checks import check_place, check_whole, is_checkpoint
 from ..loop.loss import loss_modules
 from ..loop.optimizer import hyper_groups, opts
 from ..measure.about import about_run
 from ..measure.describe import described
 from ..measure.display import is_main_process
-from .log import put_at
+from .log import KeepsGoing, put_at
 from .runfile import open_run
 from .hashes import as_ints, batch_leaves, fold_hashes, hash_parts, shapes_of, stream_hashes, sum_hash
 from .hashes import tensor_rows, text_salt
@@ -287,11 +287,11 @@ def _spread(step):
     return hashes,norms
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090025
-class Fingerprint(Callback):  # chkstyle: ignore-node
+class Fingerprint(KeepsGoing):  # chkstyle: ignore-node
     "Record hashes of each training step, so that `diff_runs` can compare runs"
     order,run_valid,safe_in_evaluate,fit_only,remove_on_fetch = inf,False,True,True,True
     writes,read_only,rank_invariant = True,True,True
-    _size,_rest,_last,_begun,_resumed,_warned,_row,_is_main = None,b'',None,False,False,False,None,True
+    _size,_rest,_last,_begun,_resumed,_row,_is_main = None,b'',None,False,False,None,True
     _run_file = _left = None
     def __init__(self,
         every_steps:int=1, # Number of training batches between rows
@@ -526,10 +526,7 @@ def _flush(self:Fingerprint):
         _fetch(steps)
         self._rest += self._encode(steps)
     if not self._rest: return
-    try: self._size,self._rest = put_at(self._path, self._size, self._rest),b''
-    except OSError as e:
-        if not self._warned: warnings.warn(f'{self.label} has a gap, but training continues: {e}', stacklevel=2)
-        self._warned = True
+    with self.guarded(): self._size,self._rest = put_at(self._path, self._size, self._rest),b''
 
 @patch
 def _encode(self:Fingerprint, steps):

@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/see/flight.html.md"""
 __all__ = ['FlightRecorder', 'Blame', 'find_blame']
 
 # %% ../../nbs/see/13_flight.ipynb #f1140004
-import ctypes, json, math, re, struct, torch, warnings
+import ctypes, json, math, re, struct, torch
 from array import array
 from collections import namedtuple
 from operator import attrgetter
@@ -20,19 +20,19 @@ from torch.utils.data import DataLoader, Subset
 from ..data.checks import check_place, checked_args
 from ..data.loaders import leaves
 from ..data.rng import preserve_rng
-from ..loop.callback import Callback, InGraph
+from ..loop.callback import InGraph
 from ..loop.denominator import counts_of
 from ..loop.learner import Learner
 from ..loop.loss import EachItem
 from ..loop.optimizer import opts
 from ..measure.interpret import Interpretation
-from ..measure.table import Table
+from ..measure.table import Table, Tables
 from ..train.training import grad_norm
 from .fingerprint import pack_block, sound_blocks
-from .log import put_at
+from .log import KeepsGoing, put_at
 
 # %% ../../nbs/see/13_flight.ipynb #f1140007
-class FlightRecorder(Callback):
+class FlightRecorder(KeepsGoing):
     "Record the rows of each training step, their losses, and the step's numbers: see `learn.blame`"
     # after mixed precision unscales gradients, before clipping
     order,run_valid,safe_in_evaluate,fit_only,remove_on_fetch = 10.5,False,True,True,True
@@ -111,9 +111,8 @@ def _catch_up(self:FlightRecorder):
     "Compute the pending row losses"
     waiting = [*self._waiting]
     self._waiting.clear()
-    try:
-        with torch.no_grad(), preserve_rng(): self._rows.update(self._losses_of(waiting))
-    except Exception as e: self._warn(e, 'has no losses of rows')
+    with self.guarded(Exception, what='has no losses of rows'), torch.no_grad(), preserve_rng():
+        self._rows.update(self._losses_of(waiting))
 
 # %% ../../nbs/see/13_flight.ipynb #f1140013
 @patch
@@ -224,14 +223,7 @@ def _write(self:FlightRecorder):
         if norms: head[3] = math.hypot(*[next(nums) if isinstance(o, Tensor) else o for o in norms])
         if type(seen) is list: records.append((*head, source, seen, rows.get(i)))
         else: records += [(*head, name, o, None) for name,o in _parts(seen)]
-    try: self._put(pack_block(b'F', _pack(records)), steps[0][0])
-    except OSError as e: self._warn(e, 'has a gap')
-
-@patch
-def _warn(self:FlightRecorder, e, what):
-    if not self._warned:
-        warnings.warn(f'{self.label} {what}, but training continues: {type(e).__name__}: {e}', stacklevel=3)
-    self._warned = True
+    with self.guarded(): self._put(pack_block(b'F', _pack(records)), steps[0][0])
 
 @patch
 def _put(self:FlightRecorder, data, step):
@@ -243,7 +235,7 @@ def _put(self:FlightRecorder, data, step):
     for *_,path in [o for o in _files(self._path) if o[0]==rank][:-1]: path.unlink()
 
 # %% ../../nbs/see/13_flight.ipynb #f1140019
-class Blame:
+class Blame(Tables):
     "Rows with large losses, worst first, displayed as a table"
     def __init__(self,
         found, # Tuples (score, loss, row, loader name, step)
@@ -257,8 +249,7 @@ class Blame:
         rows = zip(self.rows, self.sources, (f'{o:.4g}' for o in self.losses), self.steps, strict=True)
         cols = zip(('row','loader','loss','step'), *rows, strict=True)
         return Table(zip(*(c for c in cols if any(o is not None for o in c[1:])), strict=True))
-    def __repr__(self): return repr(self.table()) if self.rows else 'no rows are known'
-    def _repr_markdown_(self): return self.table()._repr_markdown_() if self.rows else 'no rows are known'
+    def _shown(self): return [self.table() if self.rows else 'no rows are known']
 
 # %% ../../nbs/see/13_flight.ipynb #f1140020
 def find_blame(

@@ -20,7 +20,7 @@ from ..loop.callback import Callback
 from ..data.checks import check_place, check_whole, replaced
 from ..loop.flow import CancelFitException
 from ..loop.learner import Learner
-from ..measure.table import Table
+from ..measure.table import Table, Tables
 from .diff import diff_runs
 from .hashes import tensor_hash
 
@@ -122,7 +122,7 @@ def _all_apart(xs, ys):
     return next(filter(None, (_apart(x, y) for x,y in pairs)), '')
 
 # %% ../../nbs/see/11_replay.ipynb #fb110113
-class StepDiff:
+class StepDiff(Tables):
     "The first difference of two records of a step, in words when printed"
     def __init__(self,
         a:dict, # A record from `record_step`
@@ -132,11 +132,8 @@ class StepDiff:
         self.text = self._of_begin(a, b) or self._of_calls(a, b) or self._of_backward(a, b)
         self.equal = not self.text
         if self.equal: self.text = f'Step {a["step"]} is the same, bit for bit: each module, the loss, each gradient.'
-    def __str__(self): return f'{self.text}\n\n{self._table()}' if self.rows else self.text
-    __repr__ = __str__
-    def _table(self):
-        return Table([('module', 'kind', 'inputs', 'outputs'), *self.rows[:20]], '<<<<')
-    def _repr_markdown_(self): return f'{self.text}\n\n{self._table()._repr_markdown_()}' if self.rows else self.text
+    def _shown(self):
+        return self.text,self.rows and Table([('module', 'kind', 'inputs', 'outputs'), *self.rows[:20]], '<<<<')
 
     def _of_backward(self, a, b):
         "Describe the first difference in the backward pass"

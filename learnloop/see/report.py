@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/see/report.html.md"""
 __all__ = ['report_from', 'KeepWarnings']
 
 # %% ../../nbs/see/06_report.ipynb #55da07d6
-import base64, gzip, math, platform, re, warnings
+import base64, math, platform, re, warnings
 from io import BytesIO
 from pathlib import Path
 from fastcore.basics import patch
@@ -29,7 +29,6 @@ from .page import Grid, Numbers, Page, by_metric, el, folded, grids, shown, smal
 from .runfile import describe_run
 from .runs import Run, check_one_run, is_metric, last_attempt, results_of, series_of
 from .trace import Tracer
-from .timeline import load_trace
 from ..train.tracker import SaveModelCallback
 
 # %% ../../nbs/see/06_report.ipynb #70954783
@@ -180,8 +179,8 @@ def _checkpoints(folder, num, monitor='valid_loss', better='less'):
     there,scored = list_checkpoints(folder, verify=False),{}
     num.see({k:[o.metrics.get(k) for o in there] for k in {k:None for o in there for k in o.metrics}})
     def _said(k, v): return f'{k} {shown(num.cell(k, v))}'
-    rows = [[o.step, o.epoch, round(o.size/1e6, 2), ', '.join(_said(k, v) for k,v in o.metrics.items()),
-        o.damage or ('' if o.consistent else 'saved in the middle of a batch')] for o in there]
+    rows = [[o.step, o.epoch, round(o.size/1e6, 2), ', '.join(_said(k, v) for k,v in o.metrics.items()), o.remark]
+        for o in there]
     for o in there:
         v = to_number(o.metrics.get(monitor))
         if v is not None and v==v: scored.setdefault(v, o)
@@ -388,16 +387,6 @@ def _of_rows(rows, num, directions):
     res += grids('Loss and metrics by epoch', ['epoch', 'step', *own], cells)
     return res,_results(results_of(series, directions), directions, num)
 
-# %% ../../nbs/see/06_report.ipynb #2ab07cbe
-def _of_trace(file):
-    "Make sections from the trace in `file`; none if it isn't a trace"
-    with (gzip.open if file.suffix=='.gz' else open)(file, 'rb') as f: head = f.read(4096)
-    if b'traceEvents' not in head: return {}
-    try: return _traced(load_trace(file))
-    except ValueError:
-        if b'phases and callbacks' in head: raise
-        return {}  # written by another program, such as the PyTorch profiler
-
 # %% ../../nbs/see/06_report.ipynb #1a3f0141
 _STATES = dict(done='finished', failed='ended with an error', interrupted='was interrupted', killed='was killed',
     running='going on')
@@ -435,8 +424,7 @@ def _of_folder(folder, title=None):
         for p,rows in logs: _add(what, p, _of_rows, rows, num, run.directions)
     if not any(s.values()) and run.recorder: _add('', run.sound[-1].path.parent, _recorded, run.recorder, num)
     for p in run.saved: _add('Checkpoints', p, _checkpoints, p, num)
-    for p in run.files:
-        if p.name.endswith(('.json', '.json.gz')): _add('', p, _of_trace, p)
+    for p,trace in run.traces(): _add('', p, _traced, trace)
     if not any(s.values()) and not run.about:
         raise FileNotFoundError('; not read: '.join([f'folder {folder} has nothing to report', *run.unread]))
     made_by = [o.manifest for o in run.checkpoints if o.manifest][-1:]

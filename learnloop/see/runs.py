@@ -20,7 +20,7 @@ from ..loop.optimizer import HYPERS
 from ..measure.display import human_time
 from ..measure.metric import LOSSES, check_better, need_better
 from ..measure.recorder import Recorder
-from ..measure.table import Table
+from ..measure.table import Table, Tables
 from ..measure.about import flat_facts
 from .page import Cell, shown, to_number
 from .runfile import LOCK, is_held, plain, read_run
@@ -28,7 +28,7 @@ from .tensorboard import read_tensorboard
 from .timeline import load_trace
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0009
-class Runs(list):
+class Runs(Tables, list):
     "A list of `Run`s, shown as a table"
     by = None # Metric whose best value is shown; None: `valid_loss` if there is one, else another
     better = None # Which value of it is better: 'less' or 'more'; None: as stored in the runs
@@ -52,11 +52,10 @@ class Runs(list):
     def group_table(self)->Table|None: # None if no run has a group
         "Make the table of the groups"
         k = self.metric
-        rows = [(o.name, len(o.runs), len(o.done), o.cell(k, 'best'), o.cell(k, 'last')) for o in self.groups]
+        def _said(o): return [shown(o.cell(k, what)) for what in ('best','last')]
+        rows = [(o.name, len(o.runs), len(o.done), *_said(o)) for o in self.groups]
         return Table([('group', 'runs', 'done', f'best {k}', f'last {k}'), *rows], '<>><<') if rows else None
-    def _tables(self): return filter(None, (self.table(), self.group_table()))
-    def __repr__(self): return '\n\n'.join(map(str, self._tables()))
-    def _repr_markdown_(self): return '\n\n'.join(o._repr_markdown_() for o in self._tables())
+    def _shown(self): return self.table(),self.group_table()
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a000a
 def runs(
@@ -108,6 +107,9 @@ class Run:
         raise FileNotFoundError(f'folder {folder} has no files of a run: no run.json, no history of CSVLogger or '
             'JSONLogger, no checkpoints, no event files of TensorBoard, no trace')
     def __repr__(self): return f'Run({str(self.folder)!r}, {self.state})'
+    series  = property(lambda self: series_of(self.rows), doc="The `series_of` the run's rows")
+    results = property(lambda self: results_of(self.series, self.directions), doc="The `results_of` the run's series")
+    seconds = property(lambda self: to_number(self.about.get('seconds')), doc='Duration of all sessions; None if unknown')
 
     @cached_property
     def about(self)->dict:
@@ -124,6 +126,17 @@ class Run:
         "The checkpoints from which a fit can resume, judged by their manifests and file sizes"
         return [o for o in self.checkpoints if o.consistent and not o.damage and _has_all(o)]
 
+    @cached_property
+    def rows(self)->list:
+        "Dicts of `epoch`, `step` and the numbers of each row, from a history, else a checkpoint, else event files"
+        first = next((rows for _,rows in self.histories()), [])
+        logged = last_attempt(_last_run(first)) or self._of_recorder()
+        return logged or sorted((r for _,o in self.event_logs() for r in o), key=lambda r: r['step'])
+    @cached_property
+    def _state(self):
+        "The newest checkpoint's state, without the weights"
+        return self.sound and self.try_read(self.sound[-1].path, self.sound[-1].plain) or {}
+
     def _is_stopped(self):
         "Whether `EarlyStoppingCallback` ended the run, and so wouldn't resume it"
         if (self.epochs or 0)>=(self.n_epoch or 0): return False
@@ -136,14 +149,16 @@ class Run:
         return [dict(zip(rec.metric_names[1:], r, strict=False)) | dict(epoch=i, step=n)
             for i,(r,n) in enumerate(zip(rec.values, rec.iters, strict=False))]
 
-    def _best(self, by):
-        "Like `best`, but without a value if no direction is declared"
-        there = sorted(self.results, key=lambda k: (k!='valid_loss', k not in self.directions))
-        name = by or next(iter(there), None)
-        o = self.results.get(name)
-        if o is None or o['best'] is None: return name,None,None
-        if o['epoch'] is not None: return name,o['best'],f'epoch {o["epoch"]}'
-        return name,o['best'],'' if o['step'] is None else f'step {o["step"]:,}'
+# %% ../../nbs/see/11_runs.ipynb #8f3a0054
+@patch
+def _best(self:Run, by):
+    "Like `best`, but without a value if no direction is declared"
+    there = sorted(self.results, key=lambda k: (k!='valid_loss', k not in self.directions))
+    name = by or next(iter(there), None)
+    o = self.results.get(name)
+    if o is None or o['best'] is None: return name,None,None
+    if o['epoch'] is not None: return name,o['best'],f'epoch {o["epoch"]}'
+    return name,o['best'],'' if o['step'] is None else f'step {o["step"]:,}'
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a000e
 def _has_all(c):
@@ -276,14 +291,6 @@ def histories(self:Run): # Pairs of a file and its rows
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a001a
 @patch(as_prop=True)
-def _state(self:Run):
-    "The newest checkpoint's state, without the weights"
-    if '_plain' not in vars(self):
-        o = self.sound[-1] if self.sound else None
-        self._plain = self.try_read(o.path, o.plain) or {} if o else {}
-    return self._plain
-
-@patch(as_prop=True)
 def recorder(self:Run)->Recorder|None: # None if no checkpoint has one
     "Make a recorder from the state in the newest undamaged checkpoint"
     saved = self._state.get('callbacks', {}).get('recorder')
@@ -308,16 +315,11 @@ def event_logs(self:Run): # Pairs of a folder and its rows
         if rows: yield p,[rows[k] for k in sorted(rows)]
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0051
-@patch(as_prop=True)
-def rows(self:Run):
-    "Dicts of `epoch`, `step` and the numbers of each row, from a history, else a checkpoint, else event files"
-    if '_rows' not in vars(self):
-        first = next((rows for _,rows in self.histories()), [])
-        starts = [i for i,(a,b) in enumerate(zip(first, first[1:], strict=False), 1)
-            if _is_less(b['step'], a['step']) and b.get('attempt', 1)<=a.get('attempt', 1)]
-        self._rows = last_attempt(first[starts[-1] if starts else 0:]) or self._of_recorder()
-        if not self._rows: self._rows = sorted((r for _,o in self.event_logs() for r in o), key=lambda r: r['step'])
-    return self._rows
+def _last_run(rows):
+    "Return the rows of the last run in a history of several"
+    starts = [i for i,(a,b) in enumerate(zip(rows, rows[1:], strict=False), 1)
+        if _is_less(b['step'], a['step']) and b.get('attempt', 1)<=a.get('attempt', 1)]
+    return rows[starts[-1] if starts else 0:]
 
 def _is_less(a, b): return isinstance(a, int) and isinstance(b, int) and a<b
 
@@ -356,12 +358,6 @@ def series_of(
             res.setdefault(k, []).append((r.get('epoch'), r['step'], to_number(v)))
     return {k:o for k,o in res.items() if any(v is not None for *_,v in o)}
 
-# %% ../../nbs/see/11_runs.ipynb #de5c0011
-@patch(as_prop=True)
-def series(self:Run):
-    "The `series_of` the run's rows"
-    return series_of(self.rows)
-
 # %% ../../nbs/see/11_runs.ipynb #be771101
 @patch(as_prop=True)
 def directions(self:Run)->dict: # Metric -> 'less' or 'more'; undeclared ones are missing
@@ -385,12 +381,6 @@ def results_of(
         res[k] = dict(last=there[-1][2], best=v, epoch=e, step=step)
     return res
 
-# %% ../../nbs/see/11_runs.ipynb #de5c0012
-@patch(as_prop=True)
-def results(self:Run):
-    "The `results_of` the run's series"
-    return results_of(self.series, self.directions)
-
 # %% ../../nbs/see/11_runs.ipynb #8f3a0020
 @patch(as_prop=True)
 def settings(self:Run):
@@ -398,12 +388,6 @@ def settings(self:Run):
     facts = self.about.get('facts')
     if not isinstance(facts, dict) or not facts: facts = self._state.get('about', {})
     return flat_facts({k:v for k,v in facts.items() if k not in ('order', 'fresh')})
-
-# %% ../../nbs/see/11_runs.ipynb #8f3a0021
-@patch(as_prop=True)
-def seconds(self:Run):
-    "Duration over all sessions; None if unknown"
-    return to_number(self.about.get('seconds'))
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0101
 @patch(as_prop=True)
@@ -419,30 +403,39 @@ def samples_per_sec(self:Run):
     n,secs = to_number(self.about.get('samples')),self.seconds
     return n/secs if n and secs else None
 
+# %% ../../nbs/see/11_runs.ipynb #8f3a0052
+_JSON,_OF_TRACER = ('.json', '.json.gz'),b'phases and callbacks'  # the PyTorch profiler writes such files, too
+
+def _read_head(file):
+    with (gzip.open if file.suffix=='.gz' else open)(file, 'rb') as f: return f.read(4096)
+
+@patch
+def traces(self:Run): # Pairs of a file and its `Trace`
+    "Yield the saved traces of a `Tracer`"
+    for p in self.files:
+        is_ours = p.name.endswith(_JSON) and _OF_TRACER in (self.try_read(p, _read_head, p) or b'')
+        if is_ours and (trace := self.try_read(p, load_trace, p)): yield p,trace
+
 # %% ../../nbs/see/11_runs.ipynb #8f3a0047
 @patch(as_prop=True)
 def costs(self:Run):
     "Seconds of each callback by name, from the run's `Tracer` or a saved trace; {} without one"
     noted = self.about.get('costs')
     if isinstance(noted, dict) and noted: return {k:v[1] for k,v in noted.items()}
-    saved = next(filter(_is_trace, self.files), None)
-    trace = saved and self.try_read(saved, load_trace, saved)
+    trace = next((o for _,o in self.traces()), None)
     return {k:secs for k,(_,secs,_) in trace.by_callback().items()} if trace else {}
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0024
-def _head(file, n=4096):
-    try:
-        with (gzip.open if file.suffix=='.gz' else open)(file, 'rb') as f: return f.read(n)
+def _head(file):
+    try: return _read_head(file)
     except (OSError,EOFError,zlib.error): return b''
-
-def _is_trace(file): return file.name.endswith(('.json','.json.gz')) and b'traceEvents' in _head(file)
 
 def _is_left(file):
     "Whether `file` is one that a run writes"
     if file.name=='run.json': return bool(read_run(file.parent))
     if file.suffix=='.csv': return _head(file).removeprefix(b'\xef\xbb\xbf').startswith(b'epoch,step')
     if file.suffix=='.jsonl': return _head(file)[:1]==b'{' and b'"step"' in _head(file)
-    return 'tfevents' in file.name or _is_trace(file)
+    return 'tfevents' in file.name or file.name.endswith(_JSON) and _OF_TRACER in _head(file)
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0025
 def _find(pattern):
@@ -591,13 +584,13 @@ class RunGroup:
         name:str, # Name of a metric
         what:str, # 'best' or 'last'
         show=shown # Function that formats the mean
-    )->str: # '' if unknown
+    )->Cell|None: # Sorts by the mean; None if unknown
         "Format mean ± standard deviation, with the number of runs if some finished ones lack the metric"
         o = self.results.get(name)
-        if o is None or o[what] is None: return ''
+        if o is None or o[what] is None: return None
         (mean,std),n = o[what],len(self.done)
         text = show(mean) if std is None else f'{show(mean)} ± {std:.2g}'
-        return text if o['n']==n else f'{text} ({o["n"]} of {n})'
+        return Cell(text if o['n']==n else f'{text} ({o["n"]} of {n})', mean)
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0064
 @patch

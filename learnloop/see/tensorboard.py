@@ -44,7 +44,7 @@ class _RunLog(Logger):  # chkstyle: ignore-node
         self._is_ours,self.now = True,time.time()
         if self._purge==self._last[0]: self._add(self._last[1], self._purge)
         self._began(is_new)
-        with self._guarded(): self.flush()  # unwritten data is kept
+        with self.guarded(): self.flush()  # unwritten data is kept
     def log_metrics(self, metrics, step):
         place = self._point_places if self.is_point else self._rows_places()
         pts = [[*at, v] for k,v in metrics.items() for at in place(k)]
@@ -153,7 +153,7 @@ class TensorBoardCallback(_RunLog):  # chkstyle: ignore-node
 
     def _ended(self, writer):
         if self._embedded:
-            with self._guarded(Exception): self._write_embeddings(writer)
+            with self.guarded(Exception): self._write_embeddings(writer)
         if self.learn.exception is None: self._end_hparams(writer)
 
     def cleanup_fit(self):
@@ -400,7 +400,7 @@ def _histograms(model):
 @patch
 def _write_histograms(self:TensorBoardCallback, tags, hists):
     rows = torch.stack([o.to(hists[0].device) for o in hists]).tolist()
-    with self._guarded():
+    with self.guarded():
         for tag,(lo,hi,n,total,squares,*counts) in zip(tags, rows, strict=True):
             if not n: continue
             width = (hi-lo or 1e-12)/len(counts)
@@ -432,7 +432,7 @@ class _Graph(_Helper):
     def after_loss(self):
         log,learn = self.log,self.learn
         if learn.loss_grad is None: return
-        with log._guarded(Exception):
+        with log.guarded(Exception):
             if self.nodes: self.nodes['loss'] = 'loss','Loss',self._sources(learn.loss_grad),None
             log._open().file_writer.add_onnx_graph(_graph_def(self.nodes.values() or _module_nodes(self.names)))
             log._graphed = True
@@ -505,7 +505,7 @@ class _Examples(_OfValidation):
         log,learn = self.log,self.learn
         learn.remove_cb(self)
         if learn.pred is None: return
-        with log._guarded(Exception):
+        with log.guarded(Exception):
             size = max(sum(o.numel() for o in tensors_in(learn.pred)), 1)
             n = max(1, min(log.examples, 2**25*learn.bs//size))  # a language model's predictions are large
             log._write_examples(Interpretation.from_batch(learn, n))
@@ -579,7 +579,7 @@ class _Embeddings(_OfValidation):
     def after_batch(self):
         learn,hook = self.learn,self._hook
         if hook is None or hook.stored is None or not learn.bs: return
-        with self.log._guarded(Exception):
+        with self.log.guarded(Exception):
             self._outs = [*self._outs, hook.stored.reshape(len(hook.stored), -1).float()]
             self._ys   = [*self._ys, input_and_target(learn.xb, learn.yb)[1]]
     def cleanup_batch(self):
@@ -588,7 +588,7 @@ class _Embeddings(_OfValidation):
     def after_validate(self):
         n,log,vocab = self.log.n_embed,self.log,find_vocab(self.learn, self.learn.dl)
         if not self._outs: return
-        with log._guarded(Exception):  # fails if outputs have different widths, for instance
+        with log.guarded(Exception):  # fails if outputs have different widths, for instance
             ys = [item_at(y, i) for y,o in zip(self._ys, self._outs, strict=True) for i in range(len(o))]
             words = [item_text(o, vocab) for o in ys]
             log._embedded = torch.cat(self._outs)[:n].cpu(),words[:n],log._step

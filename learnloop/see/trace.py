@@ -19,7 +19,7 @@ from ..loop.flow import ControlException, Event, Flow
 from ..loop.lazy import with_lazy_methods
 from ..data.checks import check_whole
 from ..measure.display import human_time
-from ..measure.table import Table
+from ..measure.table import Table, Tables
 
 # %% ../../nbs/see/03_trace.ipynb #cb645795
 _MEET = 'meet '  # before where processes have met
@@ -61,7 +61,7 @@ class TraceCancel(namedtuple('TraceCancel',
 
 # %% ../../nbs/see/03_trace.ipynb #3508bc86
 @with_lazy_methods
-class Trace:
+class Trace(Tables):
     "The record of a `Tracer`, or of a file that `load_trace` read: tables, timelines and answers"
     def __init__(self,
         max_rows:int|None=10_000 # Number of last rows to keep; None: all
@@ -150,16 +150,10 @@ def by_callback(self:Trace
     return dict(sorted(res.items(), key=lambda o: -o[1][1]))
 
 # %% ../../nbs/see/03_trace.ipynb #d4789bba
-class _Text:
+class _Text(Tables):
     "Tables and lines of text"
-    def __init__(self, *parts): self.parts = [o for o in parts if o]
-    def __str__(self): return '\n\n'.join(map(str, self.parts))
-    __repr__ = __str__
-    def _repr_markdown_(self):
-        def _markdown(o):
-            if isinstance(o, Table): return o._repr_markdown_()
-            return o.replace('<', '&lt;').replace('\n', '  \n')
-        return '\n\n'.join(map(_markdown, self.parts))
+    def __init__(self, *parts): self.parts = parts
+    def _shown(self): return self.parts
 
 # %% ../../nbs/see/03_trace.ipynb #615d1aea
 def _times(n): return f'{n:,} time' if n==1 else f'{n:,} times'
@@ -191,20 +185,16 @@ def _folded(turns, whole):
 
 # %% ../../nbs/see/03_trace.ipynb #597b343e
 @patch
-def _tables(self:Trace):
+def _shown(self:Trace):
     whole = sum(o.ns for o in self._phases.values() if o.depth==1)
     def _costs(o):
         return f'{o.n:,}',human_time(o.ns/1e9),human_time(o.ns/1e9/o.n),f'{o.ns/whole:.1%}' if whole else ''
     phases = [('   '*(o.depth-1) + o.event, *_costs(o), o.outcomes['cancelled'] or '', o.outcomes['failed'] or '')
         for o in self._in_order()]
     turns = [(o.callback, o.event, *_costs(o), _ends(o)) for o in _folded(self._turn_totals(), whole)]
-    return _Text(
-        Table([('phase', 'times', 'in all', 'each', 'share', 'cancelled', 'failed'), *phases], '<>>>>>>'),
+    return (Table([('phase', 'times', 'in all', 'each', 'share', 'cancelled', 'failed'), *phases], '<>>>>>>'),
         Table([('callback', 'event', 'calls', 'in all', 'each', 'share', 'raised'), *turns], '<<>>>><'),
         '\n'.join(self._tally(map(str, (*self._cancels, *self._errors)), self._among())))
-
-Trace.__str__ = Trace.__repr__ = lambda self: str(self._tables())
-Trace._repr_markdown_ = lambda self: self._tables()._repr_markdown_()
 
 # %% ../../nbs/see/03_trace.ipynb #b43701ad
 def _lines(rows, verbose):

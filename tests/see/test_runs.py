@@ -156,7 +156,7 @@ def test_costs_of_a_tracer_and_of_a_saved_trace(tmp_path):
     assert Run(tmp_path/'a').costs['recorder']>0
     (tmp_path/'b').mkdir()
     learn.trace.save(tmp_path/'b'/'t.json')
-    assert Run(tmp_path/'b').costs['recorder']==pytest.approx(Run(tmp_path/'a').costs['recorder'], rel=.5)
+    assert Run(tmp_path/'b').costs['recorder']>=Run(tmp_path/'a').costs['recorder']  # it was saved later
     assert Run(tmp_path/'b').state=='unknown'
 
 # ---- damage
