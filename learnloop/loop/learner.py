@@ -480,7 +480,8 @@ def use_dl(self:Learner,
     trains = dl is self.dls.train and not self.inside('evaluate')
     self.dl,self._dev,self.n_iter = dl,self.device,None if dl is None else batch_len(self.team.share(dl, trains))
     self._batch_args = batch_args(self.dls, 4)
-    if hasattr(dl, 'is_one_item'): self._batch_args = dl.n_inp,self._batch_args[1],None,_one
+    # targets are no part of a tuple
+    if hasattr(dl, 'is_one_item'): self._batch_args = dl.n_inp,None if dl.n_inp else self._batch_args[1],None,_one
     return dl is not None
 
 def _one(b): return 1
