@@ -356,8 +356,6 @@ def _training_kind(learn, dl):
         with suppress(Exception): learn._known_kind = dl,*_item_kind(dl, _split)
     return learn._known_kind[1]
 
-def _keys(o): return o if isinstance(o, Mapping) else ()
-
 def _as_item(item, like, n_inp):
     "Return `item` for `collate_fn`, and whether it includes its target; `like` is the kind of a training item"
     if isinstance(like, list) and like:
@@ -367,7 +365,8 @@ def _as_item(item, like, n_inp):
         else: is_one = not isinstance(item, tuple|Mapping) and not is_whole
         like = like[:n_inp]
     else:
-        is_same = like is not None and type(_kind(item)) is type(like) and {*_keys(like)}<={*_keys(item)}
+        is_same = like is not None and type(_kind(item)) is type(like)
+        if isinstance(item, Mapping) and is_same: is_same = like.keys()<=item.keys()
         is_one = not is_same and not isinstance(item, tuple|Mapping)
         is_whole = is_same or isinstance(item, tuple) and n_inp is not None and len(item)>n_inp
         if is_one: like = [like]
