@@ -122,6 +122,7 @@ def _get_lr(self):
     lr = self.named_lr()
     return default_lr(self.opt_func) if lr is None else lr
 def _set_lr(self, v):
+    if self.inside('fit') and v is not None: return self.set_hypers(lr=v)
     if v is not None: _refuse_lr(self.opt_func, v)
     _keep_hypers(self)
     self._given_lr = v
