@@ -863,6 +863,7 @@ class Learner(_LearnerMethods, Flow):
     created: bool
     has_stepped: Any
     last_cancels: dict
+    n_iter: Any
     paused: Any
     failed: Any
     saved_hashes: Any
@@ -879,10 +880,8 @@ class Learner(_LearnerMethods, Flow):
     loss: Any
     open_turn: Any
     dl: Any
-    n_iter: Any
     data_pass: Any
     training: bool
-    opt: Any
     opt_at_start: Any
     fuser: Any
     engine_stack: Any
@@ -902,6 +901,7 @@ class Learner(_LearnerMethods, Flow):
     x: Any
     y: Any
     forward_model: Any
+    opt: Any
     cbs: Any
     outcome: Any
     part: Any
