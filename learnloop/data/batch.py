@@ -236,13 +236,15 @@ def count_items(
         except TypeError: return 1
     n = nums[0]
     if ys: others = [c[0] for c in each_y if c[0]!=n and _rank(c[0])==_rank(n)]
-    else: others = [] if any(map(_named, xb)) else [k for k in _lengths(xb) if k!=n]
+    else: others = [] if any(map(_named, xb)) else [k for o in xb for k in _lengths(o, n) if k!=n]
     if others: unsure(n, others[0])
     return n
 
-def _lengths(b):
+def _lengths(b, n=None):
+    "List the rows of each tensor in `b`; a list of `n` items counts as one"
     vals = None if isinstance(b, PackedSequence) else batch_parts(b)
-    return _counts(b)[:1] if vals is None else [n for o in vals for n in _lengths(o)]
+    if vals is not None and isinstance(b, list|tuple) and not hasattr(b, '_fields') and len(b)==n: return [n]
+    return _counts(b)[:1] if vals is None else [k for o in vals for k in _lengths(o, n)]
 
 # %% ../../nbs/data/02_batch.ipynb #dd2a331c
 def _votes(parts):
@@ -258,6 +260,7 @@ def _counts(b):
     if isinstance(b, str|bytes|type(None)): return []
     if isinstance(getattr(b, 'shape', None), tuple): return [b.shape[0]] if b.shape else []
     vals = batch_parts(b)
+    if isinstance(b, list|tuple) and b and isinstance(b[0], Mapping): return [len(b)]  # items, as for `is_items`
     if vals is None:
         if own := _declared(b): return own
         vals = [o for o in getattr(b, '__dict__', {}).values() if isinstance(o, Tensor|list|tuple|Mapping)]
@@ -265,7 +268,7 @@ def _counts(b):
     agree = bool(nums) and all(nums[0] in c for c in each)
     if not isinstance(b, list|tuple) or hasattr(b, '_fields'): return nums if agree else [*_named(b), *nums]
     # its elements are fields of a batch if all have as many rows; else they are items
-    return [*nums, len(b)] if agree and not isinstance(vals[0], Mapping) else [len(b), *nums]
+    return [*nums, len(b)] if agree else [len(b), *nums]
 
 # %% ../../nbs/data/02_batch.ipynb #dd2a331b
 def _declared(b):

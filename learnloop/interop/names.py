@@ -8,6 +8,7 @@ Docs: https://learnloop.github.io/learnloop/interop/names.html.md"""
 __all__ = ['Name', 'names', 'find_names', 'tell', 'Elsewhere', 'NameTable']
 
 # %% ../../nbs/interop/01_names.ipynb #d3a116d2
+import warnings
 from collections import namedtuple
 from functools import lru_cache
 from inspect import getattr_static
@@ -87,13 +88,26 @@ def tell(
 # %% ../../nbs/interop/01_names.ipynb #4f28bc4b
 class Elsewhere:
     "Placeholder for an attribute of other systems' trainers; reading it raises an error that gives the replacement"
+    is_foreign = True # A callback may have an attribute of this name
     def __init__(self,
         name:str # Name of the attribute
     ): self.name = name
+    def __set__(self, o, v):
+        is_new = self.name not in vars(o) and not any(v is cb for cb in o.cbs)  # a callback may have this name
+        here = tell('attribute', self.name)
+        vars(o)[self.name] = v
+        # a subclass may have its own attributes
+        is_setting = type(o).__module__.startswith('learnloop') and any(f'it is {k}' in here for k in _SETTINGS)
+        if is_new and (is_setting or 'CancelFit' in here):
+            warnings.warn(f'code set learn.{self.name}, but the loop does not read it{here}', stacklevel=2)
+    def __delete__(self, o): del vars(o)[self.name]
     def __get__(self, o, cls):
+        if o is not None and self.name in vars(o): return vars(o)[self.name]
         what = f'{cls.__name__!r} object has no attribute {self.name!r}'
         raise NoAttribute(what, lambda: tell('attribute', self.name))
 
+# What a fit reads: setting another name for it has no effect
+_SETTINGS = 'learn.opt ','learn.loss_func','learn.dls','learn.cbs','learn.n_epoch','TorchScheduler','GradientClip'
 _known = {*dir(Learner), 'val_loss'}  # a callback may have its own
 for _o in _of_text():
     if _o.kind=='attribute' and _o.theirs not in _known: setattr(Learner, _o.theirs, Elsewhere(_o.theirs))

@@ -440,7 +440,10 @@ def _shaken(learn):
     "Return a copy of the model as a function, without dropout, with constant weights randomized; or why not"
     is_named,g = learn._named,torch.Generator().manual_seed(0)
     if learn.team.spreads: return None,'is sharded'
-    if any(m._forward_hooks or m._forward_pre_hooks for m in learn.model.modules()): return None,'has hooks'
+    hooks = [h for m in learn.model.modules() for o in (m._forward_hooks, m._forward_pre_hooks) for h in o.values()]
+    # those of libraries record nothing here, such as transformers' for hidden states
+    if any((getattr(h, '__module__', '') or '').split('.')[0] not in ('torch','transformers') for h in hooks):
+        return None,'has hooks'
     try: model = deepcopy(learn.model, {id(o):o for o in _in_common(learn)}).eval()
     except Exception as e: return None,f'cannot be copied: {type(e).__name__}: {e}'
     with torch.no_grad(): new = {k:p+torch.rand(p.shape, generator=g).to(p) for k,p in model.named_parameters()

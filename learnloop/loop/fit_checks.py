@@ -10,17 +10,18 @@ __all__ = ['Checks']
 # %% ../../nbs/loop/06_fit_checks.ipynb #c50d58f2
 import warnings
 from fastcore.basics import patch
-from ..data.checks import called_here
 from ..data.loaders import why_empty
 from .callback import Callback, InGraph
 from .learner import Learner, default_cb
 from .loss import watch_broadcast
+from .optimizer import opts
 
 # %% ../../nbs/loop/06_fit_checks.ipynb #50262cb4
 class Checks(Callback):
     "Warn of epochs that train nothing, loaders of the wrong length, and parameters in no optimizer"
     order,read_only,rank_invariant,fit_only = -20,True,True,True
     _seen = None # The loss function and targets that were checked
+    _hooks,_n_own = (),0 # Hooks that count steps outside of *step*, and their number
     def before_fit(self):
         self._begins = True
         self._look_at_loss()
@@ -28,11 +29,11 @@ class Checks(Callback):
         if not self.learn.predicting and not self.learn.inside('fit'): self._look_at_loss()
     def before_epoch(self):
         if self._begins: self.learn._check_held(_CHANGED)
-        else: self._warn_of_flags()
-        self._begins,self._attrs = False,{*vars(self.learn)}
+        self._begins = False
     def before_train(self):
         self.learn.warn_of_unheld()
         self._versions,self._pass = self._now(),self.learn.data_pass
+        if hasattr(self.learn, 'first_loss_checks'): self._hook()
     def after_train(self):
         learn,n = self.learn,self._n_batches('train')
         if n is None or not learn.training: return
@@ -40,6 +41,7 @@ class Checks(Callback):
         if not n: raise ValueError(f'epoch {learn.epoch}: the training loader {why_empty(learn.dl)}')
         self._check_length(n)
     def cleanup_train(self):
+        self.unhook()
         if self.learn.outcome['train']!='failed': self.learn.warn_of_unheld()
     def before_validate(self): self._pass = self.learn.data_pass
     def after_validate(self):
@@ -54,6 +56,21 @@ class Checks(Callback):
 
 _CHANGED = 'learnloop: if a callback changes the model in before_fit, it must call learn.create_opt()'
 
+# %% ../../nbs/loop/06_fit_checks.ipynb #c38c5be9
+@patch
+def _hook(self:Checks):
+    "Count optimizer steps that callbacks take"
+    def _count(*_): self._n_own += not self.learn.inside('step')
+    self._n_own = 0
+    self._hooks = [o.register_step_post_hook(_count) for o in opts(self.learn.opt)
+        if hasattr(o, '_optimizer_step_post_hooks')]
+
+@patch
+def unhook(self:Checks)->int:
+    "Stop counting; return how many steps callbacks took"
+    while self._hooks: self._hooks.pop().remove()
+    return self._n_own
+
 # %% ../../nbs/loop/06_fit_checks.ipynb #c38c5be8
 @patch
 def _n_batches(self:Checks, phase):
@@ -66,13 +83,6 @@ def _check_length(self:Checks, n):
     learn = self.learn
     if learn.n_iter is not None and n!=learn.n_iter:
         warnings.warn(f'the loader has a length of {learn.n_iter} but returned {n} batches', stacklevel=3)
-
-@patch
-def _warn_of_flags(self:Checks):
-    "Warn about new attributes of the learner that would end a fit in other frameworks"
-    for k in vars(self.learn).keys()-self._attrs:
-        if 'CancelFit' not in (here := called_here('attribute', k)): continue
-        warnings.warn(f'code set learn.{k}, but the loop does not read it{here}', stacklevel=3)
 
 # %% ../../nbs/loop/06_fit_checks.ipynb #c38c5bf8
 @patch
@@ -104,7 +114,11 @@ class _FirstLoss(Callback):
         self._watch = watch_broadcast(learn.pred, learn.yb, is_over=lambda: learn.loss_grad is not None)
         self._watch.__enter__()
     def after_loss(self): self.cleanup_batch()
-    def before_step(self): self._n_steps += 1
+    def before_step(self):
+        self._n_steps += 1
+        if any(p.grad is not None for p in self.learn.turn_params): return
+        warnings.warn('no parameter has a gradient before the first step, so it changes nothing: the loss depends on '
+            'no parameter of the optimizer, or a callback dropped the gradients', stacklevel=2)
     def after_opt_step(self): self._n_told += 1  # a compiled step has no *step* phase
     def after_batch(self):
         learn = self.learn
@@ -115,6 +129,11 @@ class _FirstLoss(Callback):
         if n>took:
             raise ValueError(f'a batch increased count.opt_steps by {n}, but took {took} optimizer steps, which the '
                 'loop counts: leave the count to the loop')
+        own = self._checks.unhook()
+        if n and own:
+            warnings.warn(f'the first batch took {n} optimizer step(s) by the loop and {own} by a callback, '
+                'which called step() of the optimizer: leave steps to the loop, or raise CancelStepException in '
+                'before_step', stacklevel=2)
     def cleanup_batch(self):
         watch,self._watch = self._watch,None
         if watch: watch.__exit__(None, None, None)
@@ -126,7 +145,9 @@ def _look_at_loss(self:Checks):
     if self._seen!=_kind(self.learn) and not hasattr(self.learn, 'first_loss_checks'):
         self.learn.add_cb(_FirstLoss(self))
 
-def _kind(learn): return id(learn.loss_func),getattr(learn.dls, 'targ', None)
+def _kind(learn):
+    own = {o.name for o in learn.cbs if type(o) is Callback or not type(o).__module__.startswith('learnloop.')}
+    return id(learn.loss_func),getattr(learn.dls, 'targ', None),own
 
 # %% ../../nbs/loop/06_fit_checks.ipynb #ea950173
 default_cb(Checks)

@@ -12,7 +12,7 @@ __all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpoch
            'near_miss', 'check_event_name', 'Flow', 'in_phase']
 
 # %% ../../nbs/loop/00_flow.ipynb #6b358ab8
-import difflib, inspect, re
+import difflib, inspect, re, warnings
 from collections.abc import MutableSequence
 from functools import cache, partial, wraps
 from types import MethodType
@@ -434,6 +434,14 @@ def _stand_in(flow, p, f, who, /, **kwargs):
 
 def _nothing(who): "Empty clean-up: an entry on the stack shows that its listener was set up"
 
+# %% ../../nbs/loop/00_flow.ipynb #3ec3934d
+def _check_result(res, f, event):
+    "Warn of a result that may be meant to end the fit, as in other frameworks; that of a lambda may be of no interest"
+    is_cancel = isinstance(res, CancelException) or isinstance(res, type) and issubclass(res, CancelException)
+    if not (is_cancel or isinstance(res, bool) and getattr(f, '__name__', '')!='<lambda>'): return
+    warnings.warn(f'{event} of {getattr(f.__self__, "label", type(f.__self__).__name__)} returned {res!r}, but the '
+        'loop ignores what handlers return: to end the fit, raise CancelFitException', stacklevel=4)
+
 # %% ../../nbs/loop/00_flow.ipynb #3ec3934c
 @patch
 def _call_handlers(self:Flow, fs, event, kwargs=None):
@@ -441,8 +449,7 @@ def _call_handlers(self:Flow, fs, event, kwargs=None):
     try:
         for f in fs:
             if self.version!=version and not self._listens(f.__self__, event, self.training): continue
-            if kwargs: f(**kwargs)
-            else: f()
+            if (res := f(**kwargs) if kwargs else f()) is not None: _check_result(res, f, event)
     except BaseException as e:
         if f is not None: self._note_origin(e, f, event)
         raise

@@ -97,6 +97,7 @@ class Learner(Flow):
         with torch.set_grad_enabled(self.valid_grad): self.with_events('validate', self.all_batches)
     def all_batches(self):
         "Run `one_batch` for each batch of `dl`"
+        if self.training and self.dl is not self.dls.train: self.n_iter = batch_len(self.team.share(self.dl, True))
         with self.mk_pass(self.dl) as batches:
             if self._taken('pass'): return
             while self._between() and self.with_events('fetch', self._fetch, batches):
@@ -238,6 +239,9 @@ def _unpack(self:Learner, i, b):
 # %% ../../nbs/loop/05_learner.ipynb #5e1d0cf1
 def _recount(learn):
     "Count the items again, because a callback changed the batch"
+    for k in ('xb','yb'):
+        if isinstance(v := getattr(learn, k), tuple|list): continue
+        raise TypeError(f'{k} is {describe(v)}: it must be a tuple, such as ({k[0]},)')
     n,was,alone = count_items(learn.batch, learn.xb, learn.yb),learn._unpacked[2],learn.team.world==1
     # a transposed batch still has a dimension of the old size
     is_sure = alone and not any(was in t.shape for t in tensors_in([learn.xb, learn.yb]))
@@ -480,7 +484,8 @@ def use_dl(self:Learner,
     trains = dl is self.dls.train and not self.inside('evaluate')
     self.dl,self._dev,self.n_iter = dl,self.device,None if dl is None else batch_len(self.team.share(dl, trains))
     self._batch_args = batch_args(self.dls, 4)
-    if hasattr(dl, 'is_one_item'): self._batch_args = dl.n_inp,self._batch_args[1],None,_one
+    # targets are no part of a tuple
+    if hasattr(dl, 'is_one_item'): self._batch_args = dl.n_inp,None if dl.n_inp else self._batch_args[1],None,_one
     return dl is not None
 
 def _one(b): return 1
@@ -712,6 +717,9 @@ def _check_fit(learn, n_epoch, start_epoch, max_steps, steps_per_epoch):
     if isinstance(n_epoch, Iterable) and not isinstance(n_epoch, str):
         raise TypeError(f'n_epoch is {describe(n_epoch)}: it must be a whole number; give loaders to the learner, '
             'Learner((train, valid), model, …), or set learn.dls = DataLoaders(train, valid)')
+    if isinstance(n_epoch, nn.Module):
+        raise TypeError(f'n_epoch is a {type(n_epoch).__name__}: the model and the loaders are arguments of Learner, '
+            'and fit gets the number of epochs')
     if n_epoch is None and not max_steps: raise ValueError('n_epoch is None: give a number of epochs, or max_steps')
     for nm,v,low in (('n_epoch', n_epoch, 0), ('start_epoch', start_epoch, 0), ('max_steps', max_steps, 1),
         ('steps_per_epoch', steps_per_epoch, 1)):

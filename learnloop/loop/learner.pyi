@@ -853,6 +853,7 @@ class Learner(_LearnerMethods, Flow):
     created: bool
     has_stepped: Any
     last_cancels: dict
+    n_iter: Any
     paused: Any
     failed: Any
     saved_hashes: Any
@@ -869,10 +870,8 @@ class Learner(_LearnerMethods, Flow):
     loss: Any
     open_turn: Any
     dl: Any
-    n_iter: Any
     data_pass: Any
     training: bool
-    opt: Any
     opt_at_start: Any
     fuser: Any
     engine_stack: Any
@@ -892,6 +891,7 @@ class Learner(_LearnerMethods, Flow):
     x: Any
     y: Any
     forward_model: Any
+    opt: Any
     cbs: Any
     outcome: Any
     part: Any

@@ -32,15 +32,16 @@ def create_opt(self:Learner):
     _move_first(self)
     lr = default_lr(self.opt_func) if self._given_lr is None else self._given_lr
     make = partial(make_opt, self.opt_func, self.model, lr=lr, wd=self.wd, wd_bn_bias=self.wd_bn_bias)
-    self.opt = make(self.splitter)
+    self._opt = make(self.splitter)
     given = self.opt is self.opt_func
     # a function may already have included the parameters of the loss
-    if not given and _unheld_by_loss(self): self.opt = make(self._split)
+    if not given and _unheld_by_loss(self): self._opt = make(self._split)
     # the parameters of an instance are those it held when it was first seen
     is_known = given and self._holds and self._holds.opts==opts(self.opt)
     if not is_known: self._holds = HeldParams(self.opt, self.model, None if given else self._split)
     self._holds.own_lr,self._holds.made_by = _lr_of(self.opt) if lr is None else None,_made_by(self)
     _add_opt_modes(self)
+    self._record_hypers()
     return self.opt
 
 def _add_opt_modes(learn):
@@ -60,6 +61,9 @@ def _set_opt(self, v):
     if v is not None and not is_opt(v):
         raise TypeError(f'learn.opt was set to {v!r}: it must be a torch optimizer, a dict of them by name, or None')
     self._opt = v
+    if v is not None:  # its own values replace those that the learner was given
+        if self._given_lr is not None: self._given_lr = _lr_of(v)
+        if self.wd is not None: self.wd = _lr_of(v, 'wd')
     self._record_hypers()
 Learner._opt,Learner._makes_opt = None,False
 Learner.opt = property(_get_opt, _set_opt, doc='Torch optimizer, or dict of them; created when first read')
@@ -118,6 +122,7 @@ def _get_lr(self):
     lr = self.named_lr()
     return default_lr(self.opt_func) if lr is None else lr
 def _set_lr(self, v):
+    if self.inside('fit') and v is not None: return self.set_hypers(lr=v)
     if v is not None: _refuse_lr(self.opt_func, v)
     _keep_hypers(self)
     self._given_lr = v

@@ -278,7 +278,7 @@ class _Item(list):
     is_one_item = True
     def __init__(self, b):
         super().__init__([b])
-        self.n_inp = len(b)
+        self.n_inp = len(b) if isinstance(b, tuple) else None
 
 def _first(o):
     if isinstance(o, torch.Tensor): return o[0]
@@ -300,7 +300,7 @@ def predict(self:Learner,
 
 # %% ../../nbs/loop/06_predict.ipynb #5a7c3e03
 def _kind(o):
-    "Return the number of dimensions of each element of `o`, nested as in `o`; None where unknown"
+    "Return the number of dimensions of each element of `o`, nested as in `o`; '' for an object without"
     if hasattr(o, 'ndim'): return o.ndim
     if isinstance(o, Real): return 0
     if isinstance(o, Mapping): return {k:_kind(v) for k,v in o.items()}
@@ -308,7 +308,7 @@ def _kind(o):
         k = _kind(o[0])
         return k+1 if isinstance(k, int) else None
     vals = batch_parts(o)
-    return None if vals is None else [*map(_kind, vals)]
+    return '' if vals is None else [*map(_kind, vals)]
 
 def _of_item(kind):
     "Return the kind of an item in a batch of `kind`"
@@ -365,8 +365,10 @@ def _as_item(item, like, n_inp):
         else: is_one = not isinstance(item, tuple|Mapping) and not is_whole
         like = like[:n_inp]
     else:
-        is_one = not isinstance(item, tuple|Mapping)
-        is_whole = isinstance(item, tuple) and n_inp is not None and len(item)>n_inp
+        is_same = like is not None and type(_kind(item)) is type(like)
+        if isinstance(item, Mapping) and is_same: is_same = like.keys()<=item.keys()
+        is_one = not is_same and not isinstance(item, tuple|Mapping)
+        is_whole = is_same or isinstance(item, tuple) and n_inp is not None and len(item)>n_inp
         if is_one: like = [like]
     x = (item,) if is_one else item
     _check_item(tuple(x)[:n_inp] if isinstance(x, tuple|list) else x, like)

@@ -189,6 +189,7 @@ def backward(self:Turn):
         return
     loss = self.learn.loss_grad
     if not loss.requires_grad or loss.numel()!=1: _refuse_loss(loss)
+    if getattr(self.learn.loss, 'requires_grad', False): _check_copy(self.learn.loss, loss)
     if not self.own: return fast_backward(loss)
     if self.key is None and not self.create_graph: return loss.backward(retain_graph=self.retain_graph)
     params = [p for p in held_params(self.opt) if p.requires_grad]
@@ -201,6 +202,14 @@ def backward(self:Turn):
         raise ValueError(f'{self}: its loss depends on none of the parameters of optimizer {self.key!r}: name the '
             'right optimizer, and check for detach() on the way to its parameters')
 
+# %% ../../nbs/loop/04_turn.ipynb #7a00f1d8
+def _check_copy(loss, loss_grad):
+    "Raise an error if a callback changed `loss` instead of `loss_grad`"
+    if loss is loss_grad or torch.equal(loss, loss_grad): return
+    raise ValueError(f'learn.loss was set to {loss.item():.6g}, but it is only a copy for logging, and learn.loss_grad, '
+        f'which is trained on, is {loss_grad.item():.6g}: set learn.loss_grad')
+
+# %% ../../nbs/loop/04_turn.ipynb #7a00f1d9
 def _refuse_loss(loss):
     if not loss.requires_grad:
         raise ValueError(f'the loss, {describe(loss)}, does not require gradients: it was detached, is not a '

@@ -263,7 +263,8 @@ def _predict(self:AccumMetric, pred):
     highest = self.activation=='no' and self.dim_argmax is not None
     if (highest or self.activation.endswith('softmax')) and (pred.dim()<2 or pred.shape[dim]==1):
         raise ValueError(f"predictions {describe(pred)}: each item has only one score, so there are no classes to "
-            "choose from; give skm_metric thresh=.5, or AccumMetric activation='sigmoid'")
+            "choose from; give skm_metric is_class=False for numbers, thresh=.5 for a yes or no; or AccumMetric "
+            "activation='sigmoid'")
     if   self.activation=='sigmoid':  pred = pred.sigmoid()
     elif self.activation!='no':       pred = pred.softmax(dim)
     elif highest: pred = pred.argmax(dim)

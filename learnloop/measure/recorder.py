@@ -58,10 +58,13 @@ class Recorder(Callback):
 
     def _make_metrics(self):
         f,mets = self.learn.loss_func,mk_metrics(self.learn.metrics)
+        self._from = self._now_given()
         of = id(self.learn.model) if f is None else f
         if of!=self._parts_of: self.parts,self._parts_of = [],of
         self.train_mets = [*(mets if self.train_metrics else []), *_of_parts(self.parts, 'train')]
         self.valid_mets = [AvgLoss(), *(mets if self.valid_metrics else []), *_of_parts(self.parts, 'valid')]
+    def _now_given(self):
+        return [*self.learn.metrics] if isinstance(self.learn.metrics, list) else [self.learn.metrics]
     @property
     def train_names(self):
         "Return the titles of the columns that training fills"
@@ -274,7 +277,7 @@ class _CheckTargets(Callback):
     def before_batch(self):
         self.learn._check_target()
         for m in self.learn.recorder.valid_mets:
-            if hasattr(m, 'check'): m.check(len(self.learn.yb))
+            if hasattr(m, 'check') and isinstance(self.learn.yb, tuple): m.check(len(self.learn.yb))
         self.learn.remove_cb(self)
 
 @patch
@@ -290,13 +293,16 @@ def cleanup_fit(self:Recorder):
 @patch
 def before_epoch(self:Recorder):
     self._start,self._begun,self._n_before = time.perf_counter(),len(self._raw),{}
+    if [*map(id, self._from)]!=[*map(id, self._now_given())]:
+        warnings.warn('learn.metrics changed during the fit, which still computes the earlier ones: set it before the '
+            'fit', stacklevel=2)
     for m in (*self.train_mets, *self.valid_mets): m.reset()
 
 @patch
 def before_train(self:Recorder):
     self._begun,self._n_before = len(self._raw),{}
     for m in self.train_mets: m.reset()
-    given = self.learn.metrics if isinstance(self.learn.metrics, list) else [self.learn.metrics]
+    given = self._now_given()
     if [*map(id, given)]==[*map(id, self._tried)]: return
     if try_metrics(self.learn, _not_parts(self.valid_mets)[1:]): self._tried = [*given]
 

@@ -45,6 +45,7 @@ BATCHES = dict(
     packed=lambda n: ((seqs(n), x(n)), {}), packed_both=lambda n: ((seqs(n), seqs(n)), {}), packed_alone=lambda n: (seqs(n), {}),
     strings=lambda n: ((['a']*n, x(n)), {}), strings_named=lambda n: (dict(text=['a']*n, meta='b'), {}), words=lambda n: (['a']*n, {}),
     detection=lambda n: ((images(n), boxes(n)), {}), detection_tuples=lambda n: ((tuple(images(n)), tuple(boxes(n))), {}),
+    detection_own_loss=lambda n: ((images(n), boxes(n)), dict(n_inp=2)), detection_alike=lambda n: (([x(3, 8)]*n, [dict(boxes=x(3, 4))]*n), dict(n_inp=2)),
     labelled_images=lambda n: ((images(n), x(n)), {}), listed=lambda n: ((x(n), [0]*n), {}),
     fields=lambda n: (Fields(tokens(n), x(n)), {}), data=lambda n: (Data(tokens(n), x(n)), {}), custom=lambda n: (Custom(x(n), x(n)), {}),
     custom_bag=lambda n: (Data(Fields(tokens(n), x(n)), x(n)), {}),

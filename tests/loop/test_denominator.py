@@ -184,11 +184,14 @@ def test_models_that_compute_their_loss(how):
         assert not ws and apart(one.model, many.model)<1e-7
         assert one.recorder.values[-1][1]==pytest.approx(many.recorder.values[-1][1], rel=1e-6)
 
-def test_a_loss_of_a_model_with_hooks_is_not_tried_and_that_is_said():
+@pytest.mark.parametrize('of,why', [('mine', 'could not be tested on parts of a batch, as the model has hooks'), ('transformers.utils', 'is not a mean')])
+def test_a_loss_of_a_model_with_hooks_of_its_own_is_not_tried_and_that_is_said(of, why):
     model,ids = Tokens('odd'),torch.randint(9, (8, T))
-    model.lin.register_forward_hook(lambda m, inp, out: None)
+    def hook(m, inp, out): pass
+    hook.__module__ = of
+    model.lin.register_forward_hook(hook)
     learn = Learner(DataLoaders([dict(ids=o, labels=o) for o in ids.split(4)], device='cpu'), model, None, torch.optim.SGD, cbs=GradientAccumulation(n_batches=2))
-    with learn.no_logging(), pytest.warns(UserWarning, match='the loss that Tokens returns could not be tested on parts of a batch, as the model has hooks'): learn.fit(1)
+    with learn.no_logging(), pytest.warns(UserWarning, match=f'the loss that Tokens returns {why}'): learn.fit(1)
 
 class Memory(nn.Module):
     "A model with every kind of state; each call changes it, even in evaluation"

@@ -829,7 +829,7 @@ def test_point_17_a_callback_may_change_the_kind_of_a_batch():
     learn = of_tuples()
     learn.fit(1, cbs=Callback(before_batch=to_dict))
     assert same(weights(learn.model), weights(want.model))
-    with pytest.raises(TypeError, match=r'xb is \{.*must be a tuple of inputs'): of_tuples().fit(1, cbs=Callback(before_batch=bare))
+    with pytest.raises(TypeError, match=r'xb is \{.*must be a tuple, such as'): of_tuples().fit(1, cbs=Callback(before_batch=bare))
 
 def test_point_24_the_place_of_model_dir_and_the_input_of_predict():
     assert Learner(TRAIN, mk_model(), F.mse_loss, torch.optim.SGD, LR, trainable_params, None, None, '.', 'here').model_dir=='here'

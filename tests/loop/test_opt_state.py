@@ -92,6 +92,18 @@ def test_what_is_assigned_is_used():
     two = learn.opt = dict(a=SGD(learn.model[0].parameters(), lr=.1), b=AdamW(learn.model[2].parameters()))
     assert fit(learn).opt is two
 
+@pytest.mark.parametrize('opt_func', [AdamW, partial(SGD, lr=.2), lambda ps: SGD(ps, lr=.2, weight_decay=.1)])
+@pytest.mark.parametrize('later', [{}, dict(lr=.4), dict(wd=.4)])
+def test_values_of_an_assigned_optimizer_replace_those_of_the_learner(opt_func, later):
+    learn = mk_learner(opt_func, lr=.1, wd=.3)
+    fit(learn)
+    learn.opt = SGD(learn.model.parameters(), lr=.01, weight_decay=.02)
+    for k,v in later.items(): setattr(learn, k, v)  # a value that is set later counts
+    want = dict(lr=.01, wd=.02) | later
+    for _ in range(2):
+        fit(learn)
+        assert (learn.opt.param_groups[0]['lr'], learn.opt.param_groups[0]['weight_decay']) == (want['lr'], want['wd']) == (learn.lr, learn.wd)
+
 @pytest.mark.parametrize('v', [3, SGD, {}, 'sgd', dict(a=SGD)], ids=repr)
 def test_what_is_no_optimizer_is_refused(v):
     learn = mk_learner()

@@ -10,6 +10,12 @@ X,Z = torch.randn(N, F_IN, generator=torch.Generator().manual_seed(0)),torch.ara
 Y = torch.arange(N)%3
 Pair = namedtuple('Pair', 'x y')
 
+class Graph:
+    "An object with its target, as PyTorch Geometric has them; or a batch of them"
+    def __init__(self, x, y=None): self.x,self.y = x,y
+def to_graphs(items): return Graph(*(None if o[0] is None else torch.stack(o) for o in zip(*((i.x, i.y) for i in items), strict=True)))
+def to_pair(items): return torch.stack([o['x'] for o in items]),torch.stack([o['y'] for o in items])
+
 class Net(nn.Module):
     "Scores of three classes for inputs in whatever form"
     def __init__(self):
@@ -19,6 +25,7 @@ class Net(nn.Module):
         self.seen = []
     def forward(self, x, z=None, y=None):
         self.seen.append(x)
+        if isinstance(x, Graph): x = x.x
         if isinstance(x, dict): x,z = x['x'],x.get('z')
         if isinstance(x, (tuple,list)): x,z = x
         if x.dtype==torch.int64: x = nn.functional.one_hot(x, F_IN).float().mean(1)  # tokens, of any number
@@ -58,6 +65,9 @@ KINDS = dict(
     dicts   = (lambda i: dict(x=X[i], z=Z[i], y=Y[i]), lambda i: dict(x=X[i], z=Z[i]), dict(targ='y')),
     n_inp   = (lambda i: (X[i], Z[i]), None, dict(n_inp=2)),
     bare    = (lambda i: X[i], None, {}),
+    stacked = (lambda i: X[i], None, dict(collate_fn=torch.stack)),
+    graphs  = (lambda i: Graph(X[i], Y[i]), lambda i: Graph(X[i]), dict(targ='y', collate_fn=to_graphs)),
+    records = (lambda i: dict(x=X[i], y=Y[i]), None, dict(collate_fn=to_pair)),
     made    = (lambda i: (X[i], Y[i]), None, dict(targ='y', collate_fn=to_dict)),
     tokens  = (lambda i: (TOKENS[i], Y[i]), None, dict(collate_fn=texts)))
 LOADERS = dict(map=lambda items, **kw: DataLoader(Items(items), 2, **kw), stream=lambda items, **kw: DataLoader(Stream(items), 2, **kw),
@@ -85,7 +95,7 @@ def test_an_item_is_predicted_as_its_batch_is(kind, loader):
             assert decision.shape==() and decision==scores.argmax(), 'over classes, not rows'
     assert torch.equal(torch.get_rng_state(), rng)
 
-@pytest.mark.parametrize('kind,loader', [o for o in CASES if o[0] not in ('bare', 'n_inp')])
+@pytest.mark.parametrize('kind,loader', [o for o in CASES if o[0] not in ('bare', 'stacked', 'n_inp')])
 def test_a_loss_of_ones_own_decides_as_for_the_whole_data_set(kind, loader):
     "By the targets of the training set, for an item without its target, too"
     learn,whole,bare = mk(kind, loader)

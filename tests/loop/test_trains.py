@@ -440,6 +440,7 @@ def test_point_3_a_tensor_in_a_partial_stays_the_users():
 def test_point_7_a_step_is_not_counted_by_the_loop_and_by_hand():
     class Twice(Learner):
         def _do_grad_opt(self):
+            self.backward()
             self.with_events('step', self._step)
             self.count.opt_steps += 1
     with pytest.raises(ValueError, match='increased count.opt_steps by 2, but took 1 optimizer'): mk_learner(cls=Twice).fit(1, cbs=Checks())

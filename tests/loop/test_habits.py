@@ -1,0 +1,112 @@
+"Habits of other frameworks: they work, or the message names the value, the rule and the fix"
+import warnings
+import learnloop, pytest, torch
+from learnloop import Callback, DataLoaders, Learner, ParamScheduler, SchedLin, accuracy
+from torch import nn
+from torch.nn import functional as F
+
+torch.set_num_threads(1)
+G = torch.Generator().manual_seed(0)
+DATA = [(torch.randn(n, 6, generator=G), torch.randint(3, (n,), generator=G)) for n in (8, 8, 5)]
+
+def net():
+    torch.manual_seed(2)
+    return nn.Linear(6, 3)
+def mk(cls=Learner, **kwargs):
+    learn = cls(DataLoaders(DATA, DATA, device='cpu'), net(), F.cross_entropy, torch.optim.SGD, lr=.1, metrics=accuracy, **kwargs)
+    learn.logger = lambda row: None
+    return learn
+def by_hand(step, n=2):
+    "The weights after `step(model, opt, x, y, epoch, i)` for each batch"
+    model = net()
+    opt = torch.optim.SGD(model.parameters(), lr=.1)
+    for e in range(n):
+        for i,(x,y) in enumerate(DATA): step(model, opt, x, y, e, i)
+    return model.weight
+def plain(m, o, x, y, e, i):
+    F.cross_entropy(m(x), y).backward()
+    o.step()
+    o.zero_grad()
+def cb(**fs): return type('Mine', (Callback,), fs)()
+def does(text):
+    "A handler that executes `text`"
+    d = {}
+    exec(f'def f(self):\n    {text}', {**vars(learnloop), 'F':F}, d)
+    return d['f']
+
+SILENT = dict(  # a handler, and the warning
+    step_after_backward=('after_backward', 'self.opt.step()', r'1 optimizer step\(s\) by the loop and 1 by a callback'),
+    whole_step=('before_batch', 'if self.training: F.cross_entropy(self.model(self.x), self.y).backward(); self.opt.step(); self.opt.zero_grad()', 'and 1 by a callback'),
+    dropped=('after_backward', 'self.opt.zero_grad()', 'no parameter has a gradient before the first step'),
+    returns_false=('after_batch', 'return False', 'after_batch of Mine returned False, but.*raise CancelFitException'),
+    returns_cancel=('before_epoch', 'return CancelFitException', 'before_epoch of Mine returned .*CancelFitException'),
+    stop=('after_batch', 'self.learn.stop = True', 'code set learn.stop, but the loop does not read it; it is CancelFitException here'),
+    stop_training=('after_epoch', 'self.learn.stop_training = True', 'code set learn.stop_training, but'),
+    metrics=('before_epoch', 'if self.epoch: self.learn.metrics = [error_rate]', 'learn.metrics changed during the fit, which still computes the earlier ones'))
+@pytest.mark.parametrize('n_fits', [1, 2])
+@pytest.mark.parametrize('case', SILENT)
+def test_what_has_no_effect_or_a_second_one_is_said(case, n_fits):
+    e,text,message = SILENT[case]
+    learn = mk()
+    if n_fits==2: learn.fit(1)
+    with pytest.warns(UserWarning, match=message): learn.fit(2, cbs=cb(**{e: does(text)}))
+
+REFUSED = dict(
+    loss=('after_loss', 'self.learn.loss = self.loss_grad*2', ValueError, 'learn.loss was set to .* copy for logging.* set learn.loss_grad'),
+    yb=('before_batch', 'self.learn.yb = self.y', TypeError, r'yb is int64 \(8\): it must be a tuple, such as \(y,\)'),
+    xb=('before_batch', 'self.learn.xb = None', TypeError, r'xb is None: it must be a tuple, such as \(x,\)'))
+@pytest.mark.parametrize('case', REFUSED)
+def test_what_cannot_be_meant_is_refused(case):
+    e,text,error,message = REFUSED[case]
+    with pytest.raises(error, match=message): mk().fit(2, cbs=cb(**{e: does(text)}))
+
+WORKS = dict(
+    own_backward=('before_backward', 'self.loss_grad.backward(); raise CancelBackwardException', plain),
+    own_step=('before_step', 'self.opt.step(); raise CancelStepException', plain),
+    zero_first=('before_backward', 'self.opt.zero_grad()', plain),
+    own_flag=('after_batch', 'self.stop = self.done = True', plain),
+    logged_loss=('after_loss', 'self.learn.loss = self.loss_grad*1', plain),
+    lr=('before_batch', 'self.learn.lr = .5/(1+self.iter)', lambda m, o, x, y, e, i: (o.param_groups[0].update(lr=.5/(1+i)), plain(m, o, x, y, e, i))),
+    returns_none=('after_batch', 'return None', plain))
+@pytest.mark.parametrize('case', WORKS)
+def test_what_can_be_meant_works(case):
+    e,text,step = WORKS[case]
+    learn = mk()
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        learn.fit(2, cbs=cb(**{e: does(text)}))
+        learn.fit(0, cbs=Callback(after_batch=lambda s: False))
+    assert torch.equal(learn.model.weight, by_hand(step))
+
+def test_a_rate_set_in_a_scheduled_fit_is_refused():
+    with pytest.raises(ValueError, match='sets lr repeatedly in this fit'):
+        mk().fit(1, cbs=[ParamScheduler(dict(lr=SchedLin(.1, .01))), cb(before_batch=does('self.learn.lr = 1.'))])
+
+@pytest.mark.parametrize('k,fix', [('optimizer', 'learn.opt'), ('criterion', 'learn.loss_func'), ('scheduler', 'TorchScheduler'), ('train_dl', 'learn.dls.train'),
+    ('callbacks', 'learn.cbs'), ('should_stop', 'CancelFitException'), ('losses', ''), ('history', ''), ('mine', '')])
+def test_attributes_of_other_frameworks_are_told_when_they_are_set(k, fix):
+    learn = mk()
+    class Own(Learner): pass
+    own = mk(Own)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter('always')
+        setattr(learn, k, 3)
+        setattr(learn, k, 4)  # once
+    assert [f'learn.{k}, but the loop does not read it; it is {fix}' in str(o.message) for o in seen] == [True]*bool(fix)
+    assert getattr(learn, k)==4
+    delattr(learn, k)
+    assert not hasattr(learn, k)
+    if fix!='CancelFitException': setattr(own, k, 3)  # a subclass has attributes of its own
+    learn.add_cb(Callback(name=k))
+
+@pytest.mark.parametrize('ns', [(4, 4), (4,)*5])
+def test_a_loader_that_replaces_the_training_loader_has_its_own_length(ns):
+    seen = []
+    batches = [(torch.randn(n, 6), torch.randint(3, (n,))) for n in ns]
+    learn = mk()
+    learn.fit(2, cbs=[cb(before_train=does('self.learn.dl = self.other'), other=batches), Callback(after_batch=lambda s: seen.append((s.n_iter, s.pct_train)) if s.training else None)])
+    assert seen[-1]==(len(ns), pytest.approx(1)) and learn.count.samples==2*sum(ns)
+
+@pytest.mark.parametrize('args,message', [((net(), DATA), 'n_epoch is a Linear: the model and the loaders are arguments of Learner')])
+def test_arguments_of_another_fit(args, message):
+    with pytest.raises(TypeError, match=message): mk().fit(*args)
