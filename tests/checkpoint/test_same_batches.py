@@ -1,5 +1,5 @@
 "A resumed fit sees the batches that it would have seen, or says why it can't: any loader, stopped at any batch"
-import json, random, threading, warnings
+import csv, json, queue, random, threading, warnings
 from copy import deepcopy
 from functools import cache, partial
 import numpy as np, pytest, torch
@@ -341,3 +341,65 @@ def test_workers_that_persist_and_epochs_of_some_steps(persistent, tmp_path):
         with pytest.raises(Boom): run(at)
         used[-1]._iterator = None
         assert same(run(resume=tmp_path/f'{at}'), want[at:]), at
+
+# ---- facts about loaders that hold places and threads
+
+class Ahead:
+    "A thread makes the batches; it, or the loader itself, draws from the global generators"
+    def __init__(self, who): self.who = who
+    def __iter__(self):
+        made = queue.Queue(2)
+        if self.who=='loader': torch.randperm(9)
+        def work():
+            for i in range(24): made.put((batch([i%N])[0] + (torch.rand(()) if self.who=='thread' else 0), Y[:1]))
+            made.put(None)
+        threading.Thread(target=work, daemon=True).start()
+        while (b := made.get()) is not None: yield b
+class AheadDL(DataLoader):
+    __iter__ = Ahead.__iter__
+    who = 'thread'
+
+@pytest.mark.parametrize('dl,draws', [(Ahead('thread'), True), (AheadDL(TABLE), True), (Ahead('loader'), False), (Ahead(''), False)])
+def test_threads_that_draw_are_named(dl, draws):
+    why = try_loader(dl)[1]
+    assert type(dl).__name__ in why and 'be exact' in why if draws else why==''
+
+class Held(IterableDataset):
+    def __init__(self, o): self.o = o
+    def __iter__(self): return iter(TABLE)
+class HeldItems(Noisy):
+    def __init__(self, o): self.o = o
+class Vain:
+    def __reduce__(self): raise TypeError('its generator cannot be pickled')
+
+@pytest.mark.parametrize('cls,mk,named', [(Held, lambda: (i for i in range(3)), True), (Held, lambda: map(int, (i for i in range(3))), True), (Held, lambda: open(__file__), True),
+    (Held, lambda: csv.reader(['a']), True), (HeldItems, lambda: (i for i in range(3)), True), (HeldItems, lambda: open(__file__, 'rb'), False), (Held, Vain, False), (Held, threading.Lock, False)])
+def test_what_holds_an_iterator_is_named_whatever_the_error_says(cls, mk, named):
+    ds = cls(mk())
+    try: assert ('DataLoader could not be tried' in try_loader(DataLoader(ds, BS))[1])==named
+    finally: getattr(ds.o, 'close', bool)()
+
+class Stretch(IterableDataset):
+    "A stream that continues where the last pass stopped; with `n`, it begins again after so many items"
+    def __init__(self, n=None): self.i,self.n = 0,n
+    def __iter__(self):
+        for _ in range(10):
+            i,self.i = self.i,self.i+1
+            yield X[i%N]+i,Y[i%N]
+            if self.n and self.i==self.n:
+                self.i = 0
+                return
+
+def test_a_stream_that_keeps_its_place_is_exact_if_it_begins_again_or_is_read_once(tmp_path):
+    assert try_loader(DataLoader(Stretch(10), BS))[1]==try_loader(DataLoader(Stretch(), BS), once=True)[1]==''
+    assert 'will not be exact' in try_loader(DataLoader(Stretch(), BS))[1]
+    def run(at=None, resume=None):
+        set_seed(3)
+        seen,learn = [],Learner((DataLoader(Stretch(), BS), None), Net(), lambda pred, y: F.cross_entropy(pred, y), lr=.01)
+        def look(cb):
+            if len(seen)==at: raise Boom
+            seen.append(cb.learn.batch)
+        with learn.no_logging(), learn.no_bar(): learn.fit(1, cbs=[Callback(name='look', before_batch=look), CheckpointCallback(tmp_path/f'{at or 2}', every_steps=1)], resume=resume, accept='callbacks')
+        return seen
+    with pytest.raises(Boom): run(2)
+    assert same(run(resume=tmp_path/'2'), [*DataLoader(Stretch(), BS)][2:])
