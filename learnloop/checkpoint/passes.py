@@ -130,15 +130,17 @@ def _repeats(make, epoch, once):
     want = _first(b, states, epoch, 64)
     return same_states(want, _first(fresh if once else b, states, epoch))
 
-def _draws_aside(a):
-    "Whether threads of `a` draw random numbers, as far as its first batches show"
-    before,states,batches = {*threading.enumerate()},read_rngs(),iter(a)
-    if before=={*threading.enumerate()}: states = read_rngs()  # without the seed that a DataLoader draws
+def _draws_aside(a, to_end):
+    "Whether threads of `a` draw random numbers, as far as its first batches show; with `to_end`, maybe only later"
+    before,states,batches = {*threading.enumerate()},read_rngs([a]),iter(a)
+    if before=={*threading.enumerate()}: states = read_rngs([a])  # without the seed that a DataLoader draws
     next(batches, None)
-    own,first = {*threading.enumerate()}-before,read_rngs()
+    own,first = {*threading.enumerate()}-before,read_rngs([a])
     for _ in islice(batches, 16 if own else 0): pass
-    now = read_rngs()
+    now = read_rngs([a])
     if same_states(now, states) or not own: return False
+    # a sampler that draws from its own generator may do so again at its end
+    if to_end and any(k.startswith('loader') and not same_states(v, states.get(k)) for k,v in now.items()): return True
     # a thread that has ended may have drawn everything before the first batch was taken
     return not same_states(now, first) or not all(t.is_alive() for t in own)
 
@@ -195,9 +197,9 @@ def try_loader(
             if same and is_few and dl.num_workers and _draws_late(make()): return exact,(f'{name}: its '
                 'sampler draws random numbers during the pass, while its workers load ahead, so a resumed fit will not '
                 f'be exact: give the sampler its own generator{fix}')
-            if same and not exact and not is_few and _draws_aside(make()): return exact,(f'{name}: its threads may '
-                'draw random numbers, which depend on when they run, so a resumed fit may not be exact: let them draw '
-                f'from a generator seeded by the epoch from set_epoch(epoch){fix}')
+            if same and not is_few and _draws_aside(make(), exact or isinstance(dl, DataLoader)): return exact,(
+                f'{name}: its threads may draw random numbers, which depend on when they run, so a resumed fit may not '
+                f'be exact: let them draw from a generator seeded by the epoch from set_epoch(epoch){fix}')
             if same: return exact,''
     except Exception as err:  # a loader that can't be copied may still be exact, unless it holds an iterator
         at = getattr(err, 'at', None)

@@ -2,6 +2,7 @@
 import csv, json, queue, random, threading, warnings
 from copy import deepcopy
 from functools import cache, partial
+from itertools import chain
 import numpy as np, pytest, torch
 from helpers import check, cover, covering
 from learnloop import Callback, CheckpointCallback, Learner, SeededItems, Zip, list_checkpoints, set_seed
@@ -83,7 +84,7 @@ class Restarting(CountingSampler):
     def load_state_dict(self, sd): self.i,self.epoch = sd['i'],sd['epoch']
 class RestartsEarly(Restarting):
     "A loader that knows its last batch, and starts again before it returns that"
-    def __len__(self): return -(-N//BS)
+    def __len__(self): return (N+BS-1)//BS
     def __iter__(self):
         over = False
         while not over:
@@ -358,8 +359,15 @@ class Ahead:
 class AheadDL(DataLoader):
     __iter__ = Ahead.__iter__
     who = 'thread'
+class AheadAll(DataLoader):
+    "As prefetch_generator's: a thread takes the batches of torch's own iterator"
+    def __iter__(self):
+        made,it = queue.Queue(2),super().__iter__()
+        threading.Thread(target=lambda: [made.put(b) for b in chain(it, [None])], daemon=True).start()
+        while (b := made.get()) is not None: yield b
 
-@pytest.mark.parametrize('dl,draws', [(Ahead('thread'), True), (AheadDL(TABLE), True), (Ahead('loader'), False), (Ahead(''), False)])
+@pytest.mark.parametrize('dl,draws', [(Ahead('thread'), True), (AheadDL(TABLE), True), (Ahead('loader'), False), (Ahead(''), False),
+    (AheadAll(range(200), BS, shuffle=True, generator=seeded(1)), True), (AheadAll(range(200), BS), False)])
 def test_threads_that_draw_are_named(dl, draws):
     why = try_loader(dl)[1]
     assert type(dl).__name__ in why and 'be exact' in why if draws else why==''
