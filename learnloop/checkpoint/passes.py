@@ -130,6 +130,7 @@ def _repeats(make, epoch, once):
     want = _first(b, states, epoch, 64)
     return same_states(want, _first(fresh if once else b, states, epoch))
 
+# %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0f43
 def _draws_aside(a, to_end):
     "Whether threads of `a` draw random numbers, as far as its first batches show; with `to_end`, maybe only later"
     before,states,batches = {*threading.enumerate()},read_rngs([a]),iter(a)
