@@ -198,7 +198,9 @@ def try_loader(
             if same and is_few and dl.num_workers and _draws_late(make()): return exact,(f'{name}: its '
                 'sampler draws random numbers during the pass, while its workers load ahead, so a resumed fit will not '
                 f'be exact: give the sampler its own generator{fix}')
-            if same and not is_few and _draws_aside(make(), exact or isinstance(dl, DataLoader)): return exact,(
+            is_stream = isinstance(getattr(dl, 'dataset', None), IterableDataset)  # Hugging Face's threads draw nothing
+            aside = same and not is_few and not is_stream and _draws_aside(make(), exact or isinstance(dl, DataLoader))
+            if aside: return exact,(
                 f'{name}: its threads may draw random numbers, which depend on when they run, so a resumed fit may not '
                 f'be exact: let them draw from a generator seeded by the epoch from set_epoch(epoch){fix}')
             if same: return exact,''
