@@ -8,9 +8,11 @@ Docs: https://learnloop.github.io/learnloop/checkpoint/passes.html.md"""
 __all__ = ['random_states', 'set_random_states', 'try_loader', 'parts_of', 'KeptPass', 'copy_batch', 'being_made']
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #1364b046
+import threading
 from collections.abc import Iterator
 from copy import copy, deepcopy
 from functools import partial
+from io import IOBase
 from itertools import chain, islice
 from fastcore.basics import patch
 from torch.utils.data import DataLoader, IterableDataset
@@ -110,14 +112,38 @@ def _state_leads_back(a, b, n):
     return same_states((_next_hash(batches), read_rngs([b])), want)
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0f33
-def _repeats(a, epoch):
-    "Whether `a` returns the same first batch again, from the same random states and epoch"
+def _first(a, states, epoch, most=0):
+    "Return what the first batch of a pass through `a` is and draws, and take up to `most` others"
+    write_rngs(states, [a])
+    set_epoch(a, epoch)
+    batches = iter(a)
+    res = _next_hash(batches),read_rngs([a])
+    for _ in islice(batches, most): pass
+    return res
+
+def _repeats(make, epoch, once):
+    "Whether loaders of `make` return the same first batch, and draw the same, from the same random states and epoch"
+    a,b,fresh = make(),make(),make()
     states = read_rngs([a])
-    def _first():
-        write_rngs(states, [a])
-        set_epoch(a, epoch)
-        return _next_hash(iter(a))
-    return _first()==_first()
+    if same_states(_first(a, states, epoch), _first(a, states, epoch)): return True
+    # it may start again only after a whole pass
+    want = _first(b, states, epoch, 64)
+    return same_states(want, _first(fresh if once else b, states, epoch))
+
+# %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0f43
+def _draws_aside(a, to_end):
+    "Whether threads of `a` draw random numbers, as far as its first batches show; with `to_end`, maybe only later"
+    before,states,batches = {*threading.enumerate()},read_rngs([a]),iter(a)
+    if before=={*threading.enumerate()}: states = read_rngs([a])  # without the seed that a DataLoader draws
+    next(batches, None)
+    own,first = {*threading.enumerate()}-before,read_rngs([a])
+    for _ in islice(batches, 16 if own else 0): pass
+    now = read_rngs([a])
+    if same_states(now, states) or not own: return False
+    # a sampler that draws from its own generator may do so again at its end
+    if to_end and any(k.startswith('loader') and not same_states(v, states.get(k)) for k,v in now.items()): return True
+    # a thread that has ended may have drawn everything before the first batch was taken
+    return not same_states(now, first) or not all(t.is_alive() for t in own)
 
 def _draws_late(few):
     "Whether the sampler draws from generators that training uses after its first batch"
@@ -141,9 +167,11 @@ class _Few:
 
 def _tried(dl):
     "Return the part of `dl` to test: the loader without workers, or a few items; None if no test is needed"
-    if hasattr(dl, 'resumes_exactly') or isinstance(dl, Iterator|list|tuple): return None
+    if dl is None or hasattr(dl, 'resumes_exactly') or isinstance(dl, Iterator|list|tuple): return None
     if not isinstance(dl, DataLoader): return dl
-    if not goes_by_state(dl) and not isinstance(dl.dataset, IterableDataset):
+    own = next(c for c in type(dl).__mro__ if '__iter__' in vars(c)).__module__
+    is_own = not own.startswith(('torch.utils.data','torchdata','learnloop.')) and not dl.num_workers
+    if not goes_by_state(dl) and not isinstance(dl.dataset, IterableDataset) and not is_own:
         few = _Few(dl)
         return few if few.reads or sampler_draws(dl) else None
     if dl.num_workers and not goes_by_state(dl): return None  # new workers copy this process's objects
@@ -154,30 +182,39 @@ def _tried(dl):
 # %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0004
 def try_loader(
     dl, # Loader: any iterable of batches
-    epoch:int=0 # The epoch that its `set_epoch` gets
+    epoch:int=0, # The epoch that its `set_epoch` gets
+    once:bool=False # Does each process start only one pass?
 )->tuple: # Is its state exact (None if unknown)? And the fault, '' if there is none
     "Test on copies of `dl` whether a resumed fit would see the same batches"
     o,by_state,exact = _tried(dl),goes_by_state(dl),None
     if o is None: return None,''
     name,fix = type(dl).__name__,'; if this is intended, set dl.resumes_exactly = True'
     try:
-        (a,*more),kept = copies_of(o, 5 if by_state else 1)
+        copies,kept = copies_of(o, 8 if by_state else 4)
+        make,is_few = copies.__next__,isinstance(o, _Few)
         with preserve_rng(dl), kept:
-            if by_state: exact = all(_state_leads_back(*more[i:i+2], n) for i,n in ((0, 2), (2, 0)))
-            same = exact or _repeats(a, epoch)
-            if same and isinstance(a, _Few) and dl.num_workers and _draws_late(a): return exact,(f'{name}: its '
+            if by_state: exact = all(_state_leads_back(make(), make(), n) for n in (2, 0))
+            same = exact or _repeats(make, epoch, once)
+            if same and is_few and dl.num_workers and _draws_late(make()): return exact,(f'{name}: its '
                 'sampler draws random numbers during the pass, while its workers load ahead, so a resumed fit will not '
                 f'be exact: give the sampler its own generator{fix}')
+            is_stream = isinstance(getattr(dl, 'dataset', None), IterableDataset)  # Hugging Face's threads draw nothing
+            aside = same and not is_few and not is_stream and _draws_aside(make(), exact or isinstance(dl, DataLoader))
+            if aside: return exact,(
+                f'{name}: its threads may draw random numbers, which depend on when they run, so a resumed fit may not '
+                f'be exact: let them draw from a generator seeded by the epoch from set_epoch(epoch){fix}')
             if same: return exact,''
-    except Exception as err:  # a loader that can't be copied may still be exact, unless it has a generator
-        if 'generator' not in str(err) and (not by_state or isinstance(dl, DataLoader)): return exact,''
+    except Exception as err:  # a loader that can't be copied may still be exact, unless it holds an iterator
+        at = getattr(err, 'at', None)
+        has_place = isinstance(at, Iterator) and not (isinstance(at, IOBase) and isinstance(o, _Few))
+        if not has_place and (not by_state or isinstance(dl, DataLoader)): return exact,''
         return None,(f'{name} could not be tried ({type(err).__name__}: {err}), so a resumed fit may not be exact: '
             f'make sure that set_epoch or its state_dict restores everything that its batches depend on, and set '
             'dl.resumes_exactly = True')
     what = 'with its restored state, it' if by_state else 'it'
-    return exact,(f'{name}: {what} begins with another batch when it starts again with the same random states, so a '
-        f'resumed fit will not be exact. Seed its shuffling and drawing by the epoch from set_epoch(epoch), or add '
-        f'state_dict and load_state_dict with its place{fix}')
+    return exact,(f'{name}: {what} begins with another batch, or draws other random numbers, when it starts again with '
+        'the same random states, so a resumed fit will not be exact. Seed its shuffling and drawing by the epoch from '
+        f'set_epoch(epoch), or add state_dict and load_state_dict with its place{fix}')
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0007
 def parts_of(

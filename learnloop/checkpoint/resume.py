@@ -182,7 +182,7 @@ def start(self:FitKeeper, learn, inner):
     self.asked,self.config,self.about = learn.n_epoch,self.mk_config(),None
     if resume is not None or self._checkpoint_cbs(): self.describe_run()  # before training
     learn.outcome.pop('fit', None)  # of an earlier fit
-    if resume is not None or self._checkpoint_cbs(): self._try_loaders()
+    if resume is not None or self._checkpoint_cbs(): self.warn_of_loaders(inexact=False)
     origin = self._find(resume, accept) if resume is not None else None
     if origin:
         at = origin.place.next
@@ -208,13 +208,20 @@ def go_from(self:FitKeeper,
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d60000c2
 @patch
-def _try_loaders(self:FitKeeper):
+def warn_of_loaders(self:FitKeeper,
+    inexact:bool=True # Also warn about what is known of the training loader without a test?
+):
     "Test the loaders, and warn about those whose batches a resumed fit would not repeat"
-    learn = self.learn
-    for dl in parts_of(learn.dls.train):
-        if not any(dl is o for o,_ in self.tried): self.tried[-8:] = [(dl, try_loader(dl, learn.count.epochs))]
-        exact,why = next(res for o,res in self.tried if o is dl)
-        self.state_fails |= exact is False
+    learn,train = self.learn,self.learn.dls.train
+    if inexact and learn.team.is_first and (why := inexact_reason(train)):
+        warnings.warn(f'{type(train).__name__} to train on: {why}', stacklevel=2)
+    again = self.asked>1 or inexact or learn.fit_args.steps_per_epoch or isinstance(learn.fit_args.resume, ResumePoint)
+    todo = [(o, not again, True) for o in parts_of(train)]+[(o, False, False) for o in parts_of(learn.dls.valid)]
+    for dl,once,is_train in todo:
+        if not any(dl is o and once==was for o,was,_ in self.tried):
+            self.tried = [*self.tried[-8:], (dl, once, try_loader(dl, learn.count.epochs, once))]
+        exact,why = next(res for o,was,res in self.tried if o is dl and was==once)
+        self.state_fails |= is_train and exact is False
         if why and learn.team.is_first: warnings.warn(why, stacklevel=2)
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #2df40a95

@@ -44,6 +44,7 @@ class Snapshots(Callback, Engine):
         if isinstance(dl, Iterator): raise ValueError(f'{self.label}: {describe(dl)} returns each training '
             'batch only once, so this fit could not go back: use a loader that can start again, such as a list, '
             'or fit without Snapshots')
+        if self.learn.keeper.about is None: self.learn.keeper.warn_of_loaders()  # otherwise, it did this already
         if not isinstance(self.learn.fit_args.resume, ResumePoint) or self.states is not self.learn.keeper.snapshots:
             self.states = self.learn.keeper.snapshots = []
     def rest(self, learn, next, inner):
@@ -316,6 +317,7 @@ def _go_from(self:Rewinder, origin):
     for g,(n_steps,check_at) in fused: g.n,g.check_at = n_steps,check_at
     keeper.snapshots[:] = [s for s in keeper.snapshots if _order(_place_of(s['loop']))<=n]
     learn.start_place,learn.epoch = origin.place,origin.place.epoch
+    learn.count.epochs = origin.state['loop']['count']['epochs']  # samplers get it before the state is restored
     self._mute()
 
 @patch

@@ -169,6 +169,14 @@ class _Skipping:
             if is_it: self.kept = idxs
             self.todo = self.todo-1 if idxs is not None else 0
 
+def _after_last(own, batches, state):
+    "Return no batch: after the last one, `state` may be that of the next pass, as of a sampler that starts again"
+    saved = read_rngs([own])
+    if next(batches, None) is None: return
+    write_rngs(saved, [own])
+    own.load_state_dict(state)
+    yield from ()
+
 def _items(dl, idxs):
     "Return the batch of the items `idxs` of a loader that draws nothing for it"
     return None if idxs is None else _MapDatasetFetcher(dl.dataset, True, dl.collate_fn, False).fetch(idxs)
@@ -205,7 +213,9 @@ def iter_from(
         own.load_state_dict(state)
         # at the end of a pass, torchdata's nodes would start the next one
         ends = {k:False for k in ('restart_on_stop_iteration',) if k in getattr(own, '__dict__', ())}
-        with _replaced_in(own, **ends) if ends else nullcontext(): return batches_of(dl),'by its own state'
+        with _replaced_in(own, **ends) if ends else nullcontext(): batches = batches_of(dl)
+        is_over = n and n==batch_len(own) and not isinstance(getattr(own, 'dataset', None), IterableDataset)
+        return _after_last(own, batches, state) if is_over else batches,'by its own state'
     # with workers, the sampler drew before the recorded states
     skip = _Skipping(dl.batch_sampler, want, noop if dl.num_workers else put) if _can_skip(dl) else None
     with _replaced_in(dl, batch_sampler=skip) if skip else nullcontext():

@@ -244,6 +244,7 @@ class _Copying(pickle.Pickler):
         self.apart[id(o)] = o
         return id(o)
     def reducer_override(self, o):
+        self.last = o
         if not isinstance(o, FunctionType): return NotImplemented
         return _mk_function,(_Ref(o), o.__defaults__, tuple(c.cell_contents for c in o.__closure__ or ()))
 
@@ -251,10 +252,13 @@ class _Copying(pickle.Pickler):
 def copies_of(
     o, # An object with state: a loader, a sampler or a dataset
     n:int=1 # Number of copies
-)->tuple: # A list of copies, and a context that restores the generators that they share
+)->tuple: # An iterator that makes the copies, and a context that restores the generators that they share
     "Copy `o`, to try what it does without changing it; copies share data of more than 64 MB"
     p = _Copying(f := _Limited())
-    p.dump(o)
+    try: p.dump(o)
+    except Exception as e:
+        e.at = getattr(p, 'last', None)  # the object that can't be copied
+        raise
     apart = [*p.apart.values()]
     classes = [c for s in apart if isinstance(s, type) for c in s.__mro__]
     modules = {getattr(s, '__module__', None) for s in (*apart, *classes)}
@@ -265,7 +269,7 @@ def copies_of(
         u = pickle.Unpickler(BytesIO(f.getvalue()))
         u.persistent_load = own.__getitem__
         return u.load()
-    return [_load() for _ in range(n)],preserve_rng(*owners)
+    return (_load() for _ in range(n)),preserve_rng(*owners)
 
 def _clone(o): return o.detach().clone().requires_grad_(o.requires_grad) if isinstance(o, Tensor) else o.copy()
 

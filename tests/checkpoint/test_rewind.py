@@ -6,7 +6,7 @@ from benchmarks.disk import Disk, Watch, lay_out
 from fastcore.basics import noop
 from torch import nn
 from torch.nn import functional as F
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, Sampler
 from learnloop import (
     EMA, Callback, CancelBatchException, CancelStepException, CancelTrainException, CheckpointCallback, GradientAccumulation, Learner,
     Place, RewindException, Snapshots, UncaughtCancelError, newest_checkpoint)
@@ -21,7 +21,7 @@ class Noisy(Dataset):
 def mk(cbs=None, **kwargs):
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(.2), nn.ReLU(), nn.Linear(8, 1))
-    learn = Learner((DataLoader(Noisy(), 8, shuffle=True, **kwargs), [(X, X.sum(1, True))]), model, F.mse_loss, lr=.02, cbs=cbs)
+    learn = Learner((DataLoader(Noisy(), 8, **dict(shuffle=True) | kwargs), [(X, X.sum(1, True))]), model, F.mse_loss, lr=.02, cbs=cbs)
     learn.logger = noop
     return learn
 
@@ -282,3 +282,40 @@ def test_wherever_it_is_killed_no_run_resumes_in_the_abandoned_stretch(tmp_path,
         learn.fit_one_cycle(3, cbs=cbs(folder) if not c.attempt else cbs(folder)[:1], resume=folder)
         assert equal(learn, ref), (i, c)
     assert {(0, 8), (1, 6)}<=done, done
+
+# ---- loaders
+
+class ByEpoch(Sampler):
+    "Shuffles by the epoch from `set_epoch`, as torch's `DistributedSampler` does"
+    epoch = 0
+    def set_epoch(self, epoch): self.epoch = epoch
+    def __len__(self): return len(X)
+    def __iter__(self): return iter(torch.randperm(len(X), generator=torch.Generator().manual_seed(self.epoch)).tolist())
+
+@pytest.mark.parametrize('to', [Place(0, 'train', 3), Place(1, 'train', 2)])
+def test_samplers_get_the_epoch_that_the_fit_goes_back_to(to):
+    own = dict(shuffle=False, sampler=ByEpoch())
+    learn = fitted(Snapshots(4, keep=9), back := Back('after_loss', (2, 3), to=to), **own)
+    assert back.done and equal(learn, left_by(fitted(**own)))
+
+class Cached(Noisy):
+    "Keeps each item, with its noise"
+    def __init__(self): self.items = {}
+    def __getitem__(self, i):
+        if i not in self.items: self.items[i] = super().__getitem__(i)
+        return self.items[i]
+class Counts(Noisy):
+    "Items depend on the number of earlier reads"
+    n = 0
+    def __getitem__(self, i):
+        self.n += 1
+        return X[i]+self.n/100,X[i].sum()[None]
+
+@pytest.mark.parametrize('where', ['train', 'valid'])
+@pytest.mark.parametrize('ds', [Cached, Counts])
+@pytest.mark.parametrize('saves', [Snapshots, CheckpointCallback])
+def test_a_fit_that_could_not_go_back_exactly_says_so(saves, ds, where, tmp_path):
+    learn = mk()
+    setattr(learn.dls, where, DataLoader(ds(), 8))
+    with pytest.warns(UserWarning, match='^DataLoader: .*so a resumed fit will not be exact'), learn.no_bar():
+        learn.fit(2, cbs=saves(*[tmp_path] if saves is CheckpointCallback else []))

@@ -1,7 +1,8 @@
 "A resumed fit sees the batches that it would have seen, or says why it can't: any loader, stopped at any batch"
-import json, random, threading, warnings
+import csv, json, queue, random, threading, warnings
 from copy import deepcopy
 from functools import cache, partial
+from itertools import chain
 import numpy as np, pytest, torch
 from helpers import check, cover, covering
 from learnloop import Callback, CheckpointCallback, Learner, SeededItems, Zip, list_checkpoints, set_seed
@@ -71,6 +72,26 @@ class Going(CountingSampler):
     "Keeps its order in a generator, which continues in the next pass"
     def __init__(self): self.it = (i for k in range(9) for i in order(k))
     def __iter__(self): return (next(self.it) for _ in range(N))
+class Restarting(CountingSampler):
+    "Has a place, and starts again at the end of a pass, in another order"
+    def __init__(self): self.i,self.epoch = 0,0
+    def __iter__(self):
+        while self.i<N:
+            self.i += 1
+            yield order(self.epoch)[self.i-1]
+        self.i,self.epoch = 0,self.epoch+1
+    def state_dict(self): return dict(i=self.i, epoch=self.epoch)
+    def load_state_dict(self, sd): self.i,self.epoch = sd['i'],sd['epoch']
+class RestartsEarly(Restarting):
+    "A loader that knows its last batch, and starts again before it returns that"
+    def __len__(self): return (N+BS-1)//BS
+    def __iter__(self):
+        over = False
+        while not over:
+            b = in_batches(order(self.epoch))[self.i//BS]
+            self.i += BS
+            if over := self.i>=N: self.i,self.epoch = 0,self.epoch+1
+            yield b
 class Reads(Dataset):
     "Items that depend on the number of earlier reads"
     def __init__(self, f): self.f,self.n = f,[0]
@@ -130,6 +151,7 @@ EXACT = dict(  # chkstyle: ignore-node
     seeded=lambda: DataLoader(SeededItems(Noisy()), BS, shuffle=True), generator=lambda: DataLoader(TABLE, BS, shuffle=True, generator=torch.Generator().manual_seed(5)),
     stream=lambda: DataLoader(Stream(), BS), by_epoch=ByEpoch, zipped=lambda: Zip(DataLoader(Noisy(), BS, shuffle=True), DataLoader(TABLE, BS, shuffle=True)),
     stateful=lambda: StatefulDataLoader(TABLE, BS, shuffle=True), stateful_noisy=lambda: StatefulDataLoader(Noisy(), BS, shuffle=True),
+    restarting=lambda: StatefulDataLoader(TABLE, BS, sampler=Restarting()), early=RestartsEarly, zip_early=lambda: Zip(RestartsEarly(), ByEpoch()),
     own_place=lambda: StatefulDataLoader(OwnPlace(), BS), with_state=WithState, pinned=Pinned, nodes=lambda: node_loader(seeded(1)), drawn_nodes=node_loader,
     drawing=lambda: DataLoader(TABLE, BS, sampler=Drawing()), stateful_drawing=lambda: StatefulDataLoader(TABLE, BS, sampler=Drawing()))
 ENDLESS = dict(forever=lambda: DataLoader(TABLE, BS, sampler=Forever(seeded(1))), forever_drawn=lambda: DataLoader(TABLE, BS, sampler=Forever()))
@@ -189,7 +211,7 @@ def test_a_resumed_fit_sees_the_batches_that_it_would_have_seen(kind, tmp_path):
 def test_so_does_one_whose_passes_end_after_some_steps(kind, limit, tmp_path):
     make,exact = {**EXACT, **ENDLESS}[kind],['same']
     # it draws an order for later batches, which can not be drawn again
-    if kind in ('forever_drawn', 'drawing'): exact.append(f'{type(make()).__name__} returns other batches')
+    if kind in ('forever_drawn', 'drawing', 'restarting'): exact.append(f'{type(make()).__name__} returns other batches')
     whole,places = cache(partial(fit, make, **limit)),[(0, 0), (0, min(5, limit.get('steps_per_epoch', 5))), (1, 0), (1, 1)]
     if kind in ENDLESS and 'max_steps' in limit: places = places[:2]
     assert {at:o for at in places if not (o := outcome(make, at, tmp_path/f'{at}', whole, **limit)).startswith(tuple(exact))}=={}
@@ -320,3 +342,75 @@ def test_workers_that_persist_and_epochs_of_some_steps(persistent, tmp_path):
         with pytest.raises(Boom): run(at)
         used[-1]._iterator = None
         assert same(run(resume=tmp_path/f'{at}'), want[at:]), at
+
+# ---- facts about loaders that hold places and threads
+
+class Ahead:
+    "A thread makes the batches; it, or the loader itself, draws from the global generators"
+    def __init__(self, who): self.who = who
+    def __iter__(self):
+        made = queue.Queue(2)
+        if self.who=='loader': torch.randperm(9)
+        def work():
+            for i in range(24): made.put((batch([i%N])[0] + (torch.rand(()) if self.who=='thread' else 0), Y[:1]))
+            made.put(None)
+        threading.Thread(target=work, daemon=True).start()
+        while (b := made.get()) is not None: yield b
+class AheadDL(DataLoader):
+    __iter__ = Ahead.__iter__
+    who = 'thread'
+class AheadAll(DataLoader):
+    "As prefetch_generator's: a thread takes the batches of torch's own iterator"
+    def __iter__(self):
+        made,it = queue.Queue(2),super().__iter__()
+        threading.Thread(target=lambda: [made.put(b) for b in chain(it, [None])], daemon=True).start()
+        while (b := made.get()) is not None: yield b
+
+@pytest.mark.parametrize('dl,draws', [(Ahead('thread'), True), (AheadDL(TABLE), True), (Ahead('loader'), False), (Ahead(''), False),
+    (AheadAll(range(200), BS, shuffle=True, generator=seeded(1)), True), (AheadAll(range(200), BS), False)])
+def test_threads_that_draw_are_named(dl, draws):
+    why = try_loader(dl)[1]
+    assert type(dl).__name__ in why and 'be exact' in why if draws else why==''
+
+class Held(IterableDataset):
+    def __init__(self, o): self.o = o
+    def __iter__(self): return iter(TABLE)
+class HeldItems(Noisy):
+    def __init__(self, o): self.o = o
+def running(): return (i for i in range(3))
+class Vain:
+    def __reduce__(self): raise TypeError('its generator cannot be pickled')
+
+@pytest.mark.parametrize('cls,mk,named', [(Held, running, True), (Held, lambda: map(int, running()), True), (Held, lambda: open(__file__), True),
+    (Held, lambda: csv.reader(['a']), True), (HeldItems, running, True), (HeldItems, lambda: open(__file__, 'rb'), False), (Held, Vain, False),
+    (Held, threading.Lock, False)])
+def test_what_holds_an_iterator_is_named_whatever_the_error_says(cls, mk, named):
+    ds = cls(mk())
+    try: assert ('DataLoader could not be tried' in try_loader(DataLoader(ds, BS))[1])==named
+    finally: getattr(ds.o, 'close', bool)()
+
+class Stretch(IterableDataset):
+    "A stream that continues where the last pass stopped; with `n`, it begins again after so many items"
+    def __init__(self, n=None): self.i,self.n = 0,n
+    def __iter__(self):
+        for _ in range(10):
+            i,self.i = self.i,self.i+1
+            yield X[i%N]+i,Y[i%N]
+            if self.n and self.i==self.n:
+                self.i = 0
+                return
+
+def test_a_stream_that_keeps_its_place_is_exact_if_it_begins_again_or_is_read_once(tmp_path):
+    assert try_loader(DataLoader(Stretch(10), BS))[1]==try_loader(DataLoader(Stretch(), BS), once=True)[1]==''
+    assert 'will not be exact' in try_loader(DataLoader(Stretch(), BS))[1]
+    def run(at=None, resume=None):
+        set_seed(3)
+        seen,learn = [],Learner((DataLoader(Stretch(), BS), None), Net(), lambda pred, y: F.cross_entropy(pred, y), lr=.01)
+        def look(cb):
+            if len(seen)==at: raise Boom
+            seen.append(cb.learn.batch)
+        cbs = [Callback(name='look', before_batch=look), CheckpointCallback(tmp_path, every_steps=1)]
+        with learn.no_logging(), learn.no_bar(): learn.fit(1, cbs=cbs, resume=resume, accept='callbacks')
+        return seen
+    with pytest.raises(Boom): run(2)
+    assert same(run(resume=tmp_path), [*DataLoader(Stretch(), BS)][2:])
