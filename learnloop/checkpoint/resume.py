@@ -214,7 +214,7 @@ def warn_of_loaders(self:FitKeeper,
     "Test the loaders, and warn about those whose batches a resumed fit would not repeat"
     learn,train = self.learn,self.learn.dls.train
     if inexact and learn.team.is_first and (why := inexact_reason(train)):
-        warnings.warn(f'{type(train).__name__} to train on: {why}', stacklevel=2)
+        warnings.warn(f'the training loader, {type(train).__name__}: {why}', stacklevel=2)
     again = self.asked>1 or inexact or learn.fit_args.steps_per_epoch or isinstance(learn.fit_args.resume, ResumePoint)
     todo = [(o, not again, True) for o in parts_of(train)]+[(o, False, False) for o in parts_of(learn.dls.valid)]
     for dl,once,is_train in todo:
