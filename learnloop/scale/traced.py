@@ -99,7 +99,7 @@ class Numbers:
         at = {id(p):i for i,p in enumerate(p for g in opt.param_groups for p in g['params'])}
         for g in opt.param_groups:
             fixed,moving = {},{}
-            for k,v in g.items():
+            for k,v in sorted(g.items()):  # loading a state reorders them
                 if k=='lr' and type(v) is int: v = float(v)
                 if k=='params': fixed[k] = tuple([at[id(p)] for p in v])
                 elif type(v) is float: moving[k] = self._put(v)
