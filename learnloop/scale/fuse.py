@@ -32,8 +32,8 @@ from ..data.rng import read_rngs, same_states, write_rngs
 from ..loop.turn import ADDED
 from ..measure.table import Table
 from .inductor import build, load, reduce_overhead, replayed, why_no_compiler
-from .traced import (FRESH, Numbers, StepPlan, TracedStep, Unfusable, in_a_line, in_optimizer,
-    methods_of, own_attributes, stand_in, why_no_step, why_untraced)
+from .traced import (FRESH, Numbers, StepPlan, TracedStep, Unfusable, in_a_line, methods_of,
+    own_attributes, stand_in, why_no_step, why_untraced)
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000011
 @patch
@@ -158,6 +158,7 @@ _QUIET = _FIRST,_RARE,_BUILDING,_LAZY,_REPEATED,FRESH  # these need no warning
 class Fuser(Engine):
     "Run turns of a learner as compiled functions"
     level,takes,compiles = 30,'batch turn',True
+    version = opt = last = region = ids = values = facts = own_facts = n_handles = None
     def __init__(self,
         learn,      # The learner
         max_shapes, # As for `learn.fuse`
@@ -175,10 +176,11 @@ class Fuser(Engine):
         self.learn,self.max_shapes,self.backend,self.cache = learn,max_shapes,backend,cache
         self.background,self.check_every,self.options = background,check_every,options
         self.eager,self.warned,self.built,self.ratios = Counter(),set(),[],[]
+        self.kept = {*vars(self), 'kept'}
         self.forget()
         if why := _why_never(learn): self._tell(why)  # such a learner may never call the fuser
     def __getstate__(self):  # compiled steps can't be copied
-        return vars(self) | dict.fromkeys(_FORGOTTEN)
+        return {k:v for k,v in vars(self).items() if k in self.kept}
     def __setstate__(self, state):
         vars(self).update(state)
         self.forget()
@@ -186,12 +188,8 @@ class Fuser(Engine):
     def take(self, learn, what, inner): return self.run() or inner(learn, what)
     def forget(self):
         "Drop all compiled steps"
-        vars(self).update(dict.fromkeys(_FORGOTTEN))
-        self.graphs,self.refused,self.seen,self.plans = [],{},defaultdict(set),{}
-        self.no_step,self.capturable = '',False
-_FORGOTTEN = ('graphs','refused','seen','plans','no_step','version','opt','last','region','plan','ids','values','facts',
-    'params','states','counted','args','extras','capturable','note_to','takers','parts','numbers',
-    'ask_step','step_facts','n_handles','own_facts')
+        for k in vars(self).keys()-self.kept: delattr(self, k)
+        self.graphs,self.refused,self.seen,self.plans,self.no_step = [],{},defaultdict(set),{},''
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00041b
 @patch
@@ -397,7 +395,7 @@ def _take_plan(self:Fuser, facts):
             if e=='before_step': self.note_to.append(cb)
             at += n
     own = self.is_whole and (self.group_key, _methods(type(self.opt)))
-    key = self.is_whole,own,facts,self.capturable
+    key = self.is_whole,own,facts
     if key not in self.plans: self.plans[key] = self._new_plan(named, is_cast, pattern)
     self.plan = self.plans[key]
 
@@ -409,7 +407,7 @@ def _methods(cls):
 @patch
 def _new_plan(self:Fuser, named, is_cast, pattern):
     res = StepPlan()
-    res.capturable,res.whole,res.named,res.cast = self.capturable,self.is_whole,named,self.device if is_cast else None
+    res.whole,res.named,res.cast = self.is_whole,named,self.device if is_cast else None
     if any(p.dtype is torch.float64 for p in self.params): res.dtype = torch.float64
     if not self.is_whole: return res
     res.stand,res.groups = stand_in(type(self.opt)),self.numbers.groups
@@ -505,11 +503,8 @@ def _refuse(self:_Graph, e):
         if fuser.no_step and not any(g.key[1]==self.key[1] for g in fuser.graphs): fuser.no_step = ''  # the model
         fuser._look_at_region()
         raise _Left(why) from e
-    can = in_optimizer(e) and any('capturable' in g for g in fuser.opt.param_groups) and not fuser.capturable
-    if can: fuser.capturable,fuser.facts = True,None  # these formulas have no `if`
-    else:
-        fuser.no_step = why
-        fuser._look_at_region()
+    fuser.no_step = why
+    fuser._look_at_region()
     raise _Again from e
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00047b
@@ -761,7 +756,6 @@ class FuseReport:
         self.fused = Counter()
         for o in fuser.graphs:
             if o.n: self.fused[o.note['region']] += o.n
-        self.region = fuser.region.name if fuser.version is not None and fuser.region else ''
         # wall times of steps that ran both ways
         self.speedup = 1/median(fuser.ratios) if fuser.ratios else None
     def __str__(self): return '\n\n'.join(map(str, self._tables()))

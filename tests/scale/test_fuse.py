@@ -65,7 +65,7 @@ def both(min_fused=30, fuse=True, **kwargs):
 
 OPTS = dict(sgd=SGD, momentum=partial(SGD, momentum=.9), nesterov=partial(SGD, momentum=.9, nesterov=True, weight_decay=.01),
     dampening=partial(SGD, momentum=.8, dampening=.3, maximize=False), adam=Adam, amsgrad=partial(Adam, amsgrad=True), adamw=AdamW,
-    rmsprop=torch.optim.RMSprop, adagrad=torch.optim.Adagrad, nadam=torch.optim.NAdam, radam=torch.optim.RAdam)
+    rmsprop=torch.optim.RMSprop, adagrad=torch.optim.Adagrad, nadam=torch.optim.NAdam)
 
 @pytest.mark.parametrize('name', OPTS)
 def test_weights_are_those_of_the_ordinary_way(name):
