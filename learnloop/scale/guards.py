@@ -46,16 +46,12 @@ def _answers(var):
 
 def _guard_attribute(step, var, name):
     "Guard whether `var` has the attribute `name`; if `__getattr__` supplies it, guard that its `__dict__` lacks it"
-    if var.source and isinstance(var, _unguarded()):
+    if var.source and type(var).__name__ in ('FunctoolsPartialVariable','UserDefinedDictVariable'):
         name = var.python_type().__name__
         step.refuse(f'hasattr or getattr asks for an attribute of a {name}, which torch cannot guard')
     _guard(var, 'HASATTR', attr=name)
     if _answers(var) and name not in getattr(var.value, '__dict__', ()):
         _guard(var, 'NOT_PRESENT_IN_GENERIC_DICT', attr=name)
-
-def _unguarded():
-    vs = torch._dynamo.variables
-    return vs.FunctoolsPartialVariable,vs.UserDefinedDictVariable
 
 # %% ../../nbs/scale/07_guards.ipynb #gd00011a
 def _asking_attribute(step, cls):

@@ -100,7 +100,6 @@ class Numbers:
         for g in opt.param_groups:
             fixed,moving = {},{}
             for k,v in sorted(g.items()):  # loading a state reorders them
-                if k=='lr' and type(v) is int: v = float(v)
                 if k=='params': fixed[k] = tuple([at[id(p)] for p in v])
                 elif type(v) is float: moving[k] = self._put(v)
                 elif type(v) is tuple and v and all(type(o) is float for o in v): moving[k] = tuple(map(self._put, v))

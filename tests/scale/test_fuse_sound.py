@@ -252,7 +252,8 @@ def patched_loss(learn):
         right()
         learn.loss_grad = learn.loss_grad*2
     learn.calc_loss = calc_loss
-EDITS = dict(parameter=new_param, calc_loss=patched_loss, of_class=patched_class, state=new_state, cleared=lambda learn: learn.opt.state.clear(), moments=halve_moments,
+EDITS = dict(parameter=new_param, calc_loss=patched_loss, of_class=patched_class, state=new_state,
+    cleared=lambda learn: learn.opt.state.clear(), moments=halve_moments,
     post_hook=post_hook, weight_hook=hook_weight, late_hook=hook_late, layer_hook=hook_layer, backward_hook=hook_backward, all_hooked=all_hooked,
     freeze=freeze, lr0=set_group(lr=0.), lr=set_group(lr=.01), wd=set_group(weight_decay=.1), maximize=set_group(maximize=True, lr=1e-4), load=load,
     double=to_double, data=data_swapped, transposed=transposed, layer=new_layer, grads=grads_left, step=patched_step,
