@@ -60,14 +60,11 @@ class Snapshots(Callback, Engine):
         keeper.put_together()
         del self.states[:len(self.states)+1-self.keep]
         self.states.append(copy_state(keeper.capture(self.learn.place)))
-        self.states[-1]['fused'] = [(g.n, g.check_at) for g in _graphs(self.learn)]
     @property
     def nbytes(self)->int:
         "Bytes of memory that the tensors of the snapshots take"
         return sum(t.nbytes for t in tensors_in(self.states))
     def __repr__(self): return f'Snapshots({len(self.states)} of {self.keep}, {self.nbytes/1e6:.1f} MB)'
-
-def _graphs(learn): return getattr(learn.fuser, 'graphs', ())
 
 # %% ../../nbs/checkpoint/09_rewind.ipynb #9e710003
 def change_hypers(
@@ -313,8 +310,6 @@ def _go_from(self:Rewinder, origin):
     keeper.rewinds = [*origin.goal.rewinds]
     keeper.go_from(origin)
     keeper.goal = origin.goal
-    fused = zip(_graphs(learn), origin.state.get('fused', ()), strict=False)
-    for g,(n_steps,check_at) in fused: g.n,g.check_at = n_steps,check_at
     keeper.snapshots[:] = [s for s in keeper.snapshots if _order(_place_of(s['loop']))<=n]
     learn.start_place,learn.epoch = origin.place,origin.place.epoch
     learn.count.epochs = origin.state['loop']['count']['epochs']  # samplers get it before the state is restored

@@ -9,7 +9,7 @@ __all__ = ['Region', 'why_unfusable', 'Fuser', 'difference', 'FuseReport']
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000004
 import time, torch, warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from itertools import chain
 from operator import attrgetter, call
@@ -32,8 +32,8 @@ from ..data.rng import read_rngs, same_states, write_rngs
 from ..loop.turn import ADDED
 from ..measure.table import Table
 from .inductor import build, load, reduce_overhead, replayed, why_no_compiler
-from .traced import (FRESH, Numbers, StepPlan, TracedStep, Unfusable, in_a_line, in_optimizer,
-    methods_of, own_attributes, stand_in, why_no_step, why_untraced)
+from .traced import (FRESH, Numbers, StepPlan, TracedStep, Unfusable, in_a_line, methods_of,
+    own_attributes, stand_in, why_no_step, why_untraced)
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000011
 @patch
@@ -126,9 +126,12 @@ _OWN = ('one_batch','_do_one_batch','_do_turn','calc_loss','forward','_do_loss',
     '_do_grad_opt','backward','_backward','_step','_zero_grad','with_events','__call__','count_step',
     'ordinary_turn')
 
+_methods_of = attrgetter(*_OWN)
+_AS_MADE = _methods_of(Learner)
+
 def _why_never(learn):
     cls = type(learn)
-    own = [k for k in _OWN if getattr(cls, k) is not getattr(Learner, k) or k in vars(learn)]
+    own = [k for k,f,was in zip(_OWN, _methods_of(cls), _AS_MADE, strict=True) if f is not was or k in vars(learn)]
     return f'{cls.__name__} overrides {own[0]}' if own else ''
 
 def why_unfusable(
@@ -149,11 +152,13 @@ def why_unfusable(
 _FIRST = 'the first step, in which the optimizer and some models create their state'
 _RARE,_BUILDING = 'batch shapes that occurred rarely','the graph is being built'
 _LAZY = 'parameters have no shape before a batch'
-_QUIET = _FIRST,_RARE,_BUILDING,_LAZY,FRESH  # these need no warning
+_REPEATED = 'a rewind repeats steps that had no graph yet'
+_QUIET = _FIRST,_RARE,_BUILDING,_LAZY,_REPEATED,FRESH  # these need no warning
 
 class Fuser(Engine):
     "Run turns of a learner as compiled functions"
     level,takes,compiles = 30,'batch turn',True
+    version = opt = last = region = ids = values = facts = own_facts = n_handles = None
     def __init__(self,
         learn,      # The learner
         max_shapes, # As for `learn.fuse`
@@ -171,10 +176,11 @@ class Fuser(Engine):
         self.learn,self.max_shapes,self.backend,self.cache = learn,max_shapes,backend,cache
         self.background,self.check_every,self.options = background,check_every,options
         self.eager,self.warned,self.built,self.ratios = Counter(),set(),[],[]
+        self.kept = {*vars(self), 'kept'}
         self.forget()
         if why := _why_never(learn): self._tell(why)  # such a learner may never call the fuser
     def __getstate__(self):  # compiled steps can't be copied
-        return vars(self) | dict.fromkeys(_FORGOTTEN)
+        return {k:v for k,v in vars(self).items() if k in self.kept}
     def __setstate__(self, state):
         vars(self).update(state)
         self.forget()
@@ -182,12 +188,8 @@ class Fuser(Engine):
     def take(self, learn, what, inner): return self.run() or inner(learn, what)
     def forget(self):
         "Drop all compiled steps"
-        vars(self).update(dict.fromkeys(_FORGOTTEN))
-        self.graphs,self.refused,self.seen,self.plans = [],{},Counter(),{}
-        self.no_step,self.capturable = '',False
-_FORGOTTEN = ('graphs','refused','seen','plans','no_step','version','opt','last','region','plan','ids','values','facts',
-    'params','states','counted','args','extras','capturable','note_to','takers','parts','numbers',
-    'ask_step','step_facts','n_handles','n_attributes')
+        for k in vars(self).keys()-self.kept: delattr(self, k)
+        self.graphs,self.refused,self.seen,self.plans,self.no_step = [],{},defaultdict(set),{},''
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00041b
 @patch
@@ -222,7 +224,7 @@ def run(self:Fuser)->bool: # Whether the fuser ran it
     if self.version!=learn.version or self.opt is not learn.opt: self._look_around()
     why = self.why or ('a turn with its own arguments' if turn.own else '') or self._gather()
     if not why and turn.closure is not None: why = f'{type(learn.opt).__name__} evaluates the loss itself'
-    if not why and not learn.has_stepped and not self.graphs and not self.eager: why = _FIRST
+    if not why and not learn.count.opt_steps and not self.graphs and not self.eager: why = _FIRST
     if why: return self._leave(why)
     graph = self.last = self._find()
     if type(graph) is str:
@@ -257,7 +259,7 @@ def _look_around(self:Fuser):
     self.device,self.is_whole,self.skips_turn = learn.device.type,False,False
     self.why = why_unfusable(learn)
     if any(map(is_lazy, learn.model.parameters())): self.version,self.why = None,_LAZY  # check again later
-    if self._kind=='inductor' and not self.why: self.why = why_no_compiler()
+    self.why = self.why or why_no_compiler(self._kind)
     if self.why: return
     self._look_at_region()
 
@@ -300,9 +302,9 @@ def _gather(self:Fuser)->str: # Why the step can't be compiled; '' if nothing pr
     "Collect the arguments of a compiled step in `args`"
     learn,opt = self.learn,self.opt
     if torch._C._autograd._top_saved_tensors_default_hooks(False): return 'hooks change what autograd saves'
-    if (n := len(vars(learn)))!=self.n_attributes:  # code may have replaced a method
+    if (own := (_methods_of(type(learn)), len(vars(learn))))!=self.own_facts:  # code may have replaced a method
         if why := _why_never(learn): return why
-        self.n_attributes = n
+        self.own_facts = own
     if RemovableHandle.next_id!=self.n_handles and (why := self._why_hooked()): return why
     if self.is_whole and self.ask_step()!=self.step_facts:
         self._look_around()
@@ -393,7 +395,7 @@ def _take_plan(self:Fuser, facts):
             if e=='before_step': self.note_to.append(cb)
             at += n
     own = self.is_whole and (self.group_key, _methods(type(self.opt)))
-    key = self.is_whole,own,facts,self.capturable
+    key = self.is_whole,own,facts
     if key not in self.plans: self.plans[key] = self._new_plan(named, is_cast, pattern)
     self.plan = self.plans[key]
 
@@ -405,7 +407,7 @@ def _methods(cls):
 @patch
 def _new_plan(self:Fuser, named, is_cast, pattern):
     res = StepPlan()
-    res.capturable,res.whole,res.named,res.cast = self.capturable,self.is_whole,named,self.device if is_cast else None
+    res.whole,res.named,res.cast = self.is_whole,named,self.device if is_cast else None
     if any(p.dtype is torch.float64 for p in self.params): res.dtype = torch.float64
     if not self.is_whole: return res
     res.stand,res.groups = stand_in(type(self.opt)),self.numbers.groups
@@ -419,7 +421,7 @@ def _new_plan(self:Fuser, named, is_cast, pattern):
 def _find(self:Fuser):
     "Return the graph whose guards hold for this step, or a new one; or why there can't be one"
     for g in self.graphs:
-        if g.fits(self): return g.ready()
+        if g.fits(self): return g.ready() if self.learn.count.batches>=g.since else _REPEATED
     try: key = id(self.plan),_layout((self.learn.xb, self.learn.yb))
     except Unfusable as e: return str(e)
     if key in self.refused: return self.refused[key]
@@ -436,8 +438,9 @@ def _why_no_more(self:Fuser, key):
     shape,shapes = key[1],{g.key[1] for g in self.graphs}
     if shape not in shapes:
         if len(shapes)>=self.max_shapes: return f'batches have more than max_shapes={self.max_shapes} shapes'
-        self.seen[shape] += 1
-        return _RARE if shapes and self.seen[shape]<3 else ''
+        now,seen = self.learn.count.batches,self.seen[shape]
+        seen.add(now)  # a rewind repeats some
+        return _RARE if shapes and sum(n<=now for n in seen)<3 else ''
     same = [g for g in self.graphs if g.key==key]
     if len(same)>=self.max_shapes: return f'{same[-1].step.why_not(self.args)} keeps changing'
     return 'settings keep changing' if len(self.graphs)>=8*self.max_shapes else ''
@@ -461,6 +464,7 @@ class _Graph:
         self.fuser,self.key,self.plan,self.n,self.doubts,self.failed = fuser,key,fuser.plan,0,0,''
         self.check_at = 0 if fuser.check_every else None
         self.step,self.start = TracedStep(self._make),time.perf_counter()
+        self.since = fuser.learn.count.batches
         self.note = dict(region=fuser.region.name, batch=describe((fuser.learn.xb, fuser.learn.yb)))
     def fits(self, fuser):
         "Whether the graph is valid for the arguments that the fuser collected"
@@ -493,16 +497,14 @@ def _refuse(self:_Graph, e):
     fuser,why = self.fuser,why_untraced(e)
     fuser.graphs.remove(self)
     if FRESH in why: raise _Left(FRESH) from None
+    if not fuser.eager: raise _Left(_FIRST) from None  # a resumed fit, whose model creates its state
     fuser.refused[self.key] = why
     if not self.plan.whole:
         if fuser.no_step and not any(g.key[1]==self.key[1] for g in fuser.graphs): fuser.no_step = ''  # the model
         fuser._look_at_region()
         raise _Left(why) from e
-    can = in_optimizer(e) and any('capturable' in g for g in fuser.opt.param_groups) and not fuser.capturable
-    if can: fuser.capturable,fuser.facts = True,None  # these formulas have no `if`
-    else:
-        fuser.no_step = why
-        fuser._look_at_region()
+    fuser.no_step = why
+    fuser._look_at_region()
     raise _Again from e
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00047b
@@ -538,10 +540,7 @@ def _library_of(self:_Graph, gm, args):
 def _take(self:Fuser, graph, outs):
     "Give the learner the results of the compiled step, and run what follows it"
     learn,region,turn = self.learn,self.region,self.learn.open_turn
-    learn.loss,learn.pred,parts,notes,grads = outs
-    learn.loss_grad = learn.loss
-    if parts: learn.loss_parts = learn.loss_parts | {k:_scalar(v) for k,v in parts.items()}
-    for cb,values in zip(self.note_to, notes, strict=True): vars(cb).update(values)
+    grads = self._show(outs)
     if region.after: self._call_late(*_FORWARD)
     if grads is not None: return self._go_on(grads)
     learn.outcome.update(_DONE)
@@ -553,6 +552,16 @@ _DONE = dict(turn='done', backward='done', step='done', zero_grad='done')
 def _scalar(v): return v if isinstance(v, Tensor) and v.is_floating_point() else torch.tensor(float(v))
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00052b
+@patch
+def _show(self:Fuser, outs):
+    "Set what is visible of the compiled step, and return the gradients if it ends there"
+    learn = self.learn
+    learn.loss,learn.pred,parts,notes,grads = outs
+    learn.loss_grad = learn.loss
+    if parts: learn.loss_parts = learn.loss_parts | {k:_scalar(v) for k,v in parts.items()}
+    for cb,values in zip(self.note_to, notes, strict=True): vars(cb).update(values)
+    return grads
+
 @patch
 def _call_late(self:Fuser, *events):
     "Call the handlers that were deferred until after the graph"
@@ -580,7 +589,7 @@ def _go_on(self:Fuser, grads):
 # %% ../../nbs/scale/08_fuse.ipynb #fb000061
 @patch
 def _take_both_ways(self:Fuser, graph):
-    "Run the open turn uncompiled, and compare the compiled step with it"
+    "Run the open turn uncompiled, and keep the results of the compiled step if they agree with it"
     args,rngs,start = self.args,read_rngs(),time.perf_counter()
     try: fused = _Trial(graph, args, _computed)
     except _Left:
@@ -590,38 +599,41 @@ def _take_both_ways(self:Fuser, graph):
         graph._fail(f'the graph fails: {in_a_line(e)}')
         write_rngs(rngs)
         raise _Left(graph.failed) from e
-    start,drawn = (time.perf_counter()-start if graph.n else None),read_rngs()
+    secs,drawn = time.perf_counter()-start,read_rngs()
     by_hand,scaled = (_Trial(graph, args, partial(_by_hand, rngs, k)) for k in (1., 1+1e-7))
     write_rngs(rngs)
-    secs,begun = start,time.perf_counter()
-    loss,grads = self._ordinary()
-    if secs: self.ratios.append(secs/(time.perf_counter()-begun))
-    why = '' if same_states(drawn, self.after_forward) else 'draws other random numbers'
-    graph._judge(why or _differs(graph, fused, by_hand, scaled, loss, grads))
+    begun = time.perf_counter()
+    def judge(grads=None):
+        if graph.n: self.ratios.append(secs/(time.perf_counter()-begun))
+        why = '' if same_states(drawn, read_rngs()) else 'draws other random numbers'
+        why = why or _differs(graph, fused, by_hand, scaled, self.learn.loss, grads)
+        graph._judge(why)
+        if why: return grads
+        _put_back(fused.tensors, fused.after)
+        return self._show(fused.outs)
+    self._ordinary(judge)
 
 @patch
-def _ordinary(self:Fuser):
-    "Run the open turn uncompiled; return its loss, and its gradients if the graph ends there"
-    learn,grads = self.learn,None
+def _ordinary(self:Fuser, judge):
+    "Run the open turn uncompiled, and call `judge` as soon as all that the graph computes is there"
+    learn,turn = self.learn,self.learn.open_turn
     if self.is_whole:
-        learn.ordinary_turn()
-        self.after_forward = read_rngs()
-        return learn.loss,None
+        def step():
+            type(turn).step(turn)
+            judge()
+        turn.step = step
+        return learn.ordinary_turn()
     learn.calc_loss()
-    self.after_forward = read_rngs()
-    if learn.loss_grad is None: return learn.loss,None
+    if learn.loss_grad is None: return
     trained = [p for p in self.params if p.requires_grad]
-    grads = [*torch.autograd.grad(learn.loss_grad, trained, allow_unused=True)]
-    loss = learn.loss
-    self._go_on([g if g is None else g.clone() for g in grads])
-    return loss,grads
+    self._go_on(judge([*torch.autograd.grad(learn.loss_grad, trained, allow_unused=True)]))
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000062
 class _Trial:
     "The results of a step and its changes to tensors, recorded on copies"
     def __init__(self, graph, args, run):
         self.run = run
-        self.loss,self.pred,self.parts,self.notes,self.grads = graph.outs(args, self)
+        self.outs = self.loss,self.pred,self.parts,self.notes,self.grads = graph.outs(args, self)
     def __call__(self, library, ts):
         if library.call is None: raise _Left(_BUILDING)
         self.tensors = [ts[i] for i in library.written]
@@ -744,7 +756,6 @@ class FuseReport:
         self.fused = Counter()
         for o in fuser.graphs:
             if o.n: self.fused[o.note['region']] += o.n
-        self.region = fuser.region.name if fuser.version is not None and fuser.region else ''
         # wall times of steps that ran both ways
         self.speedup = 1/median(fuser.ratios) if fuser.ratios else None
     def __str__(self): return '\n\n'.join(map(str, self._tables()))

@@ -44,13 +44,17 @@ def _answers(var):
     if not isinstance(var, torch._dynamo.variables.UserDefinedObjectVariable): return False
     return getattr(type(var.value), '__getattr__', None) not in (None, nn.Module.__getattr__)
 
-def _guard_attribute(var, name):
+def _guard_attribute(step, var, name):
     "Guard whether `var` has the attribute `name`; if `__getattr__` supplies it, guard that its `__dict__` lacks it"
+    if var.source and type(var).__name__ in ('FunctoolsPartialVariable','UserDefinedDictVariable'):
+        name = var.python_type().__name__
+        step.refuse(f'hasattr or getattr asks for an attribute of a {name}, which torch cannot guard')
     _guard(var, 'HASATTR', attr=name)
     if _answers(var) and name not in getattr(var.value, '__dict__', ()):
         _guard(var, 'NOT_PRESENT_IN_GENERIC_DICT', attr=name)
 
-def _asking_attribute(cls):
+# %% ../../nbs/scale/07_guards.ipynb #gd00011a
+def _asking_attribute(step, cls):
     "Make Dynamo's `getattr` or `hasattr` guard attributes that may be missing"
     plain = cls.call_function
     def f(self, tx, args, kwargs):
@@ -61,7 +65,7 @@ def _asking_attribute(cls):
             has = not other and cls._fn is getattr
             return res
         finally:
-            if not has or _answers(var): _guard_attribute(var, name.as_python_constant())
+            if not has or _answers(var): _guard_attribute(step, var, name.as_python_constant())
     return mock.object(cls, 'call_function', f)
 
 # %% ../../nbs/scale/07_guards.ipynb #gd000012
@@ -72,10 +76,11 @@ def strict_guards(
     "Make Dynamo guard values that it treats as constant, inside a `with` block"
     from torch._dynamo import variables as vs
     from torch._dynamo.symbolic_convert import InstructionTranslatorBase
-    def classes(self, tx, o, cls): _guard_classes(step, tx, cls.as_python_constant())
+    def of_torch(tx): return tx.f_globals.get('__name__', '').startswith('torch.')
+    def classes(self, tx, o, cls): of_torch(tx) or _guard_classes(step, tx, cls.as_python_constant())
     def item(self, tx, key): key in self or self.install_dict_contains_guard(tx, [key])
     def of_python(self, name):
-        if not self.f_globals.get('__name__', '').startswith('torch.'):
+        if not of_torch(self):
             step.builtins.setdefault(id(self.f_globals), (self.f_globals, set()))[1].add(name)
     def of_class(self, tx, name):
         cls = self.value
@@ -93,7 +98,7 @@ def strict_guards(
             asking(vs.BuiltinVariable, 'call_issubclass', classes),
             asking(vs.ConstDictVariable, 'getitem_const_raise_exception_if_absent', item),
             asking(vs.UserDefinedClassVariable, 'var_getattr', of_class),
-            _asking_attribute(vs.GetAttrBuiltinVariable), _asking_attribute(vs.HasAttrBuiltinVariable),
+            _asking_attribute(step, vs.GetAttrBuiltinVariable), _asking_attribute(step, vs.HasAttrBuiltinVariable),
             mock.object(vs.builder, 'is_from_closure_source', lambda source: False),  # classes in closures
             mock.object(vs.DunderDictVariable, 'install_dict_contains_guard',
                 vs.ConstDictVariable.install_dict_contains_guard),

@@ -18,13 +18,15 @@ from ..data.rng import preserve_rng
 
 # %% ../../nbs/scale/06_inductor.ipynb #fa000007
 _which = cache(shutil.which)
-TESTED = '2.13',  # Versions of torch whose private parts this module knows
+TESTED = '2.13' # The version of torch whose private parts the fuser knows
 
-def why_no_compiler()->str: # '' if nothing is missing
-    "Say what this machine lacks for compiled graphs on the CPU"
-    version = torch.__version__
-    if not any(version.startswith(f'{o}.') for o in TESTED):
-        return f'torch {version} is not a tested version ({", ".join(TESTED)}), and its compiler is private API'
+def why_no_compiler(
+    backend:str='inductor' # As for `learn.fuse`
+)->str: # '' if nothing is missing
+    "Say what is missing for compiled steps: the version of torch, or a C++ compiler"
+    if not torch.__version__.startswith(f'{TESTED}.'):
+        return f'compiled steps need torch {TESTED}, and torch {torch.__version__} is installed'
+    if backend!='inductor': return ''
     names = [os.environ['CXX']] if os.environ.get('CXX') else ['clang++'] if sys.platform=='darwin' else ['g++']
     if any(map(_which, names)): return ''
     return f'there is no C++ compiler {" or ".join(names)}: install one, or set the environment variable CXX'

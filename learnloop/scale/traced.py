@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/scale/traced.html.md"""
 
 # %% auto #0
 __all__ = ['FRESH', 'ARGS', 'Unfusable', 'why_no_step', 'stand_in', 'own_attributes', 'Numbers', 'StepPlan', 'compute_numbers',
-           'TracedStep', 'methods_of', 'in_a_line', 'in_optimizer', 'why_untraced']
+           'TracedStep', 'methods_of', 'in_a_line', 'why_untraced']
 
 # %% ../../nbs/scale/07_traced.ipynb #td000004
 import builtins, logging, operator, re, sysconfig, threading, torch, types, warnings
@@ -99,8 +99,7 @@ class Numbers:
         at = {id(p):i for i,p in enumerate(p for g in opt.param_groups for p in g['params'])}
         for g in opt.param_groups:
             fixed,moving = {},{}
-            for k,v in g.items():
-                if k=='lr' and type(v) is int: v = float(v)
+            for k,v in sorted(g.items()):  # loading a state reorders them
                 if k=='params': fixed[k] = tuple([at[id(p)] for p in v])
                 elif type(v) is float: moving[k] = self._put(v)
                 elif type(v) is tuple and v and all(type(o) is float for o in v): moving[k] = tuple(map(self._put, v))
@@ -120,7 +119,6 @@ class StepPlan:
     cast = None           # Device type of autocast, which covers forward and loss
     dtype = torch.float32 # Dtype of the numbers that callbacks get
     stand = None          # See `stand_in`
-    capturable = False    # Step as with `capturable=True`, whose formulas never ask for the value of a tensor?
     groups = counts = ()  # See `Numbers`; for each parameter, the index of its step count in `numbers`, or None
 
 def _refuse(why): torch._dynamo.graph_break(msg=why)
@@ -174,7 +172,6 @@ def _optimizer_step(plan, have, params, states, extras, numbers):
     opt = plan.stand()
     for k,v in extras.items(): setattr(opt, k, v)
     opt.param_groups = [{**fixed, **{k:_number(numbers, at) for k,at in moving}, 'foreach':False,
-        **({'capturable':True} if plan.capturable else {}),
         'params':[params[i] for i in fixed['params']]} for fixed,moving in plan.groups]
     before = [dict(g) for g in opt.param_groups]
     opt.state = {p:_own_count(s, i, numbers) for p,s,i in zip(params, states, plan.counts, strict=True)}
@@ -594,14 +591,6 @@ def _chain(e):
         yield e
         e = getattr(e, 'inner_exception', None) or e.__cause__
 
-def _frames(e): return getattr(e, 'real_stack', None) or []
-
-def in_optimizer(
-    e:BaseException # What was raised in a trace
-)->bool:
-    "Whether the optimizer's step is what can't be traced"
-    return any(f.name=='_optimizer_step' for o in _chain(e) for f in _frames(o))
-
 # %% ../../nbs/scale/07_traced.ipynb #td000042
 def why_untraced(
     e:BaseException # What was raised in a trace
@@ -612,7 +601,7 @@ def why_untraced(
     e = next((o for o in _chain(e) if isinstance(o, torch._dynamo.exc.Unsupported)), [*_chain(e)][-1])
     lines = [o.strip() for o in str(e).partition('from user code')[0].splitlines()]
     lines = [o for o in lines if o and not o.startswith(('Hint:', 'For more'))]
-    frames,package = _frames(e),''
+    frames,package = getattr(e, 'real_stack', None) or [],''
     if frames: package = Path(frames[-1].filename).parent.name  # the package of the function
     text,at = ' '.join([type(e).__name__, *lines, package]),_line(frames)
     for pattern,why in _WHYS:

@@ -13,7 +13,7 @@ import pytest, torch
 from helpers import batches, mk_learner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from learnloop import Callback, EMA, GradientAccumulation, GradientClip
+from learnloop import Callback, EMA, GradientAccumulation, GradientClip, Learner
 from learnloop.scale import fuse
 from learnloop.scale.guards import strict_guards
 from torch import nn
@@ -35,10 +35,11 @@ class Net(nn.Module):
     def forward(self, x): return self.b(self.f(self, self.a(x)).tanh())
 
 @pytest.fixture(scope='module')
-def cache(tmp_path_factory): return tmp_path_factory.mktemp('sound')
+def cache(tmp_path_factory): return None if REAL else tmp_path_factory.mktemp('sound')  # LEARNLOOP_FUSE_CACHE
 
 def trained(make, fuse, backend='aten', cache=None, check_every=None, n=2):
     "Make a learner from the arguments that `make` returns, train it, and return it"
+    as_at_first()
     torch.manual_seed(0)
     given = make()
     then,fit = given.pop('then', None),given.pop('fit', None)
@@ -48,7 +49,6 @@ def trained(make, fuse, backend='aten', cache=None, check_every=None, n=2):
     if 'dls' not in kw: kw['dls'] = (data,)
     learn = mk_learner(cbs, **kw)
     if fuse: learn.fuse(backend=backend, check_every=check_every, cache=cache)
-    as_at_first()
     with warnings.catch_warnings():
         warnings.filterwarnings('ignore', message=r'learn.fuse\(\)|The .grad attribute')  # the latter is of torch.compile
         torch.manual_seed(1)
@@ -97,6 +97,7 @@ class Slots:
     __slots__ = 'v',
     def __init__(self): self.v = 1.
 G = dict(v=1.)
+CALC_LOSS = Learner.calc_loss
 SCALE = 1.
 knobs = types.ModuleType('fuse_knobs')
 knobs.v = 1.
@@ -171,6 +172,7 @@ def as_at_first():
     G['v'] = knobs.v = of_function.v = default.__defaults__[0]['v'] = Backward.v = Shared.k = Gauge.v = 1.
     torch.set_default_dtype(torch.float32)
     nn.modules.module._global_forward_hooks.clear()
+    Learner.calc_loss = CALC_LOSS
 
 @pytest.fixture(autouse=True)
 def as_it_was(monkeypatch):
@@ -238,13 +240,20 @@ def grads_left(learn): named(learn, 'a.weight').grad = torch.ones(8, 2)
 def patched_step(learn):
     right = learn.opt.step
     learn.opt.step = lambda *args: (right(*args), [p.data.mul_(.9) for p in learn.model.parameters()])
+def patched_class(learn):
+    right = Learner.calc_loss
+    def calc_loss(self):
+        right(self)
+        self.loss_grad = self.loss_grad*2
+    Learner.calc_loss = calc_loss
 def patched_loss(learn):
     right = learn.calc_loss
     def calc_loss():
         right()
         learn.loss_grad = learn.loss_grad*2
     learn.calc_loss = calc_loss
-EDITS = dict(parameter=new_param, calc_loss=patched_loss, state=new_state, cleared=lambda learn: learn.opt.state.clear(), moments=halve_moments,
+EDITS = dict(parameter=new_param, calc_loss=patched_loss, of_class=patched_class, state=new_state,
+    cleared=lambda learn: learn.opt.state.clear(), moments=halve_moments,
     post_hook=post_hook, weight_hook=hook_weight, late_hook=hook_late, layer_hook=hook_layer, backward_hook=hook_backward, all_hooked=all_hooked,
     freeze=freeze, lr0=set_group(lr=0.), lr=set_group(lr=.01), wd=set_group(weight_decay=.1), maximize=set_group(maximize=True, lr=1e-4), load=load,
     double=to_double, data=data_swapped, transposed=transposed, layer=new_layer, grads=grads_left, step=patched_step,
@@ -490,7 +499,7 @@ CONSTANTS = dict(object=lambda: tried(Item()), module=lambda: tried(types.Module
     namespace=lambda: contained(argparse.Namespace()),
     answered=lambda: answered(Answers()), key=key, registered=lambda: registered(lambda k: k), one_of=lambda: registered(lambda k: (int,k)),
     union=lambda: registered(lambda k: int|k), subclass=lambda: registered(lambda k: k, issubclass),
-    closure=in_closure, shadowed=shadowed, replaced=replaced, moved=moved)
+    a_partial=lambda: has(partial(min)), a_dict=lambda: has(type('D', (dict,), {})()), closure=in_closure, shadowed=shadowed, replaced=replaced, moved=moved)
 
 @pytest.mark.parametrize('name', CONSTANTS)
 def test_what_dynamo_takes_for_constant(name):
@@ -498,7 +507,8 @@ def test_what_dynamo_takes_for_constant(name):
         f,change = CONSTANTS[name]()
         return dict(model=Net(f), cbs=[at(6, lambda learn: change())])
     report = same(make).fuse_report()
-    assert report.fused['whole'] in (5, 23), report  # a name that is shadowed makes the rest eager
+    # a name that is shadowed makes the rest eager; torch can't guard the attributes of some objects
+    assert report.fused['whole']==(0 if name in ('a_partial','a_dict') else 5 if name=='shadowed' else 23), report
 
 def test_a_compilation_of_the_user_has_no_other_guards():
     "Dynamo's own functions are restored, even after a step that can't be traced"
@@ -624,7 +634,7 @@ OWN = dict(lion=Lion, counting=Counting, in_group=InGroup, attribute=WithAttribu
     foreach=partial(Adam, foreach=True), amsgrad=partial(Adam, amsgrad=True), fused=partial(Adam, fused=True),
     tensor_lr=lambda ps, lr: Adam(ps, lr=torch.tensor(lr)),
     capturable=partial(Adam, capturable=False), radam=torch.optim.RAdam, adafactor=torch.optim.Adafactor)
-WHOLE = {'lion','attribute','asgd','rprop','adadelta','adamax','foreach','amsgrad','capturable','radam'}
+WHOLE = {'lion','attribute','rprop','adadelta','adamax','foreach','amsgrad','capturable'}
 
 @pytest.mark.parametrize('name', OWN)
 def test_an_optimizer_is_traced_or_left_alone(name, cache):
