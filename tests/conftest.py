@@ -1,10 +1,11 @@
 "What every test gets: hypothesis's profile, seeds, and a check that it leaves the process as it found it"
 import gc, os, random, signal
 import pytest, torch
+from helpers import cover
 from hypothesis import settings
 from learnloop.app.settings import run_settings
 
-cfg = run_settings('tests', seed=42, examples=60)
+cfg = run_settings('tests', seed=42, examples=25)
 # A shell that starts us in the background has Ctrl-C ignored, and tests try it
 if signal.getsignal(signal.SIGINT)==signal.SIG_IGN: signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ['MPLBACKEND'] = 'agg'  # no window, wherever the tests run
@@ -22,6 +23,16 @@ def unseen():
     "Leave what is there before a module's tests, most of it torch, out of garbage collections: 0.3 s each, and many tests ask for one"
     gc.collect()
     gc.freeze()
+
+def pytest_collection_modifyitems(config, items):
+    "Of several `parametrize` of one test, run as many combinations as it takes for each value to come once; `ALL_CASES=1` runs them all"
+    groups,keep = {},set()
+    for o in items: groups.setdefault(o.nodeid.partition('[')[0], []).append(o)
+    for its in groups.values():
+        cases = {(*o.callspec.indices.values(),) if hasattr(o, 'callspec') else ():o for o in its}
+        keep |= {*its} if len(cases)<len(its) else {cases[o] for o in cover(cases)}
+    config.hook.pytest_deselected(items=[o for o in items if o not in keep])
+    items[:] = [o for o in items if o in keep]
 
 def switches():
     "What one test can change for all that follow"

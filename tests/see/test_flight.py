@@ -115,11 +115,6 @@ def test_an_error_names_its_batch(tmp_path):
     with pytest.raises(IndexError): fit(mk_learner(tmp_path, data=TensorDataset(X, y)))
     assert 20 in records(tmp_path)[-1].rows and records(tmp_path)[-1].loss is None
 
-def test_a_loss_that_knows_no_rows(tmp_path):
-    def loss(pred, y): return F.cross_entropy(pred, y)
-    learn = fit(mk_learner(tmp_path, loss, spoilt(1e5)))
-    assert all(r.losses is None for r in records(tmp_path)) and 33 in learn.blame(8).rows
-
 def test_targets_that_are_written_over(tmp_path):
     "A collate function that uses its tensors again"
     ys = torch.zeros(8, dtype=torch.int64)

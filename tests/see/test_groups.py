@@ -2,7 +2,7 @@
 import json, math, time
 from pathlib import Path
 import numpy as np, pytest, torch
-from helpers import StopAt, fail, mk_learner, plainly
+from helpers import mk_learner, plainly
 from hypothesis import HealthCheck, given, settings, strategies as st
 from learnloop import Callback, CSVLogger, JSONLogger, Logger, Recorder, TensorBoardCallback, mae
 from learnloop.app.cli import main
@@ -41,7 +41,7 @@ VALUES = st.recursive(LEAVES | st.lists(LEAVES, max_size=3), lambda o: st.dictio
 def flat(d, at=''): return {k:v for nm,o in d.items() for k,v in (flat(o, f'{at}{nm}.') if isinstance(o, dict) else {f'{at}{nm}':o}).items()}
 def in_json(v): return [in_json(o) for o in v] if isinstance(v, list) else str(v) if isinstance(v, float) and not math.isfinite(v) else v
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(hparams=st.dictionaries(st.text(min_size=1, max_size=6).filter(lambda o: '.' not in o), VALUES, max_size=4))
 def test_what_is_given_is_what_is_read(hparams, tmp_path_factory):
     folder = tmp_path_factory.mktemp('run')
@@ -99,14 +99,6 @@ def test_compare_shows_what_differs_and_what_only_some_have(tmp_path):
 
 # ---- groups
 
-@settings(max_examples=200, deadline=None)
-@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=8))
-def test_mean_and_deviation_are_those_of_numpy(vals):
-    mean,std = mean_and_std(vals)
-    assert mean==pytest.approx(np.mean(vals), rel=1e-9, abs=1e-9)
-    if len(vals)==1: assert std is None
-    else: assert std==pytest.approx(np.std(vals, ddof=1), rel=1e-9, abs=1e-9)
-
 MEMBERS = st.lists(st.tuples(st.sampled_from(('a','b',None)), st.sampled_from(('done','done','done','failed','interrupted','running')),
     st.lists(st.floats(.1, 9), min_size=2, max_size=2), st.sampled_from(('less','more',None)), st.booleans()), min_size=1, max_size=7)
 
@@ -156,13 +148,3 @@ def test_what_is_printed(tmp_path, capsys, monkeypatch):
     assert 'best acc' in capsys.readouterr().out
     main(['runs', str(tmp_path), '--json'])
     assert [o['group'] for o in json.loads(capsys.readouterr().out)]==['folds']*4+['alone', None, 'none done']
-
-def test_folds_of_real_fits(tmp_path):
-    learns = []
-    for i in range(4):
-        log = CSVLogger(group='folds', hparams=dict(fold=i))
-        learns.append(fit(tmp_path/f'fold{i}', log, cbs=[StopAt(4, fail)] if i==3 else [], lr=.02*(i+1)))
-    (group,),last = runs(tmp_path).groups,[o.recorder.values[-1][1] for o in learns[:3]]
-    got = group.results['valid_loss']['last']
-    assert got==pytest.approx((np.mean(last), np.std(last, ddof=1)), rel=1e-4) and (len(group.done), len(group.runs))==(3, 4)
-    assert compare(tmp_path).differing()['hparams.fold']==[0, 1, 2, 3]
