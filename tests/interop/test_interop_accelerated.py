@@ -103,20 +103,6 @@ def test_a_learner_without_a_recorder_is_refused():
     for f in (lambda: learn.fit(1, cbs=[recording()]), lambda: learn.validate(cbs=[recording()])):
         with pytest.raises(ValueError, match='this learner has none: add a Recorder'): f()
 
-def test_metrics_are_logged_by_the_beginning_of_their_names():
-    "Not by a 'train' anywhere in them"
-    log = []
-    class Updates(TrainerCallback):
-        def on_train_epoch_end(self, trainer, **kwargs): trainer.run_history.update_metric('train_acc', 1)
-        def on_eval_epoch_end(self, trainer, **kwargs): trainer.run_history.update_metric('constrained_acc', 2)
-    class Logs(LogMetricsCallback):
-        def log_metrics(self, trainer, metrics): log.append(list(metrics))
-    mk_learn().fit(1, cbs=[Updates, Logs])
-    assert log==[['train_loss_epoch', 'train_acc'], ['eval_loss_epoch', 'constrained_acc']]
-    log.clear()
-    mk_learn().fit(1, cbs=[Logs, Updates])  # as passed: too early
-    assert log==[['train_loss_epoch'], ['eval_loss_epoch']]
-
 # The run config
 def test_run_config():
     got = {}
@@ -158,14 +144,6 @@ def test_stop_from_every_hook(hook, capsys):
     learn.fit(1)
     assert learn.outcome['fit']=='done'
 
-def test_stop_at_the_end_of_an_epoch_is_after_all_have_heard_of_it():
-    heard = []
-    ours = Callback(after_epoch=lambda cb: heard.append(cb.epoch))
-    ours.order = 60
-    learn = mk_learn()
-    with learn.no_logging(): learn.fit(3, cbs=[ours, recording(do=dict(on_training_run_epoch_end=StopTrainingError()))])
-    assert heard==[0] and learn.outcome['fit']=='cancelled' and len(learn.recorder.values)==1
-
 def test_an_exit_stops_the_run_and_not_the_process():
     trace = []
     def _exit(trainer): raise SystemExit('Exiting due to NaN loss')
@@ -177,21 +155,6 @@ def test_an_exit_stops_the_run_and_not_the_process():
     assert learn.outcome['fit']=='cancelled'
 
 # Evaluation
-def test_an_evaluation_leaves_the_run_as_it_was():
-    seen = []
-    class Look(TrainerCallback):
-        def on_eval_epoch_end(self, trainer, **kwargs):
-            trainer.run_history.update_metric('acc', 1)
-            seen.append((dict(trainer.run_history._metrics), trainer.run_history.current_epoch))
-    cb = as_cb(Look())
-    learn = mk_learn(cbs=[cb])
-    learn.fit(2)
-    before = str(cb.state_dict())
-    loss, = learn.validate()
-    assert seen[-1]==({'evaluation_loss': [loss], 'acc': [1]}, 1)
-    assert str(cb.state_dict())==before and cb.trainer.run_history.get_metric_values('acc')==[1, 1]
-    learn.validate()
-    assert seen[-1]==seen[-2]
 
 def test_an_evaluation_within_a_fit_is_intermediate():
     cb = as_cb(recording(do=dict(on_eval_epoch_end=lambda tr: tr.run_history.update_metric('acc', len(tr.run_history.get_metric_values('acc'))))))
@@ -525,8 +488,6 @@ def test_two_of_a_class():
     with mk_learn().no_logging() as learn: learn.fit(1, cbs=cbs)
     learn = mk_learn(cbs=[LogMetricsCallback, LogMetricsCallback])
     assert [o.name for o in learn.cbs[-2:]]==['accelerated_log_metrics', 'accelerated_log_metrics_2']
-
-def test_nothing_of_it_is_installed_here(): assert importlib.util.find_spec('pytorch_accelerated') is None
 
 @pytest.mark.parametrize('at', ['after_epoch', 'before_batch'])
 def test_a_run_that_goes_on_has_its_history_and_its_best(tmp_path, at):

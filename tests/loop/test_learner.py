@@ -6,10 +6,10 @@ from copy import deepcopy
 from functools import partial
 from types import SimpleNamespace
 import numpy as np, pytest, torch
-from helpers import LR, TRAIN, VALID, act, batches, covering, ending, listener, mk_learner, mk_model, plainly, same, weights
+from helpers import LR, TRAIN, VALID, batches, covering, ending, listener, mk_learner, mk_model, plainly, same, weights
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelTrainException,
     Checks, DataLoaders, DictMetric, FetchPredsCallback, GatherPredsCallback, Learner, TrainEvalCallback, accuracy, before_batch_cb,
-    MSELossFlat, event, on, set_hypers, trainable_params)
+    MSELossFlat, event, on)
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
@@ -106,42 +106,7 @@ def test_loss_is_a_detached_copy_of_loss_grad():
     torch.optim.SGD(model.parameters(), lr=LR).step()
     assert seen==[(False, True, True), loss.item()] and same(model, learn.model)
 
-def test_model_and_opt_stay_the_users():
-    model = nn.Linear(2, 1)
-    opt = torch.optim.SGD(model.parameters(), lr=.3)
-    learn = mk_learner(model=model, opt_func=opt)
-    learn.fit(1)
-    assert learn.model is model and learn.opt is opt and opt.param_groups[0]['lr']==.3
-
-def test_forward_model_is_what_is_called():
-    learn = mk_learner()
-    calls = []
-    learn.forward_model = lambda x: calls.append(1) or learn.model(x)
-    learn.fit(1)
-    assert len(calls)==5 and learn.model is not learn.forward_model
-
-@pytest.mark.parametrize('kw,want', [(dict(lr=.5), [.5]), ({}, [LR])])
-def test_lr_of_a_fit_and_of_the_learner(kw, want):
-    learn = mk_learner()
-    learn.fit(1, lr=.7)
-    learn.fit(1, **kw)
-    assert [g['lr'] for g in learn.opt.param_groups][:1]==want
-
 # Attributes and counters
-
-def test_attributes_at_each_batch():
-    seen = []
-    class See(Callback):
-        order = -20
-        def before_batch(self):
-            seen.append((self.epoch, self.iter, self.train_iter, round(self.pct_train, 6), self.training, self.n_epoch, self.n_iter,
-                self.x is self.xb[0], self.y is self.yb[0], self.model.training))
-    mk_learner([See]).fit(2)
-    want = []
-    for e in range(2):
-        want += [(e, i, 3*e+i, round((3*e+i)/6, 6), True, 2, 3, True, True, True) for i in range(3)]
-        want += [(e, i, 3*e+3, round((3*e+3)/6, 6), False, 2, 2, True, True, False) for i in range(2)]
-    assert seen==want
 
 def test_counters_only_grow():
     learn = mk_learner()
@@ -244,10 +209,6 @@ def test_model_with_its_own_loss(how, loss_func):
     ((A*a).sum(-1)-Y).square().mean().backward()
     assert torch.equal(model.w, torch.ones(2)-LR*a.grad)
 
-def test_loss_func_of_the_data():
-    class Data(TensorDataset): loss_func = staticmethod(F.l1_loss)
-    assert Learner(DataLoader(Data(A, Y)), nn.Linear(2, 1)).loss_func is F.l1_loss
-
 class Stream(IterableDataset):
     def __iter__(self): yield from ((x[0], y[0]) for x,y in TRAIN)
 class Wrong(list):
@@ -273,16 +234,6 @@ def test_wrong_length_is_survived_with_a_warning(n):
     learn = mk_learner(dls=(Wrong(TRAIN, n), None))
     with pytest.warns(UserWarning, match=f'length of {n} but returned 3'): learn.fit(1, cbs=Checks())
     assert learn.count.batches==3
-
-def test_cancelled_epochs_do_not_warn_about_lengths():
-    learn = mk_learner([Callback('stop', after_batch=lambda cb: act(cb, CancelTrainException if cb.training else None))])
-    learn.fit(1)
-    assert learn.count.batches==1
-
-def test_without_validation():
-    heard = []
-    mk_learner([listener('a', ['before_validate', 'after_epoch'], lambda cb, e: heard.append(e))], dls=TRAIN).fit(1)
-    assert heard==['after_epoch']
 
 # Evaluation leaves things as they were
 
@@ -357,17 +308,6 @@ def test_generator_of_a_loader_is_put_back():
         return learn.model
     assert same(run(0), run(2))
 
-def test_failing_validate_keeps_the_record():
-    learn = mk_learner()
-    learn.final_record = mark = [1.]
-    with suppress(RuntimeError): learn.validate(dl=[(torch.zeros(1, 3), Y)])
-    assert learn.final_record is mark
-
-def test_training_is_over_when_a_fit_is():
-    learn = mk_learner(dls=TRAIN)
-    learn.fit(1)
-    assert not learn.training
-
 # Predictions
 
 def dataset(n=10):
@@ -413,10 +353,6 @@ def test_predictions_to_a_folder(learn, tmp_path):
         assert [o.name for o in files]==['0.pt', '1.pt', '2.pt']
         assert torch.equal(torch.cat([torch.load(o) for o in files]), want)
 
-def test_predictions_without_targets(learn):
-    preds,targs = learn.get_preds(dl=[x for x,_ in TRAIN])
-    assert preds.shape==(12, 1) and targs is None
-
 def test_gather_and_fetch_inside_a_fit(learn):
     gather = GatherPredsCallback(with_input=True)
     fetch = FetchPredsCallback(ds_idx=0, cbs=[gather])
@@ -447,14 +383,6 @@ def test_validate_runs_on_the_loader_named(learn):
         learn.validate(**kw)
         assert seen==want
 
-def test_before_batch_cb():
-    @before_batch_cb
-    def negate(cb, xb, yb): return tuple(-o for o in xb),yb
-    seen = []
-    learn = mk_learner([negate, Callback('see', after_pred=lambda cb: seen.append(cb.x))], dls=(TRAIN[:1], None))
-    learn.fit(1)
-    assert torch.equal(seen[0], -TRAIN[0][0]) and learn.negate is negate
-
 def test_a_decorated_function_makes_a_callback_for_each_learner():
     @before_batch_cb
     def negate(cb, xb, yb):
@@ -468,18 +396,6 @@ def test_a_decorated_function_makes_a_callback_for_each_learner():
     assert 'negate' not in [o.name for o in learns[2].remove_cb(negate).cbs] and hasattr(learns[1], 'negate')
     learns[2].fit(1, cbs=negate)
     assert seen[3:]==learns[2:] and not hasattr(learns[2], 'negate')
-
-def test_an_instance_stays_one():
-    cb = Callback(before_batch=lambda cb: None)
-    mk_learner([cb])
-    with pytest.raises(ValueError, match='in another learner.*in the cell that creates the learner'): mk_learner([cb])
-
-@pytest.mark.parametrize('ctx', ['no_logging', 'no_bar', 'loss_not_reduced'])
-def test_contexts_put_back_what_they_change(ctx):
-    learn = mk_learner(defaults=True)
-    before = learn.logger,learn.loss_func,learn.cbs
-    with suppress(ValueError), getattr(learn, ctx)(): raise ValueError
-    assert (learn.logger, learn.loss_func, learn.cbs)==before
 
 # Bad input
 
@@ -512,33 +428,11 @@ def test_bad_parts_of_a_learner(kw, error, want):
     kw = dict(dls=TRAIN, model=mk_model(), loss_func=F.mse_loss) | kw
     with pytest.raises(error, match=want): Learner(**kw)
 
-def test_batch_that_the_model_cannot_take():
-    learn = mk_learner(dls=([TRAIN[0], (torch.zeros(4, 3), torch.zeros(4, 1))], None))
-    with pytest.raises(RuntimeError) as info: learn.fit(1)
-    note = '\n'.join(info.value.__notes__)
-    assert all(o in note for o in ('epoch 0, batch 1 of training', 'xb (float32 (4, 3))', 'yb (float32 (4, 1))'))
-
 def test_params_frozen_after_the_optimizer_was_made():
     learn = mk_learner()
     learn.fit(1)
     learn.model.requires_grad_(False)
     with pytest.raises(ValueError, match='none of the 2 parameters.*unfreeze'): learn.fit(1)
-
-@pytest.mark.parametrize('hypers,want', [(dict(momm=.9), "'momm'.*did you mean 'mom'"), (dict(lrr=1.), "'lrr'"), (dict(betas=(.9, .9)), "'betas'")])
-def test_unknown_hyper_parameters(hypers, want):
-    learn = mk_learner(opt_func=partial(torch.optim.SGD, momentum=.5))
-    with pytest.raises(ValueError, match=want): learn.set_hypers(lr=.3, **hypers)
-    assert learn.opt.param_groups[0]['lr']==LR  # none was set
-
-def test_freezing():
-    learn = mk_learner(model=deep_model(), splitter=lambda m: [list(m[:4].parameters()), list(m[4:].parameters())], dls=shuffling())
-    before = weights(learn.model)
-    learn.freeze()
-    learn.fit(1)
-    changed = [not torch.equal(a, b) for a,b in zip(before, weights(learn.model), strict=True)]
-    assert changed[:2]==[False, False] and changed[2:4]==[True, True] and all(changed[7:])  # the norm trains
-    learn.unfreeze()
-    assert all(p.requires_grad for p in learn.model.parameters())
 
 @pytest.mark.parametrize('k', ['x', 'y'])
 def test_only_xb_and_yb_can_be_assigned(k):
@@ -549,14 +443,6 @@ def test_only_xb_and_yb_can_be_assigned(k):
     assert getattr(learn, k) is A
     setattr(learn, f'{k}b', (A, B))
     assert getattr(learn, k)==(A, B)
-
-@pytest.mark.filterwarnings('ignore:.*could not be tested on parts of a batch')
-def test_nan_loss_is_the_users_business():
-    learn = mk_learner(defaults=True, loss_func=lambda pred, y: F.mse_loss(pred, y)*math.nan)
-    with learn.no_bar(), learn.no_logging():
-        with pytest.warns(UserWarning, match='the training loss is nan in batch 0'): learn.fit(2)
-        learn.validate()
-    assert learn.outcome['fit']=='done' and learn.count.opt_steps==6
 
 def test_evaluation_without_a_loader():
     learn = mk_learner(dls=TRAIN)
@@ -570,15 +456,6 @@ def test_losses_without_a_loss_function():
     assert learn.get_preds()[0].shape==(8, 1)
     with pytest.raises(ValueError, match='no loss_func'): learn.get_preds(with_loss=True)
     learn.validate()
-
-def test_the_optimizer_is_made_with_what_the_learner_says():
-    learn = mk_learner(model=deep_model(), opt_func=torch.optim.AdamW, wd=.3)
-    learn.create_opt()
-    assert sorted({g['weight_decay'] for g in learn.opt.param_groups})==[0., .3]
-    learn = mk_learner(model=deep_model(), opt_func=torch.optim.AdamW, wd=.3, wd_bn_bias=True)
-    learn.create_opt()
-    assert {g['weight_decay'] for g in learn.opt.param_groups}=={.3}
-    set_hypers(learn.opt, learn.model, lr=.2)
 
 # Nothing is kept
 
@@ -652,11 +529,6 @@ def test_train_eval_resets_and_places_the_model():
     learn.validate()
     assert calls==['reset']*2
 
-def test_another_learner_may_fit_in_a_validation():
-    other = mk_learner()
-    mk_learner([Callback(before_validate=lambda cb: other.fit(1))]).fit(1)
-    assert other.count.opt_steps==len(TRAIN)
-
 # Losses that broadcast
 
 class Absolute(nn.Module):
@@ -675,15 +547,6 @@ def test_point_15_a_loss_that_broadcasts_is_told_of_once(loss_func):
     learn.fit(1)  # warnings are errors
     model = nn.Sequential(nn.Linear(1, 1), nn.Flatten(0))
     with pytest.warns(UserWarning, match=r'shape \(8,\) and targets of shape \(8, 1\)'): one_fit(loss_func, y=COLUMN, model=model)
-
-@pytest.mark.parametrize('loss_func', [lambda p,t: outer(p.squeeze(1), t), lambda p,t: F.mse_loss(p, t[:,None]), lambda p,t: outer(p, t.view_as(p)),
-    lambda p,t: outer(p.T, t), lambda p,t: F.binary_cross_entropy_with_logits(p.flatten(), t/8)])
-def test_point_15_a_loss_that_takes_care_of_shapes_is_not(loss_func): one_fit(loss_func)
-
-def test_point_15_classes_and_equal_shapes_are_no_broadcast():
-    one_fit(lambda p,t: F.cross_entropy(p, t), y=torch.arange(8), model=nn.Linear(1, 8))
-    one_fit(outer, y=COLUMN)
-    one_fit(outer, y=torch.tensor(1.))
 
 # Decoding and losses of items
 
@@ -747,10 +610,6 @@ def test_point_16_a_loss_that_compares_items_has_none_and_that_is_said():
     assert res[0].shape==(10, 4) and res[-1] is None
     def broken(pred, targ): raise TypeError('mine')
     with pytest.warns(UserWarning, match='mine'): told(broken).get_preds(with_loss=True)
-
-@pytest.mark.parametrize('how', ['get_preds', 'validate'])
-def test_point_16_a_dataset_is_no_loader(how):
-    with pytest.raises(TypeError, match=r'dl=TensorDataset is not a loader.*DataLoader\(ds, batch_size=64\)'): getattr(told(F.cross_entropy), how)(dl=TensorDataset(*ITEMS))
 
 # Dict batches
 
@@ -831,12 +690,6 @@ def test_point_17_a_callback_may_change_the_kind_of_a_batch():
     assert same(weights(learn.model), weights(want.model))
     with pytest.raises(TypeError, match=r'xb is \{.*must be a tuple of inputs'): of_tuples().fit(1, cbs=Callback(before_batch=bare))
 
-def test_point_24_the_place_of_model_dir_and_the_input_of_predict():
-    assert Learner(TRAIN, mk_model(), F.mse_loss, torch.optim.SGD, LR, trainable_params, None, None, '.', 'here').model_dir=='here'
-    learn = mk_learner()
-    x,dec,pred = learn.predict(TRAIN[0][0][0], with_input=True)
-    assert torch.equal(x, TRAIN[0][0][0]) and torch.equal(dec, pred) and len(learn.predict(x))==2
-
 # --- real steps
 
 def test_point_7_steps_are_counted_and_told_by_the_loop_whatever_steps():
@@ -858,25 +711,6 @@ def test_point_7_steps_are_counted_and_told_by_the_loop_whatever_steps():
         assert learn.count.opt_steps==4 and learn.count.batches==4//n
         assert seen==[(e, i+1, False) for i in range(4) for e in ('after_opt_step', 'after_step')]
 
-@pytest.mark.parametrize('exc', [CancelStepException, CancelBatchException, ValueError])
-def test_point_7_what_is_raised_in_after_opt_step_finds_the_step_counted(exc):
-    outs = []
-    learn = mk_learner([listener('a', ['after_opt_step'], lambda cb, e: act(cb, exc)),
-        listener('b', ['cleanup_step'], lambda cb, e: outs.append((cb.learn.outcome['step'], cb.learn.count.opt_steps)))])
-    ending(lambda: learn.fit(1))
-    n = 1 if exc is ValueError else len(TRAIN)
-    assert outs==[('failed' if exc is ValueError else 'cancelled', i+1) for i in range(n)]
-
-def test_an_override_that_counts_its_step_counts_it_once():
-    class Counts(Learner):
-        def _step(self):
-            self.opt.step()
-            self.count.opt_steps += self.iter!=1
-    learn,heard = mk_learner(cls=Counts),[]
-    learn.fit(1, cbs=listener('look', ['after_opt_step'], lambda cb, e: heard.append(cb.learn.iter)))
-    learn.fit(max_steps=4)
-    assert learn.count.opt_steps==len(heard)+4==len(TRAIN)+4
-
 def test_point_7_max_steps_that_no_step_can_reach_are_told():
     class ByHand(Learner):
         def _do_grad_opt(self):
@@ -886,8 +720,3 @@ def test_point_7_max_steps_that_no_step_can_reach_are_told():
             if self.count.batches==5: raise CancelFitException
     learn = mk_learner(cls=ByHand)
     with pytest.warns(UserWarning, match="max_steps is 2, but epoch 0 took no counted optimizer step.*learn.turn"): learn.fit(max_steps=2)
-
-def test_point_7_the_picture_of_the_loop_shows_it():
-    lines = str(mk_learner([listener('look', ['after_opt_step'], lambda cb, e: None)]).show_training_loop()).splitlines()
-    i = next(i for i,o in enumerate(lines) if o.strip()=='opt.step()')
-    assert 'count.opt_steps += 1' in lines[i+1] and lines[i+2].strip()=='- after_opt_step: look'

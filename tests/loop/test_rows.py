@@ -14,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings('ignore:.set_vital. is deprecated')  # w
 HOWS = dict(plain=(), micro=(partial(MicroBatch, 2),), ahead=(partial(Prefetch, 2, draws=False),))
 def loader(data, sampler, workers, cls, made): return MADE[made](mk(data, sampler, workers, cls))
 
-@covering(2, data=DATA, sampler=SAMPLERS, workers=WORKERS, made=MADE, how=HOWS, cls=[DataLoader, StatefulDataLoader])
+@covering(data=DATA, sampler=SAMPLERS, workers=WORKERS, made=MADE, how=HOWS, cls=[DataLoader, StatefulDataLoader])
 @pytest.mark.filterwarnings('ignore:Prefetch skips')
 def test_rows_are_those_of_the_batch(data, sampler, workers, made, how, cls):
     if how=='micro' and made in ('zipped', 'named'): how = 'plain'  # whose batches have parts of different sizes
