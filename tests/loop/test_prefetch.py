@@ -3,7 +3,7 @@ import os, re, signal, threading
 from copy import deepcopy
 from itertools import product
 import pytest, torch
-from helpers import covering, check
+from helpers import check, covering
 from learnloop import (
     CancelEpochException, CancelFitException, CancelTrainException, Callback, CheckpointCallback, DataLoaders, Learner, Prefetch, TensorLoader, TimeLimit,
     Zip, set_seed)

@@ -88,14 +88,6 @@ def test_a_denominator_is_one_of_items_where_all_have_as_many_elements():
     learn.fit(1, cbs=[Callback(after_batch=note), MicroBatch(2)])
     assert seen==[3, 2, 5, 7]
 
-def test_the_probe_leaves_what_a_loss_function_counts():
-    state = dict(n=0)
-    def later(p, y):
-        state['n'] += 1
-        return F.mse_loss(p, y)*state['n']
-    learn = mk(seeded(Net, '', ''), later, cut(DATA['numbers'](torch.Generator()), [3, 2, 5, 7]), GradientAccumulation(n_batches=2))
-    assert 'later is not a mean' in said(learn.fit, 1)[1] and state['n']==4
-
 class Own(nn.Module):
     "A model with an untrained head, which computes a loss with class weights"
     def __init__(self, kind):

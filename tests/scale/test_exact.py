@@ -69,8 +69,8 @@ FITS = dict(one_cycle=lambda learn: learn.fit_one_cycle(2, .1), steps=lambda lea
     flat=lambda learn: learn.fit_flat_cos(2), searched=lambda learn: tuple(learn.lr_find(num_it=30, show_plot=False)))
 SETUPS |= dict.fromkeys(FITS, dict(splitter=groups))
 # Where it is another thing to have parts of gradients, and of weights
-OF_FSDP = 'adam counted windows_of_parts sam_windows clip_inf clip_adaptive clip_skip finite_grads ema unfreeze recomputed switch fp16 few tuned searched'.split()
-OF_4 = 'items counted windows_of_parts clip finite_skip spikes overfit reload asked few fewer one_batch'.split()
+OF_FSDP = 'adam counted sam_windows clip_inf clip_skip ema unfreeze recomputed fp16 few tuned'.split()
+OF_4 = 'items counted windows_of_parts finite_skip reload asked few one_batch'.split()
 NAMES = {(2, 'ddp'):[*SETUPS], (4, 'ddp'):OF_4, (2, 'fsdp'):OF_FSDP}
 
 def run(nm, how):

@@ -72,10 +72,10 @@ def together(per_rank, n_pass):
 @pytest.mark.parametrize('kind', LOADERS)
 @pytest.mark.filterwarnings('ignore:a batch of .* items is skipped')
 def test_parts_put_together_are_the_batches_of_one_process(kind):
-    for n,bs in ((1,5), (3,5), (10,5), (11,5), (12,5), (13,6), (24,6)):
+    for n,bs in ((3,5), (10,5), (11,5), (13,6), (24,6)):
         mk = LOADERS[kind](n, bs)
         want = alone(mk)
-        for world in range(1, 6):
+        for world in (1, 2, 5):
             for training in (False, True):
                 got = together(each_rank(mk, world, passes(), training), 2)
                 assert got==[[b for b in p if not training or len(b)>=world] for p in want], (n, bs, world, training)
