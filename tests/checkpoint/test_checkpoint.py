@@ -880,6 +880,15 @@ def test_arguments_are_checked():
     for kw in (dict(every_steps=0), dict(every_epochs=1.5), dict(keep=0), dict(best=-1), dict(every_minutes=0)):
         with pytest.raises(ValueError, match=next(iter(kw))): CheckpointCallback('run', **kw)
 
+def test_what_a_run_killed_before_it_deleted_left_is_deleted(tmp_path, monkeypatch):
+    monkeypatch.setattr('learnloop.checkpoint.checkpoint.prune', lambda *args: None)
+    with (learn := mk_learner()).no_logging(): learn.fit(3, cbs=CheckpointCallback(tmp_path))
+    monkeypatch.undo()
+    assert len(list_checkpoints(tmp_path))==3
+    with (again := mk_learner()).no_logging(): again.fit(3, cbs=CheckpointCallback(tmp_path, keep=1, best=1), resume=tmp_path)
+    kept,best = [o.step for o in list_checkpoints(tmp_path)],min((o[1], i) for i,o in enumerate(learn.recorder.values))[1]
+    assert kept==sorted({learn.count.opt_steps, learn.count.opt_steps//3*(best+1)})
+
 def test_files_are_hashed_once_when_a_run_goes_on(tmp_path, monkeypatch):
     with mk_learner().no_logging() as learn: learn.fit(2, cbs=CheckpointCallback(tmp_path, keep=1))
     seen,verify = [],Checkpoint.verify

@@ -260,6 +260,18 @@ def test_a_signal_in_the_evaluation_of_a_callback_saves_the_fit_where_it_is(name
     for o in (learn, other): check(dict(o.model.state_dict()), whole('plain')['model'])
     if not is_over: check(state(learn), whole('plain'))
 
+@pytest.mark.parametrize('name', ['before_epoch', 'before_train', 'between_batches', 'after_train'])
+@pytest.mark.parametrize('signum', [*LEAVES, USR1])
+def test_predictions_without_a_phase_of_their_own_are_not_taken_for_the_validation(name, signum, tmp_path):
+    def f(learn): learn.get_preds(cbs=Callback(after_pred=lambda cb: signal.raise_signal(signum) if not cb.learn.iter else None), inner=True)
+    saver,learn = CheckpointCallback(tmp_path, every_epochs=9, keep=None),mk_learner()
+    if signum==USR1: quiet(learn, FITS['fit'], cbs=[saver, At(name, 1, f=f)])
+    else: interrupted(learn, 'fit', saver, At(name, 1, f=f), error=LEAVES[signum])
+    first = list_checkpoints(tmp_path)[0].manifest
+    assert (first['next'], first['batch'])==(('validate', 0) if name=='after_train' else ('train', int((name, signum)==('between_batches', USR1))))
+    if learn.paused: go_on(learn)
+    check(state(learn), whole('plain'))
+
 # Handlers
 
 @pytest.mark.parametrize('how', ['fit', 'error', 'cancel', 'evaluate', 'ctrl_c', 'nested'])

@@ -1,12 +1,19 @@
 "What adapters ask of a learner, and of callbacks that don't say what their state is"
 from learnloop import Callback, SanityCheck
 from learnloop.app.synth import synth_learner
-from learnloop.interop.facts import (evaluation_kind, is_valid_dl, n_open)
+from learnloop.interop.facts import (evaluation_kind, is_valid_dl, n_open, storable)
+import torch
 
 def quiet(*cbs, learn=None, **kwargs):
     learn = learn or synth_learner(**kwargs)
     with learn.no_logging(): learn.fit(1, cbs=cbs)
     return learn
+
+def test_copies_that_are_stored_are_not_trained_along():
+    t = torch.ones(2, requires_grad=True)
+    res = storable(t)
+    with torch.no_grad(): t.add_(1)
+    assert res.tolist()==[1, 1] and not res.requires_grad
 
 def test_kinds_of_evaluations():
     seen = []

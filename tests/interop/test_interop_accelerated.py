@@ -103,6 +103,20 @@ def test_a_learner_without_a_recorder_is_refused():
     for f in (lambda: learn.fit(1, cbs=[recording()]), lambda: learn.validate(cbs=[recording()])):
         with pytest.raises(ValueError, match='this learner has none: add a Recorder'): f()
 
+def test_metrics_are_logged_by_the_beginning_of_their_names():
+    "Not by a 'train' anywhere in them"
+    log = []
+    class Updates(TrainerCallback):
+        def on_train_epoch_end(self, trainer, **kwargs): trainer.run_history.update_metric('train_acc', 1)
+        def on_eval_epoch_end(self, trainer, **kwargs): trainer.run_history.update_metric('constrained_acc', 2)
+    class Logs(LogMetricsCallback):
+        def log_metrics(self, trainer, metrics): log.append(list(metrics))
+    mk_learn().fit(1, cbs=[Updates, Logs])
+    assert log==[['train_loss_epoch', 'train_acc'], ['eval_loss_epoch', 'constrained_acc']]
+    log.clear()
+    mk_learn().fit(1, cbs=[Logs, Updates])  # as passed: too early
+    assert log==[['train_loss_epoch'], ['eval_loss_epoch']]
+
 # The run config
 def test_run_config():
     got = {}

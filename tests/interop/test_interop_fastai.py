@@ -33,12 +33,25 @@ def recording(trace, name='rec', acts=None, events=tuple(event), **attrs):
     return type(name.title(), (Callback,), {e:method(e) for e in events} | attrs)()
 
 BATCH = 'before_batch after_pred after_loss'.split()
+STEP  = 'before_backward after_backward before_step after_step after_batch'.split()
 def validation(n): return ['before_validate', *(BATCH+['after_batch'])*n, 'after_validate']
+EPOCH = ['before_epoch', 'before_train', *(BATCH+STEP)*3, 'after_train', *validation(2), 'after_epoch']
 def names(trace): return [e for _,e in trace]
 
 # ---------------------------------------------------------------- events
 
 THEIRS = [k for k in fa._what]
+
+def mute(k, v=False): return lambda self: setattr(self, k, v)
+
+def test_muted_on_the_way_until_the_end_of_the_fit():
+    trace = []
+    learn = mk(cbs=(cb := recording(trace, acts={('after_pred', 2): mute('run')})))
+    learn.fit(2)
+    assert names(trace)==['after_create', 'before_fit', 'before_epoch', 'before_train', *BATCH, *STEP, *BATCH[:2]] and cb.run
+    trace.clear()
+    learn.fit(1)
+    assert names(trace)==['before_fit', *EPOCH, 'after_fit']
 
 # ---------------------------------------------------------------- muting and order
 

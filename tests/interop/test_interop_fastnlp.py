@@ -225,6 +225,22 @@ def test_a_list_batch_may_be_changed_in_place():
     learn = fit(2, f, train=[list(o) for o in TRAIN])
     assert same(learn.model, fit(2, train=[(2*x, y+1) for x,y in TRAIN]).model)
 
+def test_every_once_and_filter_fn():
+    calls,executed = dict(every=[], once=[], fn=[], plain=[]),[]
+    @on(Event.on_train_batch_end(every=4))
+    def every(t): calls['every'].append(t.global_forward_batches)
+    @on(Event.on_train_batch_end(once=3))
+    def once(t): calls['once'].append(t.global_forward_batches)
+    def third(flt, t):
+        executed.append(flt.num_executed)
+        return flt.num_called%5==0 and t.cur_epoch_idx==1
+    @on(Event.on_train_batch_end(filter_fn=third))
+    def fn(t): calls['fn'].append(t.global_forward_batches)
+    @on(Event.on_train_epoch_end())
+    def plain(t): calls['plain'].append(t.cur_epoch_idx)
+    for _ in range(2): fit(3, [every, once, fn, plain])  # the counters are those of a fit's own callback
+    assert calls==dict(every=[4, 8]*2, once=[3]*2, fn=[5]*2, plain=[1, 2, 3]*2) and executed==[*[0]*5, *[1]*4]*2
+
 # Functions and filters
 
 @pytest.mark.parametrize('kwargs', [dict(every=0), dict(every=-1), dict(every=True), dict(every=1.5), dict(once=0), dict(once='1'), dict(filter_fn=3)], ids=str)

@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 import numpy as np
 import pytest, torch
-from helpers import TRAIN, VALID, act, covering, listener, mk_model
+from helpers import TRAIN, VALID, act, covering, listener, mk_model, batches
 from helpers import mk_learner as _mk_learner
-from learnloop import Callback as Ours
+from learnloop import Callback as Ours, FetchPredsCallback
 from learnloop import (
     FastDevRun, GradientAccumulation, GradientClip, LimitBatches, MixedPrecision,
     SanityCheck, TorchScheduler, ValidateCallback, ValidateEvery)
@@ -150,6 +150,20 @@ def test_trainer_in_evaluations():
     names = ['l1_loss', 'val_l1_loss', 'val_loss', 'valid_loss']
     assert seen==[('on_validation_end', 'validate', 'validate', True, False, False, False, names),
         ('on_test_end', 'test', 'test', False, True, False, False, ['test_l1_loss', 'test_loss']), ('on_predict_end', 'predict', 'predict', False, False, True, False, [])]
+
+def test_evaluations_inside_a_fit_are_not_heard():
+    class Look(Ours):
+        def after_epoch(self):
+            self.learn.validate()
+            self.learn.get_preds()
+            self.learn.validate(dl=batches(1))
+        def after_batch(self):
+            if not self.learn.training: return
+            self.learn.get_preds()
+            self.learn.validate(0)
+    cb = Told()
+    mk_learner([Look(), FetchPredsCallback()]).fit(1, cbs=[cb])
+    assert cb.trace==[*START, *EPOCH, *END]
 
 # The trainer and the module
 

@@ -79,6 +79,14 @@ def test_accumulation(n_batches, want, length):
     assert n==list(range(1, learn.count.opt_steps+1))
     assert cb.seen[-1][1]['epoch']==1. and cb.seen[-1][1]['max_steps']==(learn.count.opt_steps if length else math.inf)
 
+def test_natural_end_cancels_nothing():
+    cb = Record()
+    learn = mk(cb)
+    outs = []
+    learn.add_cb(listener('spy', ['cleanup_train', 'cleanup_epoch'], lambda cb, e: outs.append(cb.learn.outcome[e[8:]]), order=99))
+    quiet(learn, 2)
+    assert outs==['done']*4 and learn.outcome['fit']=='done'
+
 # Flags
 
 @pytest.mark.parametrize('at,n_batches', [(('on_train_begin', 0), 1), (('on_epoch_begin', 0), 1), (('on_step_begin', 1), 2), (('on_pre_optimizer_step', 1), 2), (('on_optimizer_step', 1), 2),

@@ -224,6 +224,24 @@ def test_one_failing_cleanup_does_not_keep_the_others_from_being_removed():
     with pytest.raises(ValueError): flow.with_events('save', lambda: flow.remove_cbs(two))
     assert flow.cbs==() and sorted(heard)==['a', 'b'] and [o.learn for o in two]==[None, None]
 
+def test_removed_cbs_keep_their_place_among_equals():
+    flow = Flow().add_cbs([Callback(o, after_fit=whisper) for o in 'abcd'])
+    with flow.removed_cbs([flow.b, flow.d, MySuperCallback]):
+        assert names(flow.cbs)==['a', 'c'] and not hasattr(flow, 'b')
+        flow.add_cb(Callback('e', after_fit=whisper)).remove_cb(flow.c)
+    assert names(flow.cbs)==['a', 'b', 'd', 'e'] and flow.b.learn is flow
+    with suppress(ValueError), flow.removed_cbs(flow.a): raise ValueError
+    assert names(flow.ordered_cbs('after_fit'))==['a', 'b', 'd', 'e']
+STAND_IN = ['before_fit', 'after_fit', 'cleanup_fit']
+
+def test_stand_in_is_not_called_inside_a_fit():
+    heard = []
+    class Mine(Callback):
+        def after_batch(self):
+            if self.training: self.learn.validate()
+    mk_learner([hearing('a', *STAND_IN, 'after_exception', to=heard), Mine]).fit(1)
+    assert [e for e,_ in heard]==STAND_IN
+
 # Evaluation outside a fit (Departure 1)
 
 # A callback's own `__call__`, and what it may be given

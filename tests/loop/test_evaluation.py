@@ -58,6 +58,18 @@ def test_point_10_results_are_those_of_evaluations_that_are_not_nested(outer, as
     if outer=='fit': return  # the weights change with every step: alone, they would have to be those
     for k,got in (o for cb in cbs for o in cb.got): check(KINDS[k](run([])), got, k)
 
+def test_point_10_callbacks_are_set_up_once():
+    seen = []
+    cb = listener('files', ['before_fit', 'after_fit', 'cleanup_fit'], lambda cb, e: seen.append(e))
+    bare = listener('bare', ['before_fit'], lambda cb, e: seen.append('bare'))
+    learn = mk([cb, bare, Asks('after_batch', ['validate', 'get_preds'], 0, 'asks')])
+    learn.validate()
+    assert seen==['before_fit', 'bare', 'after_fit', 'cleanup_fit']
+    seen.clear()
+    cb.remove_on_fetch = True  # set up by the inner one, as it doesn't hear the outer
+    learn.get_preds()
+    assert seen[:2]==['bare', 'before_fit'] and seen.count('before_fit')==seen.count('cleanup_fit')==len(VALID) and seen.count('bare')==1
+
 def test_point_10_a_mute_inside_ends_with_it_and_one_outside_holds():
     seen = []
     class Mutes(Callback):

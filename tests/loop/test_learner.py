@@ -711,6 +711,16 @@ def test_point_7_steps_are_counted_and_told_by_the_loop_whatever_steps():
         assert learn.count.opt_steps==4 and learn.count.batches==4//n
         assert seen==[(e, i+1, False) for i in range(4) for e in ('after_opt_step', 'after_step')]
 
+def test_an_override_that_counts_its_step_counts_it_once():
+    class Counts(Learner):
+        def _step(self):
+            self.opt.step()
+            self.count.opt_steps += self.iter!=1
+    learn,heard = mk_learner(cls=Counts),[]
+    learn.fit(1, cbs=listener('look', ['after_opt_step'], lambda cb, e: heard.append(cb.learn.iter)))
+    learn.fit(max_steps=4)
+    assert learn.count.opt_steps==len(heard)+4==len(TRAIN)+4
+
 def test_point_7_max_steps_that_no_step_can_reach_are_told():
     class ByHand(Learner):
         def _do_grad_opt(self):

@@ -4,7 +4,7 @@ from functools import partial
 import pytest, torch
 from torch import nn
 from torch.optim import SGD, ASGD, Adadelta, Adafactor, Adagrad, Adam, Adamax, AdamW, Muon, NAdam, RAdam, RMSprop
-from learnloop.loop.optimizer import freeze_to, get_hypers, make_opt, n_groups, opts, set_hypers, step, zero_grad
+from learnloop.loop.optimizer import freeze_to, get_hypers, make_opt, n_groups, opts, set_hypers, step, zero_grad, get_hyper
 
 # optimizer -> its torch names of (mom, sqr_mom), None where it has none
 NAMES = {SGD: ('momentum',None), Adam: ('betas','betas'), AdamW: ('betas','betas'), NAdam: ('betas','betas'), RAdam: ('betas','betas'),
@@ -226,3 +226,15 @@ def test_step_knows_of_schedulers_and_own_steps():
     opt = Twice([nn.Parameter(torch.ones(1))], lr=.1)
     step(opt)
     assert opt.called
+
+def test_one_hyper_is_read_for_each_group_and_can_be_set_again():
+    m = net()
+    opt = make_opt(dict(a=SGD(m[0].parameters(), lr=torch.tensor(.5)), b=torch.optim.Adagrad(m[1:].parameters(), lr=.1)), m)
+    assert get_hyper(opt, 'lr')==[.5, .1] and get_hyper(opt, 'mom')==[0, 0]  # Adagrad has none, and is given SGD's
+    adam = make_opt(torch.optim.Adam, m)
+    for k in ('lr', 'betas', 'mom', 'weight_decay'):
+        was = get_hyper(adam, k)
+        set_hypers(adam, m, **{k:(.5, .6) if k=='betas' else .25})
+        set_hypers(adam, m, **{k:was})
+        assert get_hyper(adam, k)==was
+    with pytest.raises(ValueError, match="unknown hyper-parameter 'momm' for Adam.*did you mean 'mom'"): get_hyper(adam, 'momm')

@@ -236,6 +236,14 @@ def test_point_4_gradients_of_a_turn_go_to_its_optimizer_alone():
             opt.step()
     assert same(learn.model, hand) and all(p.grad is None for p in learn.model.parameters())
 
+@pytest.mark.parametrize('counts,n', [(True, 6), (False, 0)])
+def test_point_4_a_step_of_a_turn_counts_or_not(counts, n):
+    heard = []
+    learn = in_turns(mk(opt_func=two(m := net()), model=m, cbs=[Callback(after_opt_step=lambda cb: heard.append(cb.turn_name))]), counts=counts)
+    learn.fit(1)
+    assert learn.count.opt_steps==len(heard)==n and heard==['body', 'rest']*(n//2)
+    assert not same(learn.model, net())
+
 @pytest.mark.parametrize('search', [None, 'strong_wolfe'])
 def test_point_4_gradients_are_clipped_at_each_evaluation_of_a_closure(search):
     LBFGS = partial(torch.optim.LBFGS, lr=.1, max_iter=4, line_search_fn=search)

@@ -434,6 +434,21 @@ def test_a_skipped_step_leaves_the_window_of_another_turn():
     learn = fit(loop.learner([GradientAccumulation(n_batches=2), Callback(after_backward=spoil), CheckFinite('skip')], bs=TWENTY))
     assert same(learn.model, Bad(loop).fit(TWENTY).model) and learn.check_finite.skipped==1
 
+def test_spikes_are_of_each_turn():
+    "Losses of one are a hundred times those of the other, and no spikes for that"
+    at = []
+    class L(Learner):
+        def train_batch(self):
+            m,k = self.model,30. if self.iter in at else 1.
+            self.turn(lambda: 100*critic_loss(m, self.x, m.gen(noise(self.bs)).detach()), opt='critic', counts=False)
+            self.turn(lambda: (k*(2+m.critic(m.gen(noise(self.bs))))).mean(), opt='gen')
+    def slow(m): return dict(critic=SGD(m.critic.parameters(), lr=1e-5), gen=SGD(m.gen.parameters(), lr=1e-3))
+    quiet = fit(Loop(L, None, opt=slow).learner([SpikeDetection(warmup=3, rtol=5.)], bs=TWENTY))
+    assert quiet.spike_detection.spikes==[] and quiet.count.opt_steps==20
+    at.append(12)
+    learn = fit(Loop(L, None, opt=slow).learner([SpikeDetection(warmup=3, rtol=5.)], bs=TWENTY))
+    assert [(o['iter'], o['turn']) for o in learn.spike_detection.spikes]==[(12, 'gen')] and learn.count.opt_steps==19
+
 def test_a_spike_on_a_line_search_is_none():
     seen = []
     note = Callback(after_loss=lambda cb: seen.append(cb.learn.inside('step')))

@@ -4,7 +4,7 @@ from itertools import count
 from types import SimpleNamespace
 import pexpect, pytest, torch
 from helpers import TRAIN, covering, in_terminal, mk_learner
-from learnloop import (Checks, Callback, CancelEpochException, CancelFitException, FetchPredsCallback, ProgressCallback, Recorder, ShowGraph, event, on)
+from learnloop import (Checks, Callback, CancelEpochException, CancelFitException, FetchPredsCallback, ProgressCallback, Recorder, ShowGraph, event, on, Pass)
 from learnloop.see import progress
 from learnloop.loop.learner import print_row
 from learnloop.measure.metrics import mae
@@ -280,6 +280,20 @@ def test_interrupt_while_it_draws(clock, notebook, monkeypatch):
 @pytest.mark.parametrize('kwargs', [dict(every_seconds=-1), dict(delay='1'), dict(delay=float('nan'))])
 def test_bad_arguments(kwargs):
     with pytest.raises(ValueError, match=f'{next(iter(kwargs))} is .*number of seconds'): ProgressCallback(**kwargs)
+
+def test_rate_counts_from_where_a_run_goes_on(screens, clock, monkeypatch):
+    clock.step = 0.
+    def later(cb): clock.now += .04
+    learn = learner([cb := Callback(after_batch=later, name='later')], dls=(TRAIN*20, None))
+    cb.order = -20
+    def later_pass(dl):
+        res = Pass(learn, iter(TRAIN*20))
+        res.n_taken = res.n_done = len([next(res.dl) for _ in range(20)])
+        return res
+    learn.mk_pass = later_pass
+    learn.fit(1)
+    assert all(o[3].split()[2]=='25/s' for o in screens[0].drawn if o[1]>20) and len(screens[0].drawn)>5
+    assert screens[0].drawn[-1][1]>50
 
 def left(screen):
     "Seconds left, at each drawing; None where there is nothing to go by"

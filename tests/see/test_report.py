@@ -289,6 +289,18 @@ def test_large_models_are_put_together(tmp_path):
 # KeepWarnings
 def warns(cat, msg): return lambda learn: warnings.warn(msg, cat, stacklevel=1)
 
+def test_warnings_are_kept_and_shown():
+    learn = synth_learner(cbs=[KeepWarnings(), Callback(before_fit=warns(UserWarning, 'one')), Callback(after_epoch=warns(FutureWarning, 'two'))])
+    hook = warnings.showwarning
+    with pytest.warns(UserWarning, match='one'), pytest.warns(FutureWarning, match='two'):
+        inside = warnings.showwarning
+        fit(learn, 2)
+        assert warnings.showwarning==inside
+    assert warnings.showwarning==hook
+    assert [(o[0], o[1], o[3]) for o in learn.keep_warnings.rows]==[('UserWarning','one',1), ('FutureWarning','two',2)]
+    with pytest.warns(UserWarning): warnings.warn('outside', stacklevel=1)
+    assert len(learn.keep_warnings.rows)==2
+
 def test_only_so_many_are_kept_and_they_survive_a_checkpoint():
     def many(learn):
         for i in range(5): warnings.warn(f'w{i}', stacklevel=1)

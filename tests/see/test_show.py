@@ -70,6 +70,17 @@ def test_filters_of_those_that_stand_in():
     def setup(cb): "Sets up"
     assert 'setup (every 2)' in line(mk_learner([setup]).show_training_loop(), 'before_evaluate')
 
+def test_callbacks_are_in_the_order_in_which_they_run():
+    heard = []
+    def hear(cb, e): heard.append((e, cb.name))
+    cbs = [listener(nm, ['before_train', 'after_train', 'cleanup_train'], hear, order=o) for nm,o in (('a', 2), ('b', 1), ('c', 2))]
+    learn = mk_learner(cbs)
+    loop = learn.show_training_loop()
+    learn.fit(1)
+    for e in ('before_train', 'after_train', 'cleanup_train'):
+        names = [nm for nm in line(loop, e).split(': ')[1].split(', ') if nm!='train_eval']
+        assert names==[nm for o,nm in heard if o==e], e
+
 def test_one_that_hears_everything_is_named_once():
     plain,traced = (str(synth_learner(cbs=o).show_training_loop()) for o in (None, Tracer()))
     head,body = plain.split('\n', 1)

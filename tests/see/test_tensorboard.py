@@ -6,7 +6,7 @@ import numpy as np, pytest, torch
 from helpers import StopAt, TRAIN, VALID, batches, cover, fail, mk_learner, same
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CheckpointCallback,
     CrossEntropyLossFlat, DataLoaders, Learner, Recorder, TensorBoardCallback, Throughput, Tracer, ValidateCallback,
-    event, mae, on, read_tensorboard)
+    event, mae, on, read_tensorboard, GradientAccumulation, GradientClip)
 from learnloop.see import tensorboard as tb_mod
 from learnloop.data.batch import tensors_in
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -168,6 +168,18 @@ def test_points_wait_for_room_on_a_full_disk(tmp_path, monkeypatch):
     pts = read_tensorboard(tmp_path)
     assert len(w)==1 and seen==[3, 3, 3, 12] and steps(pts['loss'])==[*range(1, 13)] and steps(pts['valid_loss'])==[3, 6, 9, 12]
 
+@pytest.mark.parametrize('cbs', [[], [GradientClip], [partial(GradientAccumulation, 8)]])
+def test_norms_are_those_of_each_step_before_clipping(cbs, tmp_path):
+    want = []
+    def note(cb): want.append([torch.linalg.vector_norm(o.detach()).item() for p in cb.learn.model.parameters() for o in (p.grad, p)])
+    learn = learner(TensorBoardCallback(tmp_path, norms_every_steps=2), [f() for f in cbs], dls=(batches(8),), splitter=lambda m: [[m.weight], [m.bias]])
+    learn.add_cb(cb := Callback(before_step=note))
+    cb.order = 10.2
+    learn.fit(1)
+    pts = read_tensorboard(tmp_path)
+    names = [f'norms/{k}/{i}' for i in range(2) for k in ('gradients','weights')]
+    for k,vals in zip(names, zip(*want[1::2], strict=True), strict=True): assert pts[k]==[(2*(i+1), approx(v)) for i,v in enumerate(vals)]
+
 # Norms and histograms
 
 def test_histograms(tmp_path):
@@ -205,6 +217,21 @@ def graph_of(model, xb, loss_func=None, n_inp=None, **kwargs):
     return nodes
 
 def shape(node): return [o.size for o in node.attr['_output_shapes'].list.shape[0].dim]
+
+class Res(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a,self.b,self.scale = nn.Linear(3, 3),nn.Linear(3, 3),nn.Parameter(torch.ones(3))
+    def forward(self, x): return x + self.scale*self.b(F.relu(self.a(x)))
+
+def inputs(nodes): return {k:set(o.input) for k,o in nodes.items()}
+
+def test_graph_has_modules_as_scopes():
+    "Paths are scopes; a sum and a product between modules are gone through"
+    nodes = graph_of(nn.Sequential(nn.Linear(2, 3), Res(), nn.Linear(3, 1)), [torch.randn(4, 2)])
+    assert inputs(nodes)=={'input':set(), '0/Linear':{'input'}, '1/a/Linear':{'0/Linear'}, '1/b/Linear':{'1/a/Linear'},
+        '2/Linear':{'0/Linear', '1/b/Linear'}, 'loss':{'2/Linear'}}
+    assert shape(nodes['0/Linear'])==[4, 3] and nodes['0/Linear'].op=='Linear'
 
 def test_graph_of_a_compiled_model_is_its_modules():
     model = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))

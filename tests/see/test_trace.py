@@ -439,6 +439,12 @@ def test_paths(tmp_path):
         with pytest.raises(ValueError, match=msg): load_trace(tmp_path/name)
     with pytest.raises(FileNotFoundError): load_trace(tmp_path/'none.json')
 
+@pytest.mark.parametrize('ns', [0, 1, 999, 1001, 8250569, 10**12+1, *(7**i for i in range(4, 16))])
+def test_numbers_of_the_file_are_exact(ns):
+    "However Perfetto makes nanoseconds of them"
+    us = json.loads(json.dumps(_us(ns)))
+    assert int(us*1000)==round(us*1000)==ns
+
 class FakeProfiler:
     def __init__(self, fails=''): self.calls,self.fails = [],fails
     def start(self): self._call('start')

@@ -38,6 +38,11 @@ class Seen(Callback):
             self.pcts.append(self.learn.pct_train)
             self.lens.append(self.learn.n_iter)
 
+@pytest.mark.parametrize('n,want', SHARES[1:])
+def test_first_batches_has_the_length_that_it_yields(n, want):
+    few = FirstBatches(batches(7), n)
+    assert len(few)==len(list(few))==want==len(list(few))
+
 # ---- The first batches of a loader
 
 @pytest.mark.parametrize('n', [True, 0, -1, 0., -.1, 1.1, '2', None, float('nan')])

@@ -89,6 +89,14 @@ def test_weights_are_exactly_those_of_the_big_batch_where_numbers_are_exact(size
     learn = fitted(loader(bs), GradientAccumulation(8), lr=.25, model=model())
     assert same(learn.model, by_hand(windows(bs, 8), lr=.25, model=model()))
 
+def test_two_epochs_of_tails_leak_nothing_into_the_next_fastai():
+    "fastai: 8 batches, windows of 3: steps at (0,2) (0,5) (1,0) …, and gradients left after the fit"
+    bs,steps = data([4]*8),[]
+    log = listener('log', ['after_batch'], lambda cb, e: cb.learn.outcome['step']=='done' and steps.append((cb.learn.epoch, cb.learn.iter)))
+    learn = fitted(bs, GradientAccumulation(12), log, n_epoch=2)
+    assert steps==[(e, i) for e in (0, 1) for i in (2, 5, 7)]
+    assert all(p.grad is None for p in learn.model.parameters())
+
 @pytest.mark.parametrize('order', [5, 99])
 def test_point_7_a_sampler_runs_once_a_step_under_accumulation_its_last_flush_included(order):
     bs,steps,every = data([4]*8),[],[]
