@@ -9,7 +9,7 @@ import numpy as np, pytest, torch
 from torch import tensor
 from torch.nn.utils.rnn import pack_sequence
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, TensorDataset
-from torch.utils.data import RandomSampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler
+from torch.utils.data import RandomSampler
 from helpers import plainly
 from learnloop.data.batch import *
 from learnloop.data.rng import *
@@ -207,20 +207,6 @@ def test_one_batch_leaves_no_trace(mk):
     assert all(torch.equal(g.get_state(), s) for g,s in zip(gens, states, strict=True))
     if getattr(dl, 'num_workers', 0)==0: assert torch.equal(first, next(iter(dl)))
 
-@pytest.mark.parametrize('n_batches', [0, 1])
-def test_one_batch_leaves_persistent_workers_alone(n_batches):
-    def epoch(look):
-        torch.manual_seed(0)
-        dl = DataLoader(Noisy(), 2, shuffle=True, num_workers=1, persistent_workers=True)
-        if look and not n_batches: DataLoaders(dl, device='cpu').one_batch()
-        it,res = iter(dl),[]
-        for i,b in enumerate(it):
-            if look and i==n_batches: DataLoaders(dl, device='cpu').one_batch()
-            res.append(b.shape)
-        return len(res),torch.rand(1)
-    (n,r),(n2,r2) = epoch(True),epoch(False)
-    assert n==n2==4 and torch.equal(r, r2)
-
 @pytest.mark.parametrize('dl,err,match', [
     (iter([1]), TypeError, 'one-shot list_iterator: pass a list or a DataLoader'), ((i for i in [1]), TypeError, 'one-shot generator'),
     ([], ValueError, 'list yielded no batch'), (DataLoader(ds(3), 8, drop_last=True), ValueError,
@@ -256,14 +242,6 @@ def test_preserve_rng_of_accelerators(monkeypatch, started):
 
 # Datasets
 
-def test_from_dsets():
-    dls = DataLoaders.from_dsets(ds(), ds(6), ds(3), bs=4, valid_bs=5, drop_last=True, device='cpu', n_inp=1, collate_fn=first)
-    assert [len(b) for b in dls.train]==[4,4] and [len(b) for b in dls.valid]==[5,1]
-    assert dls.names==['train','valid','dl2'] and dls.n_inp==1
-    assert torch.equal(items(dls.valid), torch.arange(6)) and torch.equal(items(dls[2]), torch.arange(3))
-    torch.manual_seed(0)
-    assert not torch.equal(items(dls.train), torch.arange(8))
-
 @pytest.mark.parametrize('train,kw,want', [
     (ds(), dict(shuffle=False), range(10)), (Stream(), {}, range(10)), (ds(), dict(sampler=[3,1]), [3,1]),
     (ds(), dict(batch_sampler=[[5],[2,1]]), [5,2,1]), (ds(), dict(shuffle=False, bs=None), range(10))],
@@ -274,30 +252,6 @@ def test_from_dsets_order_of_training(train, kw, want):
     assert torch.cat([b[0].reshape(-1) for b in dls.valid]).tolist()==list(range(5))
 
 # Order
-
-def init_worker(i): pass
-
-class Twos:
-    batch_size = 4
-    def __iter__(self): return iter([[1,1]])
-
-CHANGED = dict(shuffle=dict(batch_size=4, shuffle=True), drop_last=dict(batch_size=4, drop_last=True),
-    subset=dict(batch_size=4, sampler=SubsetRandomSampler([7,2,5])), no_batching=dict(batch_size=None, shuffle=True),
-    first_half=dict(batch_size=4, sampler=SequentialSampler(range(5))), own_class=dict(batch_sampler=Twos()),
-    repeats=dict(batch_size=4, sampler=WeightedRandomSampler(torch.ones(10), 20)), out_of_order=dict(batch_size=4, num_workers=2, in_order=False),
-    batch_sampler=dict(batch_sampler=BatchSampler(RandomSampler(range(10)), 4, True)), workers=dict(batch_size=4, shuffle=True, num_workers=2,
-        prefetch_factor=3, persistent_workers=True, worker_init_fn=init_worker, timeout=60, multiprocessing_context='fork'))
-KEPT = 'num_workers collate_fn pin_memory timeout worker_init_fn prefetch_factor multiprocessing_context'.split()
-
-@pytest.mark.parametrize('kw', CHANGED.values(), ids=CHANGED)
-def test_in_order_rebuilds(kw):
-    dl = DataLoader(ds(), **kw)
-    new = in_order(dl)
-    assert new is not dl and type(new) is DataLoader and new.dataset is dl.dataset and not new.persistent_workers
-    batches = [b[0] for b in new]
-    assert torch.equal(torch.stack(batches) if kw.get('batch_size', 4) is None else torch.cat(batches), torch.arange(10))
-    assert new.batch_size==kw.get('batch_size', 4) and in_order(new) is new
-    for k in KEPT: assert getattr(new, k)==getattr(dl, k), k
 
 def test_in_order_needs_a_batch_size():
     with pytest.raises(ValueError, match='list has no `batch_size`.*add it'): in_order(DataLoader(ds(), batch_sampler=[[3,1],[2]]))

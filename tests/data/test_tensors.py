@@ -2,7 +2,7 @@
 import numpy as np, pytest, torch
 from helpers import check
 from helpers import covering
-from learnloop import Alternate, Callback, DataLoaders, Learner, TensorLoader, Zip, in_order, set_seed
+from learnloop import Callback, DataLoaders, Learner, TensorLoader, in_order, set_seed
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Subset, TensorDataset
@@ -102,16 +102,6 @@ def test_predictions_come_in_order_and_of_all_rows():
     assert learn.predict(x[0])[1].shape==(2,)
     dl = TensorLoader((x, y), 4)
     assert in_order(dl) is dl and [len(b[0]) for b in in_order(TensorLoader((x, y), 4, drop_last=True))]==[4,4,4,2]
-
-@pytest.mark.parametrize('cls', [Zip, Alternate])
-def test_with_others(cls):
-    def run(mk):
-        set_seed(2)
-        return [b for b in cls(mk(9), mk(14))]
-    def theirs(n): return DataLoader(TensorDataset(torch.arange(n)), 4, True, collate_fn=lambda items: (torch.stack([i for i, in items]),))
-    a,b = run(lambda n: TensorLoader((torch.arange(n),), 4, True)),run(theirs)
-    assert len(a)==len(b)
-    for o,p in zip(a, b, strict=True): check(list(o), list(p))
 
 def test_what_is_refused():
     x,y = data()

@@ -186,19 +186,6 @@ def test_point_12_a_fit_that_stops_by_monte_carlo_is_the_same_from_each_checkpoi
 
 # Point 13
 
-def test_point_13_the_innermost_has_the_name_and_the_outer_gets_it_back():
-    names = []
-    def look(cb):
-        names.append(cb.learn.gather_preds)
-        if len(names)==1:
-            inner = Callback(name='inner', before_validate=lambda o: names.append(o.gather_preds))
-            cb.learn.get_preds(dl=OTHER, cbs=inner)
-            cb.learn.validate(cbs=Callback(name='ordinary', before_validate=lambda o: names.append(hasattr(o, 'gather_preds'))))
-            names.append(cb.learn.gather_preds)
-    mk().get_preds(cbs=Callback(after_validate=look))
-    outer,inner,ordinary,again = names
-    assert outer is again is not inner and ordinary is False
-
 @pytest.mark.parametrize('where', ['learner', 'call', 'fit', 'attribute'])
 def test_point_13_one_that_the_user_added_keeps_its_name(where):
     mine,seen = GatherPredsCallback(),[]
@@ -331,14 +318,3 @@ def test_validation_with_gradients_keeps_no_graph():
     assert not preds.requires_grad and not losses.requires_grad and not learn.predict(x[0])[1].requires_grad
     torch.testing.assert_close(preds, learn.model(x).detach())
     assert all(p.grad is None for p in learn.model.parameters()) and torch.is_grad_enabled()
-
-def test_the_state_of_a_callback_that_had_none_is_restored():
-    class Counts(Callback):
-        n = 0
-        def after_batch(self): self.n += 1
-        def state_dict(self): return dict(n=self.n) if self.n else {}
-        def load_state_dict(self, sd): self.n = sd.get('n', 0)
-    counts = Counts()
-    learn = Learner((TRAIN, VALID), nn.Linear(2, 1), F.mse_loss, cbs=counts)
-    with learn.no_bar(): learn.validate()
-    assert counts.n==0

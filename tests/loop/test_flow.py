@@ -5,7 +5,7 @@ from copy import deepcopy
 from functools import partial
 import pytest, torch
 from helpers import (CANCEL_OF, FIT, TRAIN, VALID, Reference, Spec, all_events, act, compare, covering, ending, events_of, listener, mk_learner, phase_of, players, same)
-from learnloop import (Callback, CancelException, CancelFitException, Event, Flow, Learner, Phase, UncaughtCancelError, event, in_phase)
+from learnloop import (Callback, CancelException, CancelFitException, Event, Flow, Learner, Phase, UncaughtCancelError, in_phase)
 
 EVALUATE = 'evaluate', 'validate', 'fetch', 'batch'
 ERRORS = 'ValueError', 'KeyboardInterrupt'
@@ -281,13 +281,6 @@ def test_filters_hold_in_phases_declared_inside_a_batch(attr):
     flow(events)
     assert trace[1:]==events
 
-def test_what_a_class_or_an_instance_declares_is_its_own():
-    a,b = Flow().declare('mine', Phase('play')),Flow()
-    assert {'mine', 'before_play'}<=set(a.events) and not {'mine', 'before_play'} & set(b.events)
-    assert 'play' in a.phases and 'play' not in b.phases
-    assert 'before_rollout' in Rollouts(TRAIN, torch.nn.Linear(2, 1)).events
-    assert 'before_rollout' not in Learner(TRAIN, torch.nn.Linear(2, 1)).events and 'before_rollout' not in event
-
 def test_event_with_arguments():
     got = []
     flow = Flow().declare('verify_batch').add_cb(Callback(verify_batch=lambda cb, xb, n=1: got.append((xb, n))))
@@ -296,16 +289,6 @@ def test_event_with_arguments():
     assert got==[(3, 1), (4, 2)]
     with pytest.raises(TypeError) as info: flow('verify_batch', y=1)
     assert 'verify_batch' in info.value.__notes__[0]
-
-def test_nested_phases_of_one_name_the_innermost_takes_the_cancel():
-    flow,trace = Flow().declare('body'),[]
-    def hear(cb, e):
-        trace.append((e, len(cb.learn.open)))
-        act(cb, 'CancelSaveException' if e=='body' else None)
-    flow.add_cb(listener('a', [*events_of('save'), 'body'], hear))
-    flow.with_events('save', lambda: flow.with_events('save', lambda: flow('body')))
-    assert trace==[('before_save', 1), ('before_save', 2), ('body', 2), ('after_cancel_save', 2), ('after_save', 2), ('cleanup_save', 2),
-        ('after_save', 1), ('cleanup_save', 1)]
 
 @pytest.mark.parametrize('f,want', [
     (lambda o: o('befor_fit'), "unknown event 'befor_fit'; did you mean 'before_fit'"),

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np, pytest, torch
 from helpers import LR, TRAIN, VALID, batches, covering, ending, listener, mk_learner, mk_model, plainly, same, weights
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelTrainException,
-    Checks, DataLoaders, DictMetric, FetchPredsCallback, GatherPredsCallback, Learner, TrainEvalCallback, accuracy, before_batch_cb,
+    Checks, DataLoaders, DictMetric, Learner, TrainEvalCallback, accuracy, before_batch_cb,
     MSELossFlat, event, on)
 from torch import nn
 from torch.nn import functional as F
@@ -71,15 +71,6 @@ def test_weights_are_those_of_a_loop_written_by_hand(name):
     assert same(model, other)  # the buffers of BatchNorm, too
     assert got==losses and len(got)==18
 
-def test_with_the_default_callbacks_too():
-    model,other = deep_model(),deep_model()
-    torch.manual_seed(1)
-    by_hand(model, torch.optim.AdamW(decay_groups(model, .01), lr=1e-3), *shuffling(), n_epoch=2)
-    torch.manual_seed(1)
-    learn = Learner(DataLoaders(*shuffling(), device='cpu'), other, F.mse_loss)
-    with learn.no_bar(), learn.no_logging(): learn.fit(2)
-    assert learn.count.epochs==2 and same(model, other)
-
 def test_fits_in_a_row_are_one_long_one():
     one,two = mk_learner(opt_func=partial(torch.optim.SGD, momentum=.9)),mk_learner(opt_func=partial(torch.optim.SGD, momentum=.9))
     one.fit(4)
@@ -108,22 +99,6 @@ def test_loss_is_a_detached_copy_of_loss_grad():
 
 # Attributes and counters
 
-def test_counters_only_grow():
-    learn = mk_learner()
-    learn.fit(2)
-    learn.validate()
-    learn.fit(1)
-    assert vars(learn.count)==dict(epochs=3, batches=9, opt_steps=9, samples=36)
-
-def test_start_epoch():
-    seen = []
-    learn = mk_learner([Callback('see', before_epoch=lambda cb: seen.append((cb.epoch, round(cb.pct_train, 3))))])
-    learn.fit(4, start_epoch=2)
-    assert [e for e,_ in seen]==[2, 3] and learn.pct_train==pytest.approx(1.) and learn.count.epochs==2
-    learn.fit(2, start_epoch=2)
-    learn.fit(0)
-    assert learn.count.epochs==2
-
 @pytest.mark.parametrize('kw,want', [
     (dict(max_steps=5), dict(epochs=2, opt_steps=5)), (dict(max_steps=2), dict(epochs=1, opt_steps=2)),
     (dict(n_epoch=1, max_steps=9), dict(epochs=1, opt_steps=3)),
@@ -137,14 +112,6 @@ def test_limits_in_steps(kw, want):
     assert learn.pct_train==pytest.approx(1.) or kw.get('max_steps', 0)>want['opt_steps']
     learn.fit(1)
     assert learn.count.opt_steps==want['opt_steps']+3  # nothing of the limit is left
-
-def test_steps_per_epoch_goes_on_where_it_stopped():
-    def numbers():
-        for i in range(100): yield torch.full((1, 2), float(i)),torch.zeros(1, 1)
-    seen = []
-    learn = mk_learner([Callback('see', before_batch=lambda cb: seen.append(int(cb.x[0,0])))], dls=(numbers(), None), lr=0.)
-    learn.fit(3, steps_per_epoch=2)
-    assert seen==list(range(6))
 
 def test_steps_are_real_ones():
     "An accumulated batch is no step"
@@ -211,12 +178,6 @@ def test_model_with_its_own_loss(how, loss_func):
 
 class Stream(IterableDataset):
     def __iter__(self): yield from ((x[0], y[0]) for x,y in TRAIN)
-class Wrong(list):
-    "A loader that is wrong about its length"
-    def __init__(self, bs, n):
-        super().__init__(bs)
-        self.n = n
-    def __len__(self): return self.n
 
 @pytest.mark.parametrize('mk,n,n_iter', [(lambda: TRAIN, 3, 3), (lambda: (b for b in TRAIN), 3, None), (lambda: DataLoader(Stream(), 2), 2, None),
     (lambda: map(tuple, TRAIN), 3, None), (lambda: DataLoader(TensorDataset(*TRAIN[0]), 3), 2, 2),
@@ -228,12 +189,6 @@ def test_kinds_of_loaders(mk, n, n_iter):
     learn.fit(1)
     assert learn.count.batches==n and {o for o,_ in seen}=={n_iter}
     if n_iter: assert seen[-1][1]==pytest.approx(1.)
-
-@pytest.mark.parametrize('n', [1, 5])
-def test_wrong_length_is_survived_with_a_warning(n):
-    learn = mk_learner(dls=(Wrong(TRAIN, n), None))
-    with pytest.warns(UserWarning, match=f'length of {n} but returned 3'): learn.fit(1, cbs=Checks())
-    assert learn.count.batches==3
 
 # Evaluation leaves things as they were
 
@@ -353,16 +308,6 @@ def test_predictions_to_a_folder(learn, tmp_path):
         assert [o.name for o in files]==['0.pt', '1.pt', '2.pt']
         assert torch.equal(torch.cat([torch.load(o) for o in files]), want)
 
-def test_gather_and_fetch_inside_a_fit(learn):
-    gather = GatherPredsCallback(with_input=True)
-    fetch = FetchPredsCallback(ds_idx=0, cbs=[gather])
-    learn.fit(1, cbs=[gather, fetch])
-    x,y = dataset().tensors
-    assert torch.equal(gather.inputs, x) and torch.equal(gather.targets, y)
-    assert torch.equal(fetch.preds[1], y) and torch.equal(fetch.preds[0], gather.preds)
-    learn.validate(cbs=[FetchPredsCallback()])  # no deadlock
-    assert learn.cbs==(learn.train_eval,)
-
 def test_loss_not_reduced():
     class Own:
         reduction = 'sum'
@@ -374,14 +319,6 @@ def test_loss_not_reduced():
             assert learn.loss_func.reduction==getattr(f, 'reduction', 'none')=='none'
             raise ValueError
         assert learn.loss_func is f and learn.loss_func(A, B).shape==() and getattr(f, 'reduction', None)==was
-
-def test_validate_runs_on_the_loader_named(learn):
-    seen = []
-    learn.add_cb(Callback('see', after_batch=lambda cb: seen.append(cb.bs)))
-    for kw,want in (({}, [4, 4, 2]), (dict(ds_idx='train'), [3, 3, 3]), (dict(dl=TRAIN[:1]), [4])):
-        seen.clear()
-        learn.validate(**kw)
-        assert seen==want
 
 def test_a_decorated_function_makes_a_callback_for_each_learner():
     @before_batch_cb
@@ -519,16 +456,6 @@ def test_a_learner_that_is_dropped_is_freed():
     gc.collect()
     assert ref() is None and model() is None
 
-def test_train_eval_resets_and_places_the_model():
-    calls = []
-    class Model(nn.Linear):
-        def reset(self): calls.append('reset')
-    learn = mk_learner(model=Model(2, 1))
-    assert isinstance(learn.cbs[0], TrainEvalCallback)
-    learn.fit(1)
-    learn.validate()
-    assert calls==['reset']*2
-
 # Losses that broadcast
 
 class Absolute(nn.Module):
@@ -554,18 +481,7 @@ ITEMS = torch.randn(10, 3, generator=torch.Generator().manual_seed(0)),torch.ara
 def told(loss_func, x=ITEMS[0], y=ITEMS[1], n_out=4):
     torch.manual_seed(0)
     return Learner(DataLoaders([(x, y)], [(x[:6], y[:6]), (x[6:], y[6:])], device='cpu'), nn.Linear(3, n_out), loss_func, default_cbs=False, cbs=TrainEvalCallback())
-class Subclass(nn.CrossEntropyLoss): pass
-OF_CLASSES = [F.cross_entropy, nn.CrossEntropyLoss(), partial(F.cross_entropy, label_smoothing=.1), partial(partial(F.nll_loss), reduction='sum'), nn.NLLLoss(),
-    Subclass(label_smoothing=.1), nn.MultiMarginLoss()]
 OF_SCORES = [F.binary_cross_entropy_with_logits, nn.BCEWithLogitsLoss(), partial(F.binary_cross_entropy_with_logits, reduction='sum'), nn.MultiLabelSoftMarginLoss()]
-
-@pytest.mark.parametrize('loss_func', OF_CLASSES, ids=plainly)
-def test_point_16_classes_are_decided(loss_func):
-    learn = told(loss_func)
-    preds,targs,decided = learn.get_preds(with_decoded=True)
-    assert torch.equal(decided, preds.argmax(1)) and torch.equal(preds, learn.model(ITEMS[0]).detach()), 'predictions stay as they are'
-    assert learn.predict(ITEMS[0][2])[0]==decided[2] and decided.dtype==torch.int64
-    assert torch.equal(learn.get_preds(with_decoded=True, act=partial(torch.softmax, dim=1))[2], decided)
 
 @pytest.mark.parametrize('loss_func', OF_SCORES, ids=plainly)
 def test_point_16_yes_or_no_is_decided(loss_func):
@@ -641,16 +557,6 @@ def test_point_17_targets_by_name():
     inp,dec,pred = learn.predict(dict(x=ITEMS[0][3]), with_input=True)
     assert torch.equal(inp['x'], ITEMS[0][3]) and dec==pred.argmax() and torch.equal(pred, learn.get_preds()[0][3])
     assert torch.equal(learn.predict(dict(x=ITEMS[0][3], label=ITEMS[1][3]))[1], pred), 'with its target, too'
-
-@pytest.mark.parametrize('targ', [['label', 'weight'], ('weight', 'label')])
-def test_point_17_several_targets(targ):
-    seen = []
-    def loss(pred, *yb):
-        seen.append([o.dtype for o in yb])
-        return F.cross_entropy(pred, yb[targ.index('label')], weight=None)
-    learn = named(dicts(weight=torch.rand(10)), targ, loss)
-    learn.fit(1)
-    assert seen[0]==[dict(label=torch.int64, weight=torch.float32)[k] for k in targ] and [o.dtype for o in learn.get_preds()[1]]==seen[0]
 
 def test_point_17_datasets_and_other_mappings():
     ds = [dict(x=x, label=y) for x,y in zip(*ITEMS, strict=True)]

@@ -214,16 +214,6 @@ def test_who_says_that_nothing_is_drawn_is_checked():
     for kwargs in (dict(draws=True), dict(n=0)):
         with pytest.raises(ValueError): Prefetch(**kwargs)
 
-@pytest.mark.parametrize('persistent', [False, True])
-def test_workers_draw_for_themselves(persistent):
-    res = []
-    for with_it in (False, True):
-        learn = mk_learner(of(Noisy(), shuffle=True, num_workers=1, persistent_workers=persistent)(), valid=False)
-        learn.fit(2, cbs=Prefetch() if with_it else None)
-        res.append(end(learn))
-        learn.dls.train._iterator = None
-    check(*res)
-
 def test_one_that_is_off_makes_nothing(tmp_path):
     cb = Prefetch()
     cb.run = False

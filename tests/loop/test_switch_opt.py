@@ -95,20 +95,6 @@ def test_a_schedule_goes_on_at_its_place(event):
     check({k:v for k,v in learn.opt.state_dict()['state'].items()}, o.state_dict()['state'])
     assert learn.count.opt_steps==24 and get_hypers(learn.opt)[0]['lr']==.5 and learn.lr==.5
 
-def test_with_a_rate_the_schedule_of_it_ends():
-    learn = fit(mk_learner(Adam), cbs=[ParamScheduler(dict(lr=SchedLin(.1, 0.))), to(SGD, lr=.3), _Rates()])
-    m,_ = by_hand(partial(Adam, lr=.02), lambda i: learn.rates[i] if i<9 else None, new=partial(SGD, lr=.3))
-    assert learn.rates[9:]==[.3]*15 and learn.rates[0]==.1
-    check(weights(learn.model), weights(m))
-    assert learn.opt.param_groups[0]['lr']==.3 and list(learn.recorder.hps['lr'])[9:]==[.3]*15
-
-def test_reset_opt_and_later_fits_go_by_the_new_one():
-    learn = fit(mk_learner(), cbs=[to(SGD, lr=slice(.1, .3))])
-    assert learn.lr==[.3]
-    old = learn.opt
-    fit(learn, 1, reset_opt=True)
-    assert learn.opt is not old and type(learn.opt) is SGD and learn.opt.param_groups[0]['lr']==.3
-
 def test_what_the_new_one_lacks_ends():
     learn = mk_learner()
     with pytest.warns(UserWarning, match='Adagrad has no mom, whose schedule ends'):
@@ -142,20 +128,6 @@ def test_torchs_schedulers_go_on(nm):
     assert (g['lr'],g['momentum'])==(.4, .7) and 'initial_lr' not in g and 'step' not in vars(learn.opt)
     learn = run(to(SGD, lr=.4))
     assert learn.rates[9:]==[.4]*15 and learn.opt.param_groups[0]['lr']==.4 and 'initial_lr' not in learn.opt.param_groups[0]
-
-def test_accumulation_keeps_its_window():
-    learn = fit(mk_learner(SGD), 2, cbs=[GradientAccumulation(n_batches=3), to(SGD, lr=.5, n=4, event='between_batches')])
-    m = net()
-    o = SGD(m.parameters(), lr=.02)
-    for e in range(2):
-        for i,(x,y) in enumerate(SIX):
-            if (e,i)==(0,4): o = SGD(m.parameters(), lr=.5)
-            (F.mse_loss(m(x), y)*(1/3)).backward()
-            if i%3==2:
-                o.step()
-                o.zero_grad()
-    check(weights(learn.model), weights(m))
-    assert learn.count.opt_steps==4
 
 # --- refusals
 

@@ -9,7 +9,7 @@ from learnloop import (
 from learnloop.loop.optimizer import n_groups
 from torch import nn
 from torch.nn import functional as F
-from torch.nn.utils import parametrizations, prune
+from torch.nn.utils import prune
 
 SGD,AdamW = torch.optim.SGD,torch.optim.AdamW
 def net():
@@ -36,19 +36,6 @@ def test_point_1_a_replaced_layer_is_refused_by_name_and_trains_with_a_new_optim
     fit(learn, reset_opt=True)
     assert all(not torch.equal(a, b) for a,b in zip(was[-2:], weights(learn.model[3]), strict=True))
     fit(learn)
-
-def _model(learn): learn.model = net()
-def _norm(learn): parametrizations.weight_norm(learn.model[0])
-def _assign(learn): learn.model.load_state_dict(deepcopy(learn.model.state_dict()), assign=True)
-def _add(learn): learn.model.append(nn.Linear(1, 1))
-@pytest.mark.parametrize('change,name', [(_model, '0.weight'), (_norm, r'0\.parametrizations\.weight'), (_assign, '0.weight'), (_add, r'4\.weight, 4\.bias')])
-@pytest.mark.parametrize('given', [False, True])
-def test_point_1_whatever_came_since_is_refused(change, name, given):
-    model = net()
-    learn = mk(SGD(model.parameters(), lr=.1) if given else SGD, model=model)
-    learn.fit(1)
-    change(learn)
-    with pytest.raises(ValueError, match=name + '.* came after the optimizer was ' + ('passed' if given else 'created')): learn.fit(1)
 
 def test_point_1_callbacks_that_replace_layers_as_a_fit_begins_are_told():
     class Replace(Callback):

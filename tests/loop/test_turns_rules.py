@@ -5,26 +5,20 @@ from functools import partial
 import learnloop, pytest, torch
 from helpers import Callback, all_events, batches, check, listener, mk_learner, same, weights
 from learnloop import (
-    EMA, SAM, CancelTurnException, CheckFinite, CheckpointCallback, GradientAccumulation, GradientClip, Learner, MicroBatch, MixedPrecision, MixUp,
-    SpikeDetection, TorchScheduler)
+    EMA, SAM, CancelTurnException, CheckFinite, GradientAccumulation, GradientClip, Learner, MicroBatch, MixedPrecision, MixUp,
+    SpikeDetection)
 from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils import clip_grad_norm_
 from turn_loops import (
     lbfgs_by_hand,
-    LOOPS, LR, SGD, Accumulated, Clipped, Fp16, Gan, GanLearner, Hand, Loop, T, critic_loss, gen_loss, gan_turns, mlp, mk_data, noise,
+    LOOPS, SGD, Accumulated, Clipped, Fp16, Gan, GanLearner, Hand, Loop, T, critic_loss, gen_loss, gan_turns, mlp, mk_data, noise,
     seeded, tasks, two_opts, whole)
 
 def fit(learn, *args, **kwargs):
     torch.manual_seed(0)
     with learn.no_logging(): learn.fit(*args or (1,), **kwargs)
     return learn
-
-def counted(opt):
-    "Counts the steps of each optimizer in `opt`"
-    res = Counter()
-    for k,o in opt.items(): o.register_step_post_hook(lambda *_, k=k: res.update([k]))
-    return res
 
 # --- the table: twenty batches of a GAN
 
@@ -192,34 +186,6 @@ def test_who_changes_weights_or_gradients_under_a_graph_refuses_it(cb):
     with pytest.raises(ValueError, match=f'{cb.label}.*create_graph'): fit(learn)
     assert same(learn.model, was)
 
-class Heads(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.body,self.a,self.b = mlp(2, 4),nn.Linear(4, 1),nn.Linear(4, 1)
-def head_opts(m): return dict(a=SGD(m.a.parameters()), rest=SGD([*m.body.parameters(), *m.b.parameters()]))
-class HeadsLearner(Learner):
-    def train_batch(self):
-        m = self.model
-        h = m.body(self.x)
-        self.turn(lambda: F.mse_loss(m.a(h), self.y), opt='a', retain_graph=True)
-        self.turn(lambda: F.mse_loss(m.b(h), -self.y), opt='rest')
-
-def test_two_turns_over_one_graph():
-    bs = batches(8)
-    model = seeded(Heads)
-    learn = mk_learner(cls=HeadsLearner, dls=(bs, None), model=model, opt_func=head_opts(model), loss_func=None)
-    fit(learn)
-    m = seeded(Heads)
-    opt = head_opts(m)
-    for x,y in bs:
-        h = m.body(x)
-        F.mse_loss(m.a(h), y).backward(inputs=[*m.a.parameters()], retain_graph=True)
-        opt['a'].step()
-        F.mse_loss(m.b(h), -y).backward(inputs=[*m.body.parameters(), *m.b.parameters()])
-        opt['rest'].step()
-        for o in opt.values(): o.zero_grad()
-    assert same(learn.model, m) and learn.count.opt_steps==2*len(bs)
-
 # --- gradients of its own
 
 def own(m, x, y): return [torch.sign(g) for g in torch.autograd.grad(sum(tasks(m(x).float(), y)), [*m.parameters()])]
@@ -343,24 +309,6 @@ def test_a_cancel_at_any_event_of_a_turn(cancel, turn):
             later = [o for o in trace if o[0]=='before_turn'][-34:]  # those of the batches after it
             assert later==[('before_turn', 'critic'), ('before_turn', 'gen')]*17
 
-class Misfits(Accumulated):
-    "The third turn of an optimizer is cancelled after backward: the first of a window, so the window begins with the fourth"
-    def __init__(self, loop):
-        super().__init__(loop)
-        self.seen = Counter()
-    def take(self, t, b):
-        self.seen[t.key] += 1
-        if self.seen[t.key]!=3: super().take(t, b)
-        else: t.loss(b)
-def test_a_window_whose_first_turn_is_cancelled_begins_anew():
-    seen = Counter()
-    def cancel(cb):
-        seen[cb.learn.turn_name] += 1
-        if seen[cb.learn.turn_name]==3:
-            raise CancelTurnException
-    learn = LOOPS['gan'].learner([GradientAccumulation(n_batches=2), Callback(after_backward=cancel)], bs=TWENTY[:19])
-    assert same(fit(learn).model, Misfits(LOOPS['gan']).fit(TWENTY[:19]).model) and learn.count.opt_steps==9
-
 # --- taken wrongly
 
 def refused(train_batch, error, match, cls=Learner, **kwargs):
@@ -465,50 +413,12 @@ def test_mixup_of_a_loss_with_parts():
 
 # --- who goes by steps
 
-def test_schedulers_of_torch_for_each_optimizer():
-    StepLR = torch.optim.lr_scheduler.StepLR
-    class Scheduled(Hand):
-        def __init__(self, loop, which):
-            super().__init__(loop)
-            self.scheds = [StepLR(self.opt[k], 2, gamma=.5) for k in which]
-        def take(self, t, b):
-            super().take(t, b)
-            if t.key=='gen':
-                for o in self.scheds: o.step()
-    f = partial(StepLR, step_size=2, gamma=.5)
-    for sched,which in ((f, ['critic','gen']), (dict(critic=f), ['critic'])):
-        with warnings.catch_warnings():
-            warnings.simplefilter('error')
-            learn = fit(gan(TorchScheduler(sched, 'step')))
-        assert same(learn.model, Scheduled(LOOPS['gan'], which).fit(TWENTY).model)
-        assert [o.param_groups[0]['lr'] for o in learn.opt.values()]==[LR, 2*LR]
-
-@pytest.mark.parametrize('kw', [dict(max_steps=5), dict(steps_per_epoch=5)], ids=str)
-def test_a_fit_by_steps_goes_by_those_that_count(kw):
-    for cbs,n in (([], 5), ([GradientAccumulation(n_batches=2)], 10)):
-        learn = gan(*cbs)
-        steps = counted(learn.opt_func)
-        fit(learn, None if 'max_steps' in kw else 1, **kw)
-        assert steps==dict(critic=5, gen=5) and learn.count.batches==n and learn.count.opt_steps==5
-
 def test_windows_of_optimizers_that_share_parameters_are_refused():
     class L(GanLearner):
         def train_batch(self):
             self.turn(lambda: gen_loss(self.model, self.model.gen(noise(self.bs))), opt='gen')
             self.turn(lambda: critic_loss(self.model, self.x, self.model.gen(noise(self.bs))), name='all')
     refused(L.train_batch, ValueError, "GradientAccumulation: turns of 'gen' and of all optimizers share parameters", cbs=[GradientAccumulation(n_batches=2)])
-
-def test_what_is_known_of_each_turn_is_in_checkpoints(tmp_path):
-    class Boom(Exception): pass
-    def cbs(): return [CheckFinite('skip'), SpikeDetection(warmup=3), GradientAccumulation(n_batches=2), spoilt('critic', {9})]
-    def boom(cb):
-        if cb.learn.iter==11: raise Boom
-    with pytest.raises(Boom): fit(gan(*cbs()), cbs=[CheckpointCallback(tmp_path, every_steps=5), Callback(name='boom', before_batch=boom)])
-    learn,ref = gan(*cbs()),fit(gan(*cbs()))
-    with learn.no_logging(): learn.fit(1, resume=tmp_path, accept=['callbacks'])
-    check(learn.spike_detection.state_dict(), ref.spike_detection.state_dict())
-    check(learn.check_finite.state_dict(), ref.check_finite.state_dict())
-    assert same(learn.model, ref.model) and learn.check_finite.skipped==1 and set(learn.spike_detection.turns)=={'critic','gen'}
 
 # --- what a turn leaves behind
 
@@ -566,17 +476,3 @@ def test_fp16_refuses_gradients_that_nobody_has_scaled_and_takes_those_of_a_wind
     else:
         with pytest.raises(ValueError, match='which are not scaled'): learn.fit(1)
     assert learn.count.opt_steps==kept
-
-@pytest.mark.parametrize('cbs', [lambda: [GradientAccumulation(n_batches=2)], lambda: [MixedPrecision('bf16')], lambda: []], ids=['accumulation', 'bf16', 'plain'])
-def test_turns_may_be_taken_wherever_a_batch_is_made(cbs):
-    "An override of `_do_one_batch` is as good as one of `train_batch`"
-    class Inner(Learner):
-        def train_batch(self):
-            for o in 'abb': self.turn(lambda: F.mse_loss(self.model(self.x).float(), self.y), name=o, counts=o=='a')
-    class Outer(Learner):
-        def _do_one_batch(self):
-            if self.training: Inner.train_batch(self)
-            else: super()._do_one_batch()
-    a,b = (mk_learner(cbs(), cls=cls, dls=(batches(5), batches(2, seed=1))) for cls in (Inner, Outer))
-    for o in (a, b): o.fit(2)
-    assert same(a.model, b.model) and vars(a.count)==vars(b.count)

@@ -9,7 +9,7 @@ from learnloop.app.cli import main
 from learnloop.see.compare import compare
 from learnloop.see.report import report_from
 from learnloop.see.runfile import run_label
-from learnloop.see.runs import Run, mean_and_std, runs
+from learnloop.see.runs import Run
 from test_compare import page_of, texts
 
 @pytest.fixture(autouse=True)
@@ -98,37 +98,6 @@ def test_compare_shows_what_differs_and_what_only_some_have(tmp_path):
     assert ['hparams.width', '1', '2', ''] in texts(page.tables['Settings that differ'])
 
 # ---- groups
-
-MEMBERS = st.lists(st.tuples(st.sampled_from(('a','b',None)), st.sampled_from(('done','done','done','failed','interrupted','running')),
-    st.lists(st.floats(.1, 9), min_size=2, max_size=2), st.sampled_from(('less','more',None)), st.booleans()), min_size=1, max_size=7)
-
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(members=MEMBERS)
-def test_groups_of_any_runs(members, tmp_path_factory):
-    root,done = tmp_path_factory.mktemp('runs'),{}
-    for i,(group,state,vals,way,has_acc) in enumerate(members):
-        acc = dict(acc=[f'{2*v!r}' for v in vals]) if has_acc else {}
-        leave(root/f'{i}', group, state, {'acc':way} if way else None, valid_loss=[repr(v) for v in vals], **acc)
-        if group and state=='done': done.setdefault(group, []).append((vals, way, has_acc))
-    found = runs(root)
-    names = list(dict.fromkeys(o[0] for o in members if o[0]))
-    assert [o.name for o in found.groups]==names
-    assert [len(o.runs) for o in found.groups]==[sum(o[0]==nm for o in members) for nm in names]
-    ways = {way for *_,way,has_acc in members if way}
-    for o in found.groups:
-        there,res = done.get(o.name, []),o.results
-        assert len(o.done)==len(there) and (not there)==(res=={})
-        if not there: continue
-        assert res['valid_loss']==dict(n=len(there), best=mean_and_std([min(v) for v,*_ in there]), last=mean_and_std([v[-1] for v,*_ in there]))
-        with_acc = [(v, w) for v,w,has in there if has]
-        assert ('acc' in res)==bool(with_acc)
-        if not with_acc: continue
-        mine = ways if len(ways)==1 else {w for _,w in with_acc}  # what the runs agree on holds for those that say nothing
-        best = mean_and_std([dict(less=min, more=max)[w](2*x for x in v) for v,_ in with_acc for w in mine]) if len(mine)==1 and None not in mine else None
-        assert (res['acc']['n'], res['acc']['best'])==(len(with_acc), best)
-    text,md = repr(found),found._repr_markdown_()
-    assert ('best valid_loss' in text)==('best valid_loss' in md)==bool(names)
-    assert str(compare(root).page().sections) and repr(compare(root))==text
 
 def test_what_is_printed(tmp_path, capsys, monkeypatch):
     for i,v in enumerate((1., 2., 4.)): leave(tmp_path/f'{i}', 'folds', valid_loss=[9., v])

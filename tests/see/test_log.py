@@ -70,17 +70,6 @@ def test_rows_are_the_recorders(cls, name, tmp_path):
     if cls is CSVLogger: assert (tmp_path/name).read_text().count('epoch,step,train_loss,valid_loss,mae\n')==1
 
 @FILES
-@pytest.mark.parametrize('every', [(1,), (2,), (1, 2)], ids=str)
-def test_an_epoch_is_one_row_with_all_that_the_table_has(cls, name, every, tmp_path):
-    more = [ValidateCallback(every_epochs=n, dl=VALID, name=f'set_{n}') for n in every]
-    learn = learner(cls(tmp_path/name), more, metrics=mae)
-    learn.fit(4)
-    r = learn.recorder
-    want = [{k:v for k,v in zip(r.columns, o, strict=True) if v is not None} for o in r.values]
-    assert [{k:v for k,v in o.items() if k not in ('epoch', 'step')} for o in rows(tmp_path/name)]==want
-    assert [len(o) for o in want]==[3+2*sum(i%n==0 for n in every) for i in range(1, 5)]
-
-@FILES
 def test_a_new_learner_begins_anew_unless_asked(cls, name, tmp_path):
     for append,n in ((False, 1), (False, 1), (True, 2), (True, 3), (False, 1)):
         learner(cls(tmp_path/name, append=append)).fit(1)
@@ -186,15 +175,6 @@ def test_resumed_runs_have_the_files_of_one(at, every, tmp_path):
     train(tmp_path/'b', every=every)
     assert files(tmp_path/'a')==files(tmp_path/'b')
 
-@FILES
-def test_points_before_a_checkpoint_are_in_the_file_with_it(cls, name, tmp_path):
-    def run(stop=None):
-        learn = learner(cls(tmp_path/name, every_steps=1), [stop or StopAt(), CheckpointCallback(tmp_path/'run', every_steps=2)], dls=(batches(5),))
-        with learn.no_logging(): learn.fit(1, resume=tmp_path/'run')
-    with pytest.raises(MemoryError): run(StopAt(3, fail))
-    run()
-    assert [o['step'] for o in rows(tmp_path/name)]==[1, 2, 3, 4, 5, 5]
-
 def child(*args):
     "`train` in a fork, which is killed; False if it finished"
     if not (pid := os.fork()):
@@ -212,18 +192,6 @@ def test_killed_runs_have_the_files_of_one(every, tmp_path):
         if at>=5: assert 5 in [o['step'] for o in rows(b) if 'train_loss' in o], 'a row is there as soon as it is written'
     train(tmp_path/'b', every=every)
     assert files(tmp_path/'a')==files(tmp_path/'b')
-
-def test_paused_and_resumed_in_memory(tmp_path):
-    train(tmp_path/'a')
-    logs = tmp_path/'b'
-    learn = learner(CSVLogger(logs/'a.csv', every_steps=1), [JSONLogger(logs/'a.jsonl', every_steps=1),
-        ValidateCallback(every_steps=2, dl=VALID, name='test'),
-        stop := StopAt(7, lambda: (setattr(stop, 'at', None), fail()), 'before_fetch')], dls=(batches(5),VALID), opt_func=torch.optim.AdamW, metrics=mae)
-    with learn.no_logging():
-        with pytest.raises(MemoryError): learn.fit(3)
-        assert learn.count.opt_steps==7
-        learn.resume()
-    assert files(tmp_path/'a')==files(logs)
 
 @FILES
 def test_a_file_that_lost_rows_is_gone_on_with_and_told(cls, name, tmp_path):

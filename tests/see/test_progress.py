@@ -4,10 +4,9 @@ from itertools import count
 from types import SimpleNamespace
 import pexpect, pytest, torch
 from helpers import TRAIN, covering, in_terminal, mk_learner
-from learnloop import (Checks, Callback, CancelEpochException, CancelFitException, FetchPredsCallback, ProgressCallback, Recorder, ShowGraph, event, on, Pass)
+from learnloop import (Checks, Callback, FetchPredsCallback, ProgressCallback, Recorder, ShowGraph, event, on, Pass)
 from learnloop.see import progress
 from learnloop.loop.learner import print_row
-from learnloop.measure.metrics import mae
 from learnloop.measure.series import Scalars
 
 TIMEOUT = 60  # of a process, most of it torch's import on a busy machine
@@ -53,30 +52,6 @@ class Sized(Unsized):
     "Says that it has `n` batches"
     def __init__(self, bs, n): self.bs,self.n = bs,n
     def __len__(self): return self.n
-
-def test_plain_lines(capsys):
-    learn = learner(metrics=mae)
-    learn.fit(2)
-    out = capsys.readouterr().out.splitlines()
-    assert out[0].split()==['epoch', 'train_loss', 'valid_loss', 'mae']
-    assert [o.split() for o in out[1:]]==[[str(i), *(f'{v:.6f}' for v in vals)] for i,vals in enumerate(learn.recorder.values)]
-    assert len({len(o) for o in out})==1, 'columns are aligned'
-
-STOPS = [None, CancelFitException, CancelEpochException, RuntimeError, KeyboardInterrupt]
-@covering(at=['before_fit', 'after_batch', 'before_validate', 'after_validate', 'cleanup_train', 'after_fit'], exc=STOPS)
-def test_all_is_left_as_it_was(exc, at, screens):
-    def stop(cb):
-        if exc and not (exc is CancelEpochException and at.endswith('fit')): raise exc
-    learn = learner([(cb := Callback(**{at:stop}, name='stop'))])
-    cb.order = 99
-    for i in range(2):
-        try: learn.fit(2)
-        except (RuntimeError,KeyboardInterrupt) as e: assert type(e) is exc
-        assert learn.logger is print_row and progress._open==[] and learn.progress._bars==[]
-        assert [o.n_closed for o in screens]==[1]*(i+1)
-    learn.remove_cb(learn.stop)
-    learn.fit(1)
-    assert len(screens[-1].lines)==2
 
 def remove(learn): learn.remove_cb(ProgressCallback)
 
@@ -158,20 +133,6 @@ def states(notebook, key='text/html'):
     "Those of the one output"
     out, = notebook
     return [o[key] for o in out.shown]
-
-def test_notebook_has_one_output(clock, notebook):
-    learn = learner(metrics=mae)
-    learn.fit(2)
-    shown = states(notebook)
-    assert shown[0].count('<tr>')==1, 'titles come at once'
-    lines = [o.split('<table')[0].count('<div') for o in shown]
-    assert lines==[2]*(len(shown)-1)+[0], 'room for the bars is there from the start, and left when they are gone'
-    assert '<progress value="2" max="3"' in shown[3] and 'epoch 1 of 2' in shown[3] and shown[3].count('<progress')==2
-    assert shown[3].index('<progress')<shown[3].index('<table'), 'the table grows downwards, and moves nothing'
-    assert 'progress' not in shown[-1] and shown[-1].count('<tr>')==3
-    plain = states(notebook, 'text/plain')
-    assert re.findall('<t[hd] [^>]*>([^<]*)', shown[-1])==plain[-1].split()
-    assert 'train     2/3  ' in plain[3], 'for those who show text'
 
 def test_notebook_evaluation_vanishes_and_interrupt_leaves_the_table(clock, notebook):
     learn = learner([Callback(after_validate=on(event.after_validate, once=2)(lambda cb: (_ for _ in ()).throw(KeyboardInterrupt)))])

@@ -447,23 +447,6 @@ def test_an_error_of_nobody_has_its_phase(tmp_path):
     with pytest.raises(ZeroDivisionError): fit(learn)
     assert card(read(learn.report()))[1]['Raised by']=='the loop itself, in the batch phase'
 
-def test_a_folder_tells_how_the_run_ended(tmp_path):
-    failing(tmp_path, cbs=[CSVLogger(), CheckpointCallback(tmp_path/'c', every_steps=5)])
-    page = read(report_from(tmp_path))
-    title,facts,helps,trace = card(page)
-    assert title=='It ended with ValueError: odd <b>batch</b>' and facts['When']=='epoch 1, batch 4 of training' and 'in after_loss\n' in trace
-    assert any(f"resume='{tmp_path/'c'}') resumes from step" in o for o in helps)
-    facts = page.facts()
-    assert (facts['The run'], facts['Epochs'], facts['Optimizer steps'])==('ended with an error', '1', '14')
-    at = tmp_path/'run.json'
-    old = json.loads(at.read_text())
-    at.write_text(json.dumps(old | dict(told=None)))
-    assert card(read(report_from(tmp_path)))[0]=='It ended with ValueError: odd <b>batch</b>', 'of a file that has no more'
-    at.write_text(json.dumps(old | dict(state='running', error=None, told=None)))
-    assert card(read(report_from(tmp_path)))[0]=='It was killed'
-    at.write_text(json.dumps(old | dict(told=[1], facts=3, seconds='x', steps=None)))
-    assert card(read(report_from(tmp_path)))[0].startswith('It ended with'), 'damaged, and told as far as it goes'
-
 @pytest.mark.parametrize('secs,said', [(.25, '250 ms'), (75, '1 min 15 s'), (7300, '2 h 2 min')])
 def test_the_duration_has_units(secs, said, tmp_path):
     learn = fit(synth_learner(path=tmp_path))

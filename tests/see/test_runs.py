@@ -3,9 +3,9 @@ import glob, math, os
 from functools import partial
 from pathlib import Path
 import pytest, torch
-from helpers import StopAt, as_script, fail, mk_learner
+from helpers import StopAt, as_script, mk_learner
 from learnloop import (
-    Callback, CancelFitException, CheckpointCallback, CSVLogger, EarlyStoppingCallback, Fingerprint, JSONLogger, Recorder, TensorBoardCallback, Tracer,
+    Callback, CancelFitException, CheckpointCallback, CSVLogger, EarlyStoppingCallback, Recorder, Tracer,
     mae, on)
 from learnloop.see.runfile import LOCK, is_held, open_run, read_run
 from learnloop.see.runs import Run, age_of, runs
@@ -18,21 +18,6 @@ def run_in(folder, n=3, cbs=(), logger=CSVLogger, resume=None, **kwargs):
     return learn
 
 def stop(): raise CancelFitException
-def interrupt(): raise KeyboardInterrupt
-
-@pytest.mark.parametrize('how, state, epochs, error', [(None, 'done', 3, None), (fail, 'failed', 1, 'MemoryError'),
-    (interrupt, 'interrupted', 1, 'KeyboardInterrupt'), (stop, 'done', 1, None)])
-@pytest.mark.parametrize('logger', [CSVLogger, JSONLogger, TensorBoardCallback, Fingerprint])
-def test_how_it_ended(how, state, epochs, error, logger, tmp_path):
-    if logger is TensorBoardCallback: logger = lambda: TensorBoardCallback(tmp_path)
-    learn = run_in(tmp_path, 3, [StopAt(4, how)] if how else [], logger)
-    run = Run(tmp_path)
-    assert (run.state, run.epochs, run.n_epoch, run.error)==(state, epochs, 3, error)
-    assert run.about['steps']==learn.count.opt_steps and run.about['samples']==learn.count.samples
-    last = dict(zip(learn.recorder.columns, learn.recorder.values[-1], strict=True))
-    assert run.about['metrics']==pytest.approx(last)
-    if logger is not Fingerprint: assert run.results['mae']['last']==pytest.approx(last['mae'], rel=1e-5)
-    assert not (tmp_path/LOCK).exists() and run.goes_on=='no checkpoint' and run.unread==[]
 
 def test_while_it_runs_and_when_it_is_done(tmp_path):
     seen = []

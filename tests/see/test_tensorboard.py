@@ -39,20 +39,6 @@ def test_columns_of_callbacks_have_charts_of_their_own(tb):
     there = log(tb.log_dir)
     assert {k:[o.value for o in there.Scalars(k)] for k in want}==want and not [k for k in tags(tb.log_dir/'valid') if 'sec' in k or 'wait' in k]
 
-def test_all_of_two_fits(tb):
-    learn = learner(tb, metrics=mae)
-    for i in range(2):
-        learn.fit(2)
-        pts,rec = read_tensorboard(tb.log_dir),learn.recorder
-        first = 6*i
-        assert sorted(pts)==['loss', 'lr', 'mae', 'mom', 'train_loss', 'valid_loss', 'wd']
-        assert steps(pts['loss'])==steps(pts['lr'])==[*range(1, first+7)], 'steps go on over fits'
-        assert [v for _,v in pts['loss']][first:]==approx(rec.raw_losses)
-        assert [v for _,v in pts['lr']][first:]==approx(rec.lrs)
-        for k,vals in zip(rec.columns, zip(*rec.values, strict=True), strict=True):
-            assert pts[k][2*i:]==[(first+3, approx(vals[0])), (first+6, approx(vals[1]))]
-        assert tb.writer is None and tb._points==[] and tb._writers=={}
-
 def test_samples_as_x_axis(tmp_path):
     tb = TensorBoardCallback(tmp_path, every_steps=2, unit='samples')
     learn = learner(tb, dls=(TRAIN*2, VALID))
@@ -61,17 +47,6 @@ def test_samples_as_x_axis(tmp_path):
     assert steps(pts['loss'])==[bs*o for o in (2, 4, 6, 8, 10, 12)] and steps(pts['valid_loss'])==[6*bs, 12*bs]
     other = TensorBoardCallback(tmp_path)
     with pytest.raises(ValueError, match="unit is 'steps', but the log to continue has 'samples'"): other.load_state_dict(tb.state_dict())
-
-@pytest.mark.parametrize('exc', [RuntimeError, KeyboardInterrupt, CancelFitException])
-def test_nothing_is_lost_when_a_fit_ends_early(exc, tb):
-    def stop(cb):
-        if cb.learn.count.opt_steps==5: raise exc
-    learn = learner(tb, [Callback(before_batch=stop)])
-    if exc is CancelFitException: learn.fit(3)
-    else: pytest.raises(exc, learn.fit, 3)
-    pts = read_tensorboard(tb.log_dir)
-    assert steps(pts['loss'])==[1, 2, 3, 4, 5] and steps(pts['valid_loss'])==[3]
-    assert tb.writer is None
 
 def test_default_folder_is_new_each_time(tmp_path, monkeypatch):
     class Now(tb_mod.datetime):
@@ -181,22 +156,6 @@ def test_norms_are_those_of_each_step_before_clipping(cbs, tmp_path):
     for k,vals in zip(names, zip(*want[1::2], strict=True), strict=True): assert pts[k]==[(2*(i+1), approx(v)) for i,v in enumerate(vals)]
 
 # Norms and histograms
-
-def test_histograms(tmp_path):
-    learn = learner(TensorBoardCallback(tmp_path, histograms_every_steps=2), dls=(batches(4),))
-    seen = []
-    learn.add_cb(cb := Callback(before_step=lambda cb: seen.append((cb.learn.model.weight.detach().clone(), cb.learn.model.weight.grad.clone()))))
-    cb.order = 10.2
-    learn.fit(1)
-    acc = log(tmp_path)
-    assert sorted(acc.Tags()['histograms'])==['weights.grad/bias', 'weights.grad/weight', 'weights/bias', 'weights/weight']
-    for i,k in enumerate(('weights/weight', 'weights.grad/weight')):
-        hs = acc.Histograms(k)
-        assert [o.step for o in hs]==[2, 4]
-        for o,x in zip(hs, seen[1::2], strict=True):
-            h,x = o.histogram_value,x[i]
-            assert (h.num,h.min,h.max,sum(h.bucket))==(x.numel(), approx(x.min().item()), approx(x.max().item()), x.numel())
-            assert h.sum==pytest.approx(x.sum().item(), rel=1e-5) and h.bucket_limit[-1]==pytest.approx(h.max, rel=1e-5)
 
 # The graph
 
@@ -344,20 +303,6 @@ def test_timings_of_a_tracer(tmp_path):
     for k in ('time/phases/train', 'time/phases/validate', 'time/phases/backward', 'time/callbacks/recorder'):
         assert steps(pts[k])==[3, 6, 9] and all(v>0 for _,v in pts[k])
     assert not any('/_' in o or o.endswith(('epoch','fit')) for o in pts if o.startswith('time/'))
-
-def test_embeddings_of_validation_items(tmp_path, capsys):
-    learn = classifier(tmp_path, torch.randn(20, 1, 4, 4), vocab=['a','b','c'], n_embed=11)
-    learn.tensor_board.embed = learn.model[0]
-    with learn.no_logging():
-        learn.fit(2)
-        learn.fit(1)
-    x,y = learn.dls.valid_ds.tensors
-    for step in (6, 9):
-        folder = tmp_path/f'{step:05}'/'embeddings'
-        got = torch.from_numpy(np.loadtxt(folder/'tensors.tsv', delimiter='\t')).float()
-        torch.testing.assert_close(got, x[:11].flatten(1))
-        assert (folder/'metadata.tsv').read_text().split()==['abc'[i] for i in y[:11]]
-    assert (tmp_path/'projector_config.pbtxt').read_text().count('tensor_name')==1 and capsys.readouterr().out==''
 
 class Side(nn.Module):
     "A part of a model, that hands on `f` of what it gets"

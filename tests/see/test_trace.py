@@ -154,19 +154,6 @@ def stepped(max_rows=10_000, n=6, n_epoch=2, **kwargs):
     learn.fit(n_epoch, cbs=Tracer(max_rows, clock=ticks()), **kwargs)
     return learn.trace
 
-def test_why_of_a_step():
-    t = stepped()
-    assert t.why('step', epoch=1, iter=2)=='GradientAccumulation raised CancelStepException in before_step'
-    assert t.why('step', epoch=1, iter=3)=='step ran'
-    assert t.why('zero_grad', epoch=1, iter=0)=='GradientAccumulation raised CancelZeroGradException in before_zero_grad'
-    assert t.why('step', epoch=0)=='GradientAccumulation raised CancelStepException in before_step: 3 times; step ran: 3 times'
-    assert t.why('step')=='step began 12 times: done 6, cancelled 6, failed 0; GradientAccumulation raised CancelStepException in before_step: 6 times'
-    assert t.why('step', epoch=0, iter=0, training=False)=='step did not begin: batch ran without it, since it was in validation'
-    assert t.why('validate', epoch=1)=='validate ran' and t.why('fit')=='fit ran'
-    assert t.why('step', epoch=1, iter=6)=='step of epoch 1, iter 6 did not begin; recorded are epochs 0–1'
-    assert t.why('train', epoch=9)=='train of epoch 9 did not begin; recorded are epochs 0–1'
-    assert repr(t.why('fit'))=='fit ran'
-
 @pytest.mark.parametrize('what', ['step', 'batch', 'fetch', 'before_step', 'after_loss', 'loss'])
 def test_what_ran_is_not_denied_once_its_rows_are_dropped(what):
     "Part of the last epoch is kept, and none of the first"

@@ -8,7 +8,6 @@ from learnloop import (EMA, SWA, Callback, CancelFitException, CancelStepExcepti
 from torch import nn
 from torch.nn import functional as F
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn, get_swa_multi_avg_fn, update_bn
-from torch.utils.data import DataLoader, TensorDataset
 
 cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason='needs CUDA')
 devices = pytest.mark.parametrize('device', ['cpu', pytest.param('cuda', marks=cuda)])
@@ -128,8 +127,6 @@ def test_training_is_the_same_bit_for_bit_over_several_fits(kind):
 
 # --- swapped in
 
-def in_model(learn, cb): return same(params(learn.model), avgs_in(cb, learn.model))
-
 STOPS = ['CancelBatchException', 'CancelValidException', 'CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt']
 @covering(order=[-20, 99],
     what=STOPS,
@@ -184,20 +181,6 @@ def test_buffers(buffers):
     avg._swap_out(learn.model)
     assert same(learn.model, plain.model) and before
 
-def test_batch_norms_are_recomputed_once_and_random_numbers_stay():
-    ds = TensorDataset(*map(torch.cat, zip(*data(), strict=True)))
-    dls = [(DataLoader(ds, BS, shuffle=True), DataLoader(ds, BS)) for _ in range(2)]
-    avg = WeightAveraging(buffers='recompute')
-    plain,learn = (mk_learner(cbs, model=mk_model(norm=True), dls=o) for o,cbs in zip(dls, ([], [avg]), strict=True))
-    for o in (plain, learn):
-        torch.manual_seed(3)
-        fit(o, 2)
-    assert all(torch.equal(p, avg.live[k]) for k,p in plain.model.named_parameters())
-    stats = avg.stats
-    learn.validate()
-    learn.get_preds()
-    assert avg.stats is stats
-
 def test_an_error_while_recomputing_at_the_end_leaves_the_live_weights():
     dl = data()
     def spoil(cb): cb.learn.dls.train[3] = None
@@ -234,19 +217,6 @@ def test_a_run_that_goes_on_in_a_new_learner_is_bit_equal(kind, at_end):
     assert same(whole.model, then.model)
     a,b = (cb_of(o).state_dict() for o in (whole, then))
     assert a.keys()==b.keys() and all(torch.equal(a[k][n], b[k][n]) for k in ('averages', 'live') if k in a for n in a[k])
-
-def test_the_best_of_a_fit_is_loaded_with_its_averages(tmp_path):
-    "`SaveModelCallback` loads before the averages go in, though both at the end of the fit"
-    values = iter([3., 1., 2.])
-    states = {}
-    def note(cb): states[cb.learn.epoch] = {k:v.clone() for k,v in ema.averages.items()}, params(cb.learn.model)
-    def fake(cb): cb.learn.recorder.row['valid_loss'] = next(values)
-    fake_cb,note_cb = Callback(name='fake', after_validate=fake),Callback(name='note', after_epoch=note)
-    fake_cb.order = 55  # after the recorder, before those who look
-    learn = mk_learner([ema := EMA(), learnloop.SaveModelCallback(), fake_cb, note_cb], path=tmp_path)
-    fit(learn, 3)
-    avgs,live = states[1]
-    assert in_model(learn, ema) and all(torch.equal(ema.averages[k], v) for k,v in avgs.items()) and same(live_in(ema, learn.model), live)
 
 # --- SWA's learning rate
 

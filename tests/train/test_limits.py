@@ -1,7 +1,6 @@
 "Limits of batches, rehearsals, sanity checks and the search for a batch size, against loops over shorter lists and runs without them"
 import gc, multiprocessing, weakref
 from functools import cache
-from itertools import islice
 import pytest, torch
 from helpers import TRAIN, VALID, act, batches, cover, covering, ending, listener, mk_learner, same
 from learnloop import (
@@ -77,15 +76,6 @@ def test_limits_shorten_epochs_and_validations(kind, n, want):
     assert seen.pcts==pytest.approx([(i+1)/(3*want) for i in range(3*want)])  # one sum, one product
     assert seen.lens==[want]*3*want
 
-@pytest.mark.parametrize('cb', [ShortEpochCallback(.3), LimitBatches(3, 3), FastDevRun(3)], ids=repr)
-def test_short_epoch_does_not_shift_the_columns(cb):
-    learn = mk_learner(dls=(batches(10), batches(10, seed=1)), defaults=True, metrics=[F.l1_loss])
-    want = mk_learner(dls=(batches(10)[:3], batches(10, seed=1)[:3]), defaults=True, metrics=[F.l1_loss])
-    quiet(learn, 1, cbs=cb)
-    quiet(want, 1)
-    assert learn.recorder.columns==['train_loss', 'valid_loss', 'l1_loss']
-    assert learn.recorder.values==want.recorder.values and None not in learn.recorder.values[0]
-
 def test_max_steps_counts_within_the_limit():
     learn,seen = mk_learner(dls=(batches(7), VALID)),Seen()
     learn.fit(max_steps=5, cbs=[LimitBatches(2), seen])
@@ -105,18 +95,6 @@ def test_worker_processes_are_gone_after_the_fit(e):
     assert multiprocessing.active_children()==[]
 
 # ---- The same batches
-
-def shuffled(n=10, seed=3): return DataLoader(rows(n), batch_size=4, shuffle=True, generator=torch.Generator().manual_seed(seed))
-
-@pytest.mark.parametrize('n,want', [(1, 1), (3, 3), (.2, 2), (99, 10)])
-def test_overfit_keeps_its_batches(n, want):
-    learn,xs = mk_learner(dls=(shuffled(), VALID)),dict(train=[], valid=[])
-    look = Callback(before_batch=lambda cb: xs['train' if cb.training else 'valid'].append(cb.x.clone()))
-    cb = OverfitBatches(n)
-    for _ in range(2): learn.fit(3, cbs=[cb, look])
-    first = [o[0] for o in islice(shuffled(), want)]
-    assert len(xs['train'])==len(xs['valid'])==6*want
-    assert all(map(torch.equal, xs['train'], first*6)) and all(map(torch.equal, xs['valid'], first*6))
 
 def test_overfit_leaves_other_evaluations_alone():
     learn = mk_learner(cbs=[OverfitBatches(), seen := Seen()], defaults=True, dls=(TRAIN, batches(5, seed=1)))
@@ -142,12 +120,6 @@ def test_a_rehearsal_is_one_epoch_and_writes_nothing(tmp_path):
     assert seen.pcts==[.5, 1.]
     learn.fit(1)
     assert [o.name for o in (tmp_path/'w').iterdir()]==['0']
-
-@pytest.mark.parametrize('e', ENDS)
-def test_writers_are_back_however_the_rehearsal_ended(tmp_path, e):
-    learn = mk_learner(cbs=[cb := Writer(tmp_path/'w')])
-    ending(lambda: learn.fit(3, cbs=[FastDevRun(), Callback(after_batch=lambda cb: act(cb, e))]))
-    assert cb.run and list(tmp_path.iterdir())==[]
 
 @pytest.mark.parametrize('kwargs,want', [(dict(n_epoch=5), [0]), (dict(n_epoch=5, start_epoch=3), [3]), (dict(n_epoch=3, start_epoch=3), []), (dict(max_steps=50), [0])])
 def test_a_rehearsal_is_the_first_epoch_of_the_fit(kwargs, want):

@@ -1,5 +1,4 @@
 "Mixes against the papers' equations, computed by hand; and that nothing of them is left, whatever happens"
-from collections import namedtuple
 from contextlib import nullcontext
 from functools import partial
 import helpers, pytest, torch
@@ -80,16 +79,6 @@ def test_mixup_works_with_any_loss_of_classes(f):
     def _each(pred, y, reduction): return type(f)(reduction=reduction)(pred, y)
     agree(run(MixUp(), f)[1], by_hand(.4, two_losses(_each, torch.mean)))
 
-def direct(f): return lambda pred, y, y2, lam: f(pred, lam[:,None]*y + (1-lam[:,None])*y2)
-@pytest.mark.parametrize('targ,f', [('soft', F.cross_entropy), ('soft', CrossEntropyLossFlat()), ('numbers', F.mse_loss), ('numbers', MSELossFlat()),
-    ('multi', BCEWithLogitsLossFlat()), ('soft', lambda pred, y: F.mse_loss(pred.softmax(1), y))])
-def test_targets_that_have_a_mean_are_mixed_themselves(targ, f):
-    learn,seen = run(MixUp(), f, targ)
-    agree(seen, by_hand(.4, direct(f), targ))
-    torch.manual_seed(SEED)
-    (lam,perm),y = draws(.4),images(targ=targ)[0][1].float()
-    assert torch.equal(seen[0][1], lam[:,None]*y + (1-lam[:,None])*y[perm])
-
 def box_of(new, old): return (new!=old).flatten(0, 1).any(0).nonzero()
 @pytest.mark.parametrize('seed', range(6))
 def test_cutmix_share_is_the_area_that_was_kept(seed):
@@ -158,51 +147,6 @@ def test_evaluation_in_the_middle_of_a_batch_has_the_plain_loss(e):
         learn.fit(1)
         return learn.model
     assert same(go([listener('spy', [e], hear, order=1)]), go([])) and losses==[True]
-
-def test_several_inputs_and_targets_are_mixed_alike():
-    Pair = namedtuple('Pair', 'a b')
-    g = torch.Generator().manual_seed(0)
-    x1,x2,y1,y2 = torch.randn(N, 2, generator=g),torch.randn(N, 2, generator=g),torch.randint(3, (N,), generator=g),torch.randn(N, 1, generator=g)
-    class Two(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.l = nn.Linear(2, 4)
-        def forward(self, p): return self.l(p.a*p['b'] if isinstance(p, dict) else p.a*p.b)
-    def loss(pred, a, b, reduction='mean'):
-        l = F.cross_entropy(pred[:,:3], a, reduction='none') + (pred[:,3]-b[:,0])**2
-        return l if reduction=='none' else l.mean()
-    seen = []
-    def spy(self): seen.append((self.x, self.yb, self.loss))
-    learn = mk_learner([MixUp(), Callback(after_backward=spy)], dls=([(Pair(x1, x2), y1, y2)],), model=Two(), loss_func=loss)
-    learn.dls.n_inp = 1
-    old = [p.detach().clone() for p in learn.model.parameters()]
-    torch.manual_seed(SEED)
-    learn.fit(1)
-    torch.manual_seed(SEED)
-    lam,perm = draws(.4)
-    w = lam[:,None]
-    (x,yb,l), = seen
-    assert type(x) is Pair and all(torch.equal(a, w*b+(1-w)*b[perm]) for a,b in zip(x, (x1, x2), strict=True))
-    assert torch.equal(yb[0], y1) and torch.equal(yb[1], y2)  # one is an index: both targets go by two losses
-    pred = F.linear(x.a*x.b, *old)
-    assert torch.equal(l, (lam*loss(pred, y1, y2, 'none') + (1-lam)*loss(pred, y1[perm], y2[perm], 'none')).mean())
-
-def test_segmentation_has_a_loss_for_each_pixel():
-    g = torch.Generator().manual_seed(0)
-    x,y = torch.randn(N, 1, 4, 5, generator=g),torch.randint(2, (N, 4, 5), generator=g)
-    for f in (F.cross_entropy, CrossEntropyLossFlat(axis=1)):
-        torch.manual_seed(0)
-        model,seen = nn.Conv2d(1, 2, 1),[]
-        old = [p.detach().clone() for p in model.parameters()]
-        def spy(self, seen=seen): seen.append((self.x, self.loss))
-        learn = mk_learner([MixUp(), Callback(after_backward=spy)], dls=([(x, y)],), model=model, loss_func=f)
-        torch.manual_seed(SEED)
-        learn.fit(1)
-        torch.manual_seed(SEED)
-        lam,perm = draws(.4)
-        pred,w = F.conv2d(seen[0][0], *old),lam.view(-1, 1, 1)
-        want = (w*F.cross_entropy(pred, y, reduction='none') + (1-w)*F.cross_entropy(pred, y[perm], reduction='none')).mean()
-        torch.testing.assert_close(seen[0][1], want)
 
 def refuses(match, cb, exc=ValueError, bs=None, loss_func=F.cross_entropy, model=None, cbs=()):
     learn = mk_learner([cb, *cbs], dls=(bs or images(),), model=model or net(), loss_func=loss_func)

@@ -2,7 +2,7 @@
 import builtins, io
 import learnloop, pytest, torch
 from helpers import covering, ending, listener, same
-from learnloop import (Callback, CancelBackwardException, CancelStepException, CancelZeroGradException, DataLoaders, Learner, MixedPrecision, TrainEvalCallback,
+from learnloop import (Callback, CancelStepException, CancelZeroGradException, DataLoaders, Learner, MixedPrecision, TrainEvalCallback,
     TruePrecision)
 from torch import nn
 from torch.nn import functional as F
@@ -102,29 +102,6 @@ def test_case_36_skipped_steps_are_no_optimizer_steps():
     assert mp.skipped==2 and learn.count.opt_steps==N-2 and learn.count.batches==N
     assert [i for i,o in enumerate(outcomes) if o!='done']==[0, 5]
 
-def test_several_optimizers_skip_together_and_a_shared_parameter_is_divided_once():
-    def opt(m): return dict(a=torch.optim.SGD([*m[0].parameters(), m[2].bias], lr=.1), b=torch.optim.SGD([m[2].weight, m[2].bias], lr=.05))
-    models = []
-    for cbs in ([MixedPrecision('bf16')], [MixedPrecision(init_scale=8.)]):
-        model = mk_model()
-        learn = mk_learner(cbs, model=model, opt_func=opt(model))
-        learn.fit(1)
-        models.append(model)
-    for p,q in zip(*(m.parameters() for m in models), strict=True):
-        torch.testing.assert_close(p, q, atol=.02, rtol=.02)  # bf16 and fp16 round differently
-    before = [p.clone() for p in models[1].parameters()]
-    learn.fit(1, cbs=Overflow(set(range(N))))
-    assert all(map(torch.equal, before, models[1].parameters()))
-
-@pytest.mark.parametrize('order', [5, 20])
-def test_cancelled_backward_leaves_nothing_to_unscale(order):
-    def skip(cb):
-        if cb.learn.iter in (0, 3): raise CancelBackwardException
-    learn = mk_learner([mp := MixedPrecision(init_scale=8.), cb := Callback(before_backward=skip)])
-    cb.order = order
-    learn.fit(2)
-    assert mp.skipped==0 and learn.count.opt_steps==2*N  # a step without gradients changes nothing
-
 @pytest.mark.parametrize('e', ['before_step', 'after_step', 'after_cancel_step'])
 def test_a_step_that_a_later_callback_cancels_leaves_the_scaler_in_order(e):
     stop = listener('stop', [e], lambda cb, _: _raise(CancelStepException), order=20)
@@ -160,24 +137,6 @@ def test_validate_within_a_batch_changes_no_gradient(e):
         assert not any(autocasts())
         models.append(learn.model)
     assert same(*models) and not same(models[0], mk_model())
-
-def test_weights_that_a_validate_within_a_batch_cast_are_forgotten():
-    "Evaluations that need gradients, of inputs for instance, have their weights kept by autocast"
-    models = []
-    for inner in (False, True):
-        def evaluate(cb, inner=inner):
-            if not cb.learn.training: return torch.set_grad_enabled(True)
-            if not inner: return
-            ps = [(p, p.detach().clone()) for p in cb.learn.model.parameters()]
-            for p,_ in ps: p.data.zero_()
-            cb.learn.validate()
-            for p,o in ps: p.data.copy_(o)
-        cb = Callback(before_batch=evaluate)
-        cb.order = 20
-        learn = mk_learner([MixedPrecision('bf16'), cb])
-        learn.fit(1)
-        models.append(learn.model)
-    assert same(*models)
 
 # --- state
 

@@ -94,23 +94,12 @@ def test_no_memory_is_held_after_a_fit(what):
     ending(lambda: quiet(learn, 1, cbs=Callback(after_loss=lambda cb: act(cb, what))))
     assert learn.model.h is None and learn.rnn.raw_out is None
 
-def test_models_without_reset_are_left_alone():
-    learn = Learner(DataLoaders(batches(), device='cpu'), nn.Linear(2, 1), F.mse_loss, cbs=rnn_cbs())
-    quiet(learn, 1)
-
 @pytest.mark.parametrize('kind', KINDS)
 def test_predictions_and_metrics_get_no_tuple(kind):
     learn = mk_learner(net=mk_net(kind), metrics=F.l1_loss)
     quiet(learn, 1)
     preds,targs = learn.get_preds()
     assert preds.shape==targs.shape==(6, 5, 1) and len(learn.recorder.values[0])==3
-
-def test_activations_are_there_during_the_batch_alone():
-    learn,seen = mk_learner(net=mk_net('lists')),[]
-    def look(cb): seen.append((cb.learn.rnn.raw_out.shape, cb.learn.rnn.out.abs().sum()>0))
-    quiet(learn, 1, cbs=Callback(after_loss=look, after_batch=look))
-    assert seen==[((3, 5, 4), True)]*12
-    assert learn.rnn.raw_out is None and learn.rnn.out is None
 
 def test_a_regularizer_alone_says_what_it_needs():
     with pytest.raises(ValueError, match='needs an RNNCallback'): quiet(mk_learner([RNNRegularizer(1.)], net=nn.Linear(2, 1)), 1)

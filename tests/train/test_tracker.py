@@ -1,12 +1,11 @@
 "Trackers: what is best, stopping, saving, plateaus, NaN, spikes, time, and validation within epochs"
 import math, operator, pytest, torch, numpy as np, learnloop.train.tracker as tracker
-from copy import deepcopy
 from pathlib import Path
 from helpers import LR, TRAIN, VALID, batches, cover, mk_learner, mk_model, same, weights
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelTrainException, CancelValidException, EarlyStoppingCallback, ReduceLROnPlateau, SaveModelCallback,
-    DataLoaders, SpikeDetection, TerminateOnNaNCallback, TimeLimit, TrackerCallback, ValidateCallback, ValidateEvery, ValueMetric)
+    SpikeDetection, TerminateOnNaNCallback, TimeLimit, TrackerCallback, ValidateCallback, ValueMetric)
 from torch import nn
 from torch.nn import functional as F
 
@@ -268,24 +267,6 @@ def test_a_fit_that_is_cancelled_before_it_begins_loads_nothing(tmp_path):
     learn.fit(0)
     assert same(learn.model, mk_model(1))
 
-@pytest.mark.parametrize('k,want', [(True, [0, 1, 2, 3, 4]), (1, [0, 1, 2, 3, 4]), (2, [0, 2, 4]), (3, [0, 3])])
-def test_every_epoch_saves_under_the_number_of_the_epoch_and_loads_nothing(k, want, tmp_path):
-    learn,cb,seen = saver([1.]*5, tmp_path, every_epoch=k)
-    assert files(tmp_path)==[f'model_{i}' for i in want] and same(weights(learn.model), seen[-1])
-    for i,o in zip(want, cb.saves, strict=True):
-        learn.load(o['name'], with_opt=False)
-        assert same(weights(learn.model), seen[i])
-
-def test_a_repeated_or_continued_fit_does_not_write_over_earlier_epochs(tmp_path):
-    learn = scripted([1.]*9, SaveModelCallback(every_epoch=True), path=tmp_path)
-    learn.fit(2)
-    learn.fit(2)
-    learn.fit(6, start_epoch=4)
-    assert files(tmp_path)==[f'model_{i}' for i in range(6)]
-    learn = scripted([1.]*9, path=tmp_path/'other')
-    learn.fit(6, start_epoch=5, cbs=SaveModelCallback(every_epoch=True))
-    assert files(tmp_path/'other')==['model_5']
-
 def test_every_epoch_and_at_end_need_no_monitor(tmp_path):
     learn = mk_learner(dls=(TRAIN,), path=tmp_path, cbs=[SaveModelCallback('no such thing', every_epoch=2, at_end=True)])
     learn.fit(3)
@@ -318,12 +299,6 @@ def test_a_failing_save_costs_no_file(keep, tmp_path):
     assert all(Path(o['path']).exists() for o in cb.saves) and len(cb.saves)==(keep or 1)
     learn.load(cb.saves[-1]['name'], with_opt=False)
     assert same(weights(learn.model), w.seen[1])
-
-def test_with_opt_brings_the_optimizer_back(tmp_path):
-    for with_opt in (True, False):
-        learn = scripted([1., 2., 0.], path=tmp_path, opt_func=torch.optim.Adam)
-        learn.fit(3, cbs=SaveModelCallback('score', with_opt=with_opt))
-        assert next(iter(learn.opt.state.values()))['step']==(6 if with_opt else 9)
 
 @pytest.mark.parametrize('kwargs', [dict(every_epoch=-1), dict(every_epoch=1.5), dict(keep=0), dict(keep=True)])
 def test_saving_checks_its_arguments(kwargs):
@@ -486,21 +461,6 @@ def test_when_is_asked_after_each_real_step():
     learn.fit(2, cbs=ValidateCallback(when=when))
     assert asked==[0, 1, 2]*2 and [o['step'] for o in learn.recorder.records]==[2, 5]
 
-@pytest.mark.parametrize('named,k', [(True, 'test'), (True, 2), (False, 'dl2'), (False, 2), (True, 'by loader'), (True, -1)])
-@pytest.mark.parametrize('train_metrics', [False, True])
-def test_values_of_another_set_have_its_name(named, k, train_metrics):
-    test = batches(2, seed=7)
-    dls = DataLoaders(TRAIN, VALID, test=test) if named else DataLoaders(TRAIN, VALID, test)
-    learn = mk_learner(defaults=True, metrics=F.l1_loss, dls=dls)
-    learn.recorder.train_metrics = train_metrics
-    scores,name = learn.validate(dl=test) if k=='by loader' else learn.validate(k),'test' if named else 'dl2'
-    assert scores.names==[f'{name}_loss', f'{name}_l1_loss'] and scores==learn.validate(dl=batches(2, seed=7))
-    assert learn.validate().names==['valid_loss', 'valid_l1_loss' if train_metrics else 'l1_loss']
-    assert learn.validate('train').names==['train_loss', 'train_l1_loss'] and learn.validate(dl=batches(1)).names[0]=='valid_loss'
-    assert learn.validate(dl=VALID).names[0]=='valid_loss'
-    both = mk_learner(defaults=True, metrics=F.l1_loss, dls=(TRAIN, TRAIN))
-    assert both.validate().names[0]=='valid_loss' and both.validate(0).names[0]=='train_loss'
-
 @pytest.mark.parametrize('kwargs', [{}, dict(every_steps=1, when=print), dict(every_steps=0), dict(every_epochs=1.5), dict(every_steps=1, name='a b')])
 def test_validation_takes_one_cadence(kwargs):
     with pytest.raises(ValueError, match=None if kwargs else 'the fit validates on this loader'): ValidateCallback(**kwargs)
@@ -511,21 +471,6 @@ def test_validation_that_cannot_be_is_an_error_before_training():
         with pytest.raises(ValueError, match=match): learn.fit(1, cbs=ValidateCallback(every_steps=1, **kwargs))
         assert learn.count.batches==0
     with pytest.raises(TypeError, match='when is 3'): ValidateCallback(when=3)
-
-def test_a_cancelled_evaluation_records_nothing():
-    def cancel(cb): raise learn.phases['evaluate'].cancel
-    learn = mk_learner(defaults=True)
-    learn.fit(1, cbs=[ValidateCallback(every_steps=1), heard('before_evaluate', cancel)])
-    assert learn.recorder.records==[] and len(learn.recorder.values)==1
-
-@pytest.mark.parametrize('n,want', [(1, [0, 1, 2, 3, 4]), (2, [1, 3, 4]), (9, [4])])
-def test_validation_after_each_so_many_epochs(n, want):
-    learn = mk_learner(ValidateEvery(n), defaults=True, metrics=F.l1_loss)
-    learn.fit(5)
-    assert [i for i,o in enumerate(learn.recorder.values) if o[1] is not None]==want
-    assert all((o[1] is None)==(o[2] is None) for o in learn.recorder.values)
-    learn.fit(2, cbs=ValidateCallback(every_steps=1))
-    assert len(learn.recorder.records)==6 and all(None not in o['values'].values() for o in learn.recorder.records) and None not in learn.validate()
 
 # Others
 
@@ -545,14 +490,3 @@ def test_trackers_survive_any_end(cls, what, e, tmp_path):
     assert cb.best in (1., 2., 3.) and not cb._begun
     learn.fit(3)
     assert cb.best==3. and len(learn.recorder.values)==3
-
-@pytest.mark.parametrize('cls', TRACKERS)
-def test_state_says_where_it_is_once_in_a_fit(cls, tmp_path):
-    "What is saved in the last event of an epoch is of this epoch, not one epoch stale"
-    states = []
-    class Saver(Callback):
-        order = 10**6
-        def after_epoch(self): states.append(deepcopy(getattr(self.learn, made.name).state_dict()))
-    made = cls('score')
-    run([1., 2.], [made, Saver()], path=tmp_path)
-    assert [o['best'] for o in states]==[1., 2.]

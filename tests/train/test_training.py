@@ -113,29 +113,6 @@ def test_point_7_a_step_cancelled_when_it_is_told_of_ends_its_window(order):
     assert learn.count.opt_steps==4
     assert_close(weights(learn.model), weights(by_hand(windows(bs, n_batches=2))))
 
-@pytest.mark.parametrize('n_acc,sizes,kw', [(4, [8]*4, {}), (8, [8]*4, {}), (4, [32, 8, 8], {}), (lambda e: 4, [8]*4, {}),
-    (6, [8]*4, dict(count=lambda learn: 2*learn.bs))])
-def test_a_window_no_larger_than_a_batch_warns_once(n_acc, sizes, kw):
-    acc = GradientAccumulation(n_acc, **kw)
-    with pytest.warns(UserWarning, match='each batch makes a step and nothing is accumulated') as ws:
-        learn = fitted(data(sizes), acc, n_epoch=2)
-        learn.fit(1)
-    n = n_acc(0) if callable(n_acc) else n_acc
-    assert len(ws)==1 and f'give n_batches={n};' in str(ws[0].message) and f"a batch has {sizes[0]*(2 if kw else 1)}" in str(ws[0].message)
-    assert learn.count.opt_steps==3*len(sizes)
-
-def test_weights_follow_the_count_of_tokens_huggingface():
-    "Mean losses over tokens, of which each batch has another number"
-    torch.manual_seed(0)
-    bs = [(torch.randn(4, 2), torch.randint(0, 3, (4,))) for _ in range(7)]
-    def loss_func(pred, y): return F.cross_entropy(pred, y, ignore_index=0)
-    model = nn.Linear(2, 3)
-    def n_tokens(b): return int((b[1]!=0).sum())
-    learn = fitted(bs, GradientAccumulation(6, count=lambda learn: (learn.y!=0).sum()), model=deepcopy(model), loss_func=loss_func)
-    wins = windows(bs, 6, size=n_tokens)
-    assert len({n_tokens(b) for b in bs})>1 and len(wins)>1
-    assert_close(weights(learn.model), weights(by_hand(wins, loss_func=loss_func, model=model)))
-
 def test_a_batch_without_tokens_adds_nothing():
     "Its mean loss is 0/0"
     bs = [(torch.randn(4, 2), torch.tensor(y)) for y in ([1, 2, 0, 1], [0]*4, [2, 0, 0, 0], [0]*4)]
@@ -180,26 +157,6 @@ def test_cancelled_epoch_or_error_drops_the_window(e, what):
     learn.remove_cb(stop)
     learn.fit(1)
     assert_close(weights(learn.model), weights(by_hand([bs[:3], *windows(bs, 12)])))
-
-@pytest.mark.parametrize('kw,steps', [(dict(n_epoch=None, max_steps=5), 5), (dict(n_epoch=2, steps_per_epoch=3), 6), (dict(n_epoch=9, max_steps=4), 4)], ids=str)
-@pytest.mark.parametrize('loader', [list, NoLength])
-def test_step_limits_count_real_steps(kw, steps, loader):
-    "Five batches in windows of two: an epoch has three steps, the last of which comes when the limited loader has ended"
-    bs = data([4]*5)
-    learn = mk_learner([GradientAccumulation(8)], dls=DataLoaders(loader(bs)))
-    learn.fit(**kw)
-    assert learn.count.opt_steps==steps
-    if 'max_steps' in kw: assert_close(weights(learn.model), weights(by_hand((windows(bs, 8)*2)[:steps])))
-
-def test_validation_in_a_window_leaves_it_open():
-    bs = data([4]*6)
-    look = listener('look', ['after_batch'], lambda cb, e: cb.learn.training and cb.learn.validate())
-    look.run_valid = False
-    acc = GradientAccumulation(12)
-    learn = mk_learner([acc, look], dls=DataLoaders(bs, data([4]*2, 1)))
-    learn.fit(1)
-    assert_close(weights(learn.model), weights(by_hand(windows(bs, 12))))
-    assert learn.count.opt_steps==2
 
 def test_state_of_an_open_window_goes_on():
     bs = data([4, 2, 6, 4, 4, 4])
@@ -300,16 +257,6 @@ def test_adaptive_clipping_is_equation_3(shape):
     assert_close(p.grad, want, rtol=1e-5, atol=0)
     assert not torch.equal(want, torch.zeros(shape)) and p.grad is g
 
-def test_adaptive_callback():
-    bs = data([4])
-    learn = fitted(bs, GradientClip(algorithm='adaptive'))
-    m = mk_model()
-    F.mse_loss(m(bs[0][0]), bs[0][1]).backward()
-    clip_grad_adaptive_(m.parameters(), .01)
-    with torch.no_grad():
-        for p in m.parameters(): p.add_(p.grad, alpha=-LR)
-    assert same(learn.model, m) and learn.gradient_clip.max_norm==.01
-
 @pytest.mark.parametrize('skip', [False, True])
 def test_gradients_that_are_not_finite(skip):
     "Clipping spreads them, as torch's does, unless such steps are skipped"
@@ -369,32 +316,6 @@ def test_to_channelslast_and_back():
     learn = mk_learner()
     assert learn.to_channelslast() is learn and any(isinstance(o, ChannelsLast) for o in learn.cbs)
     assert learn.to_contiguous() is learn and not any(isinstance(o, ChannelsLast) for o in learn.cbs)
-
-# --- Monte Carlo dropout
-
-def drop_model():
-    torch.manual_seed(0)
-    class MyDropout(nn.Module):
-        def forward(self, x): return F.dropout(x, .5, self.training)
-    return nn.Sequential(nn.Linear(2, 16), nn.Dropout(), nn.Linear(16, 16), MyDropout(), nn.BatchNorm1d(16), nn.Linear(16, 1))
-
-@pytest.mark.parametrize('one', [True, False], ids=['one instance', 'one for each'])
-def test_mc_dropout_samples_differ(one):
-    learn = fitted(batches(2), model=drop_model())
-    cb = MCDropoutCallback()
-    preds = [learn.get_preds(dl=batches(2, seed=1), cbs=cb if one else MCDropoutCallback())[0] for _ in range(3)]
-    assert not any(torch.equal(preds[i], preds[j]) for i,j in ((0, 1), (0, 2), (1, 2)))
-    plain = [learn.get_preds(dl=batches(2, seed=1))[0] for _ in range(2)]
-    assert torch.equal(*plain)
-
-@pytest.mark.parametrize('what', ['CancelValidException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt'])
-def test_mc_dropout_is_off_after_errors_and_leaves_the_generator(what):
-    learn = mk_learner([MCDropoutCallback(), listener('bad', ['after_pred'], lambda cb, e: act(cb, None if cb.learn.training else what))], model=drop_model())
-    after = []
-    learn.add_cb(listener('rng', ['before_validate'], lambda cb, e: after.append(torch.get_rng_state()), order=-99))
-    try: learn.fit(1)
-    except (ValueError, KeyboardInterrupt): pass
-    assert not any(m.training for m in learn.model) and torch.equal(torch.get_rng_state(), after[0])
 
 # --- gradient checkpointing
 
@@ -534,22 +455,6 @@ def test_sam_is_the_loop_by_hand(opt_func, p, norm, clip):
     sam_by_hand(bs, b, opt_func(b.parameters(), lr=LR), .3, n_epoch=2, clip=clip)
     assert same(a, b) and torch.equal(torch.get_rng_state(), rng)
     assert learn.count.opt_steps==learn.count.batches==6
-
-def test_sam_of_each_part_of_a_window():
-    "Accumulated: the mean of the gradients at each batch's own worst place"
-    bs,model = data([4, 2, 4, 4]),mk_model()
-    learn = fitted(bs, SAM(.3), GradientAccumulation(n_batches=2))
-    for w in windows(bs, n_batches=2):
-        grads = []
-        for b in w:
-            m = deepcopy(model)
-            sam_by_hand([b], m, SGD(m.parameters(), lr=1.), .3)
-            grads.append([p-q for p,q in zip(model.parameters(), m.parameters(), strict=True)])
-        n = [len(b[0]) for b in w]
-        with torch.no_grad():
-            for i,p in enumerate(model.parameters()): p -= LR*sum(k*g[i] for k,g in zip(n, grads, strict=True))/sum(n)
-    assert_close(weights(learn.model), weights(model), rtol=1e-4, atol=1e-5)  # gradients by difference of weights
-    assert learn.count.opt_steps==2
 
 @covering(what=['CancelBackwardException', 'CancelBatchException', 'CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt'],
     e=['after_pred', 'after_loss', 'before_backward', 'after_backward', 'cleanup_backward'])
