@@ -30,7 +30,7 @@ def pytest_collection_modifyitems(config, items):
     for o in items: groups.setdefault(o.nodeid.partition('[')[0], []).append(o)
     for its in groups.values():
         cases = {(*o.callspec.indices.values(),) if hasattr(o, 'callspec') else ():o for o in its}
-        keep |= {*its} if len(cases)<len(its) else {cases[o] for o in cover(cases)}
+        keep |= {cases[o] for o in cover(cases)} if len(cases)==len(its)>1 else {*its}
     config.hook.pytest_deselected(items=[o for o in items if o not in keep])
     items[:] = [o for o in items if o in keep]
 
