@@ -24,12 +24,18 @@ def unseen():
     gc.collect()
     gc.freeze()
 
+def values_of(item):
+    "What tells the cases of a test apart: for each `parametrize`, its values"
+    marks = [m.args[0] for m in item.iter_markers('parametrize')]
+    names = [[k.strip() for k in (o.split(',') if isinstance(o, str) else o)] for o in marks]
+    return tuple(tuple(id(item.callspec.params[k]) for k in ks) for ks in names)
+
 def pytest_collection_modifyitems(config, items):
     "Of several `parametrize` of one test, run as many combinations as it takes for each value to come once; `ALL_CASES=1` runs them all"
     groups,keep = {},set()
     for o in items: groups.setdefault(o.nodeid.partition('[')[0], []).append(o)
     for its in groups.values():
-        cases = {(*o.callspec.indices.values(),) if hasattr(o, 'callspec') else ():o for o in its}
+        cases = {values_of(o):o for o in its}
         keep |= {cases[o] for o in cover(cases)} if len(cases)==len(its)>1 else {*its}
     config.hook.pytest_deselected(items=[o for o in items if o not in keep])
     items[:] = [o for o in items if o in keep]
