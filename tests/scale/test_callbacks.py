@@ -22,7 +22,7 @@ def mk(cls, folder):
 
 def mk_learner(cls, folder):
     cb = mk(cls, folder)
-    learn = Learner(DataLoaders(batches(3), batches(2, seed=1)), mk_model(), F.mse_loss, torch.optim.SGD, lr=LR, metrics=[F.l1_loss])
+    learn = Learner(DataLoaders(batches(3), batches(2, seed=1)), mk_model(), F.mse_loss, torch.optim.SGD, lr=LR, metrics=[F.l1_loss], path=folder)
     learn.logger = lambda *args: None
     return learn.remove_cb(type(cb)).add_cb(cb)
 

@@ -13,7 +13,7 @@ from learnloop.loop.flow import *
 from learnloop.interop.transformers import TrainerCallback
 from learnloop.loop.learner import Learner, TrainEvalCallback
 from learnloop.measure.recorder import Recorder
-from learnloop.see.timeline import _unpacked, load_trace
+from learnloop.see.timeline import _unpacked, _us, load_trace
 from learnloop.see.trace import Trace, TraceRow, Tracer
 from learnloop.train.training import GradientAccumulation
 from test_properties import programs
