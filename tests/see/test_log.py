@@ -95,16 +95,6 @@ def test_another_file_is_refused(cls, name, text, tmp_path):
         with pytest.raises(ValueError, match='line 1 of .*: give it another fname'): learn.fit(1)
         assert (tmp_path/name).read_text()==text and learn.count.batches==0
 
-def test_other_columns_need_another_file(tmp_path):
-    learn = learner(CSVLogger(tmp_path/'a.csv'))
-    learn.fit(1)
-    before = (tmp_path/'a.csv').read_bytes()
-    learn.metrics = [mae]
-    with pytest.raises(ValueError, match='has the columns epoch, step, train_loss, valid_loss, but this fit has .*, mae: give it another fname'): learn.fit(1)
-    assert learn.count.batches==3 and (tmp_path/'a.csv').read_bytes()==before
-    learner(CSVLogger(tmp_path/'a.csv'), metrics=mae).fit(1)
-    assert 'mae' in rows(tmp_path/'a.csv')[0], 'a new run has its own'
-
 def test_json_takes_what_comes_and_csv_says_so(tmp_path):
     def more(cb): cb.learn.recorder.record('odd', dict(odd=1, worse=math.inf, bad=math.nan, low=-math.inf))
     learner(JSONLogger(tmp_path/'a.jsonl'), [Callback(after_train=more)]).fit(1)

@@ -273,15 +273,6 @@ def test_only_the_first_process_shows_something(plain, clock, monkeypatch, capsy
     learn.fit(1)
     assert len(rows)==2, 'a logger of your own has its rows'
 
-def test_sanity_and_lr_find_say_what_they_are(screens):
-    from learnloop import SanityCheck
-    learn = learner([SanityCheck(1)])
-    learn.fit(1)
-    assert [(a[0][0], b[0]) for a,b in zip(screens[0].above, screens[0].drawn, strict=True)][0]==('sanity  ', 'validate')
-    learn.remove_cb(SanityCheck)
-    learn.lr_find(num_it=3, show_plot=False, suggest_funcs=None)
-    assert {o[0][0] for o in screens[-1].above}=={'lr_find '}
-
 def svgs(html): return re.findall('<svg.*?</svg>', html, flags=re.S)
 def said(html): return re.search('<desc>(.*?)</desc>', html)[1]
 

@@ -1,33 +1,13 @@
 "The loop drawn: who runs where, in which order and when, as text, Markdown and HTML"
 from functools import partial
-from html.parser import HTMLParser
 import pytest
 from helpers import act, listener, mk_learner
-from learnloop import Callback, Learner, Phase, Tracer, event, on
+from learnloop import Callback, Tracer, event, on
 from learnloop.app.synth import synth_learner
 
 def whisper(cb): "Says nothing"
 
 def line(loop, e): return next((o.strip() for o in str(loop).splitlines() if o.strip().startswith(f'- {e}: ')), None)
-
-class Lists(HTMLParser):
-    "What is left of HTML without styles: each list item's own text, with its depth"
-    kept = {'div', 'ul', 'li', 'span', 'strong', 'code'}  # what sanitizers let through; nbconvert's shows others as text
-    def __init__(self, html):
-        super().__init__()
-        self.stack,self.items,self.styles = [],[],[]
-        self.feed(html)
-        self.close()
-        assert not self.stack, f'never closed: {self.stack}'
-    def handle_starttag(self, tag, attrs):
-        assert tag in self.kept and {k for k,_ in attrs}<={'style', 'role', 'aria-label'}
-        if tag=='li':
-            assert self.stack[-1]=='ul'
-            self.items.append([self.stack.count('ul')-1, ''])
-        self.stack.append(tag)
-        self.styles += [v for k,v in attrs if k=='style']
-    def handle_endtag(self, tag): assert self.stack.pop()==tag
-    def handle_data(self, s): self.items[-1][1] += s
 
 def test_as_text():
     learn = mk_learner([listener('a', ['before_step', 'after_batch'], act, run_valid=False), Callback('b', after_loss=whisper)])
@@ -38,17 +18,6 @@ def test_as_text():
     depth = {o.strip(): len(o)-len(o.lstrip()) for o in lines}
     assert depth['fit']<depth['epoch']<depth['train']<depth['batch']<depth['step']<depth['- before_step: a (train)']
     assert 'before_step: a (train)' in learn.show_training_loop()._repr_markdown_()
-
-def test_phases_and_events_of_users():
-    class Mine(Learner, phases=[Phase('rollout', inside='epoch', does='play()'), Phase('move', inside='rollout', cancel=None)]): pass
-    learn = mk_learner(cls=Mine).declare('verify')
-    learn.add_cb(listener('a', ['before_rollout', 'cleanup_move', 'verify'], act))
-    loop = learn.show_training_loop()
-    assert all(o in str(loop) for o in ('rollout', '- before_rollout: a', 'play()', '- verify: a'))
-    items = Lists(loop._repr_html_()).items
-    texts = {s:d for d,s in items}
-    assert texts['epoch CancelEpochException skips the rest']+1==texts['rollout CancelRolloutException skips the rest']==texts['move']-1
-    assert texts['verify: a']==0
 
 def late(learn): return learn.epoch>2
 

@@ -6,7 +6,7 @@ import numpy as np, pytest, torch
 from helpers import StopAt, TRAIN, VALID, batches, cover, fail, mk_learner, same
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CheckpointCallback,
     CrossEntropyLossFlat, DataLoaders, Learner, Recorder, TensorBoardCallback, Throughput, Tracer, ValidateCallback,
-    event, mae, on, read_tensorboard, GradientAccumulation, GradientClip)
+    mae, on, read_tensorboard, GradientAccumulation, GradientClip)
 from learnloop.see import tensorboard as tb_mod
 from learnloop.data.batch import tensors_in
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -345,26 +345,6 @@ def test_resumed_runs_have_the_curves_of_one(name, stops, every, unit, tmp_path)
     train(tmp_path/'b', every=every, unit=unit)
     assert read_tensorboard(tmp_path/'a'/'tb')==read_tensorboard(tmp_path/'b'/'tb'), 'one curve, no point twice'
     for o in ('a','b'): assert [h.step for h in log(tmp_path/o/'tb').Histograms('weights/weight')][-1]==15*(1 if unit=='steps' else 4)
-
-def test_paused_and_resumed_in_memory(tmp_path):
-    train(tmp_path/'a')
-    stop = StopAt(7, lambda: (setattr(stop, 'at', None), fail()), 'before_fetch')
-    learn = learner(TensorBoardCallback(tmp_path/'b', every_steps=1, norms_every_steps=1), [ValidateCallback(every_steps=2, dl=VALID, name='test'), stop],
-        dls=(batches(5),VALID), opt_func=torch.optim.AdamW, metrics=mae)
-    with learn.no_logging():
-        with pytest.raises(MemoryError): learn.fit(3)
-        assert learn.count.opt_steps==7
-        learn.resume()
-    assert read_tensorboard(tmp_path/'a'/'tb')==read_tensorboard(tmp_path/'b')
-
-def test_two_logs_of_one_learner(tmp_path):
-    tbs = [TensorBoardCallback(tmp_path/o, every_steps=1, norms_every_steps=i+1) for i,o in enumerate('ab')]
-    tbs[1].name = 'other'
-    learn = learner(tbs[0], [tbs[1]])
-    learn.fit(1)
-    learn.fit(1, cbs=Callback(after_batch=on(event.after_batch, once=2)(lambda cb: cb.learn.remove_cb(tbs[0]))))
-    a,b = (read_tensorboard(o.log_dir) for o in tbs)
-    assert steps(a['norms/gradients'])==[1, 2, 3, 4] and steps(b['norms/gradients'])==[2, 4, 6] and len(learn.cbs)==3
 
 def test_what_cannot_be_shown_does_not_stop_the_training(tmp_path, monkeypatch):
     learn = learner(TensorBoardCallback(tmp_path, show=lambda x, y, pred: 1/0, every_steps=1))

@@ -10,9 +10,7 @@ from learnloop.loop.callback import Callback, on
 from helpers import mk_learner, players, same
 from learnloop.data.checks import *
 from learnloop.loop.flow import *
-from learnloop.interop.transformers import TrainerCallback
 from learnloop.loop.learner import Learner, TrainEvalCallback
-from learnloop.measure.recorder import Recorder
 from learnloop.see.timeline import _unpacked, _us, load_trace
 from learnloop.see.trace import Trace, TraceRow, Tracer
 from learnloop.train.training import GradientAccumulation
@@ -516,14 +514,6 @@ def test_it_is_the_first_even_of_those_that_come_first():
         i = next(i for i,o in enumerate(t.rows) if o.callback=='early')
         assert [(o.event, o.callback, o.outcome) for o in t.rows[i-1:i+5]]==[('before_step','',''), ('before_step','early','CancelStepException'),
             ('after_cancel_step','','cancelled'), ('after_step','','cancelled'), ('cleanup_step','','cancelled'), ('cleanup_step','early','')]
-
-def test_callbacks_of_other_systems_are_traced():
-    class Theirs(TrainerCallback):
-        def on_step_end(self, args, state, control, **kwargs): pass
-    learn = mk_learn(Recorder(), Theirs())
-    learn.fit(1, cbs=Tracer())
-    assert {('transformers_theirs','before_fit'), ('transformers_theirs','after_batch')}<={(o['callback'], o['event']) for o in learn.trace.totals()}
-    assert learn.trace.phases()['batch'][0]==3
 
 def test_point_8_a_phase_beside_the_batch_is_one_of_each_batch(tmp_path):
     class Augments(Learner, phases=[Phase('augment', inside='train validate')]):

@@ -107,20 +107,6 @@ def test_overfit_leaves_other_evaluations_alone():
 
 # ---- A rehearsal
 
-class Writer(Callback):
-    writes = True
-    def __init__(self, f): self.f = f
-    def before_fit(self): self.f.mkdir()
-    def after_epoch(self): (self.f/f'{self.epoch}').touch()
-
-def test_a_rehearsal_is_one_epoch_and_writes_nothing(tmp_path):
-    learn = mk_learner(cbs=[Writer(tmp_path/'w'), seen := Seen()], dls=(batches(7), batches(7)))
-    learn.fit(9, cbs=FastDevRun(2))
-    assert (seen.trained, seen.validated, learn.count.epochs)==([2], [2], 1) and list(tmp_path.iterdir())==[]
-    assert seen.pcts==[.5, 1.]
-    learn.fit(1)
-    assert [o.name for o in (tmp_path/'w').iterdir()]==['0']
-
 @pytest.mark.parametrize('kwargs,want', [(dict(n_epoch=5), [0]), (dict(n_epoch=5, start_epoch=3), [3]), (dict(n_epoch=3, start_epoch=3), []), (dict(max_steps=50), [0])])
 def test_a_rehearsal_is_the_first_epoch_of_the_fit(kwargs, want):
     epochs = []

@@ -123,14 +123,6 @@ def test_cancel_epoch_leaves_loss_func_swapped(e, what, order):
     with pytest.raises((ValueError, KeyboardInterrupt)) if what in ('ValueError', 'KeyboardInterrupt') else nullcontext(): learn.fit(1)
     assert learn.loss_func is F.cross_entropy and cb._partner is None and cb._own is None and cb._lam is None
 
-@pytest.mark.parametrize('cb', [MixUp, CutMix])
-def test_validation_and_predictions_are_untouched(cb):
-    f = CrossEntropyLossFlat()
-    learn,_ = run(cb(), f)
-    plain = mk_learner(dls=(images(), images(1)), model=learn.model, loss_func=f)
-    for a,b in zip(learn.get_preds(with_loss=True), plain.get_preds(with_loss=True), strict=True): assert torch.equal(a, b)
-    torch.testing.assert_close(learn.get_preds()[0].sum(1), torch.ones(N))
-
 @pytest.mark.parametrize('e', ['before_batch', 'after_pred', 'after_loss', 'after_batch'])
 def test_evaluation_in_the_middle_of_a_batch_has_the_plain_loss(e):
     losses = []
