@@ -30,6 +30,7 @@ def values_of(item):
     names = [[k.strip() for k in (o.split(',') if isinstance(o, str) else o)] for o in marks]
     return tuple(tuple(id(item.callspec.params[k]) for k in ks) for ks in names)
 
+@pytest.hookimpl(trylast=True)  # of what `-k` left
 def pytest_collection_modifyitems(config, items):
     "Of several `parametrize` of one test, run as many combinations as it takes for each value to come once; `ALL_CASES=1` runs them all"
     groups,keep = {},set()

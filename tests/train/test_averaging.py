@@ -2,7 +2,7 @@
 import builtins, io
 from functools import partial
 import learnloop, pytest, torch
-from helpers import covering, ending, listener, same
+from helpers import covering, ending, listener, same, weights
 from learnloop import (EMA, SWA, Callback, CancelFitException, CancelStepException, CancelZeroGradException, DataLoaders, Learner,
     MixedPrecision, Recorder, TrainEvalCallback, WeightAveraging)
 from torch import nn
@@ -180,6 +180,19 @@ def test_buffers(buffers):
     with learn.removed_cbs(avg): before = learn.validate()
     avg._swap_out(learn.model)
     assert same(learn.model, plain.model) and before
+
+def test_an_error_while_recomputing_leaves_everything_as_it_was():
+    class Fails:
+        def __init__(self): self.fails = False
+        def __iter__(self):
+            yield from data(3)
+            if self.fails: raise OSError('disk')
+    dl = Fails()
+    learn = mk_learner([avg := WeightAveraging(buffers='recompute', at_end=False)], model=mk_model(norm=True), dls=(dl, data(2)))
+    fit(learn, 1)
+    before,dl.fails,avg.stats = weights(learn.model),True,None
+    with pytest.raises(OSError, match='disk'): learn.validate()
+    assert same(before, weights(learn.model)) and learn.model[1].momentum==.1 and avg.live is None and avg._mine==[]
 
 def test_an_error_while_recomputing_at_the_end_leaves_the_live_weights():
     dl = data()

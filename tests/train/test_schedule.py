@@ -194,6 +194,19 @@ def test_two_owners_are_an_error_that_names_both():  # FEATURES 4, row 18
     learn.fit_one_cycle(1, cbs=ParamScheduler({'wd': SchedLin(0, .1)}))
     assert set(learn.recorder.hps)=={'lr', 'mom', 'wd'}
 
+class Rise(Scheduler):
+    "Momentum by what the learner says, a value for each group"
+    owns,needs_length = {'mom', 'model.bias.mark'},False
+    def values(self): return {'mom': [.1, .1+self.learn.iter/10], 'model.bias.mark': self.learn.iter}
+
+def test_a_schedule_of_ones_own_is_set_recorded_and_put_back():
+    learn = mk(splitter=two_groups, opt_func=partial(SGD, momentum=.7))
+    learn.model.bias.mark = 9
+    assert values(learn, 2, k='momentum', cbs=[Rise()])==pytest.approx([.1, .2, .3, .4]*2)
+    assert learn.recorder.hps['mom']==pytest.approx([.1, .2, .3, .4]*2) and learn.recorder.hps['model.bias.mark']==[0, 1, 2, 3]*2
+    assert get_hyper(learn.opt, 'mom')==[.7, .7] and learn.model.bias.mark==9
+    with pytest.raises(ValueError, match='both set mom'): mk(opt_func=ADAM).fit_one_cycle(1, cbs=type('Mom', (Rise,), dict(owns={'mom'}))())
+
 # Schedules of one's own
 
 @pytest.mark.parametrize('attrs,exc,match', [

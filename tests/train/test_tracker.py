@@ -148,6 +148,19 @@ def test_other_conditions(kwargs, values, n, why):
 def test_counts_are_whole_numbers(kwargs):
     with pytest.raises(ValueError, match='whole number'): EarlyStoppingCallback(**kwargs)
 
+def recording(values, name='x'):
+    "Record `values` under `name`, one after each step"
+    it = iter(values)
+    return heard('after_batch', lambda cb: cb.recorder.record('x', {name:next(it)}), order=55, run_valid=False, provides={name:'more'})
+
+def test_a_stop_within_an_epoch_ends_training_there_and_the_epoch_in_good_order():
+    seen = []
+    learn = mk_learner(defaults=True)
+    cbs = [heard(e, lambda cb, e=e: seen.append(e)) for e in ('after_train', 'before_validate', 'after_epoch')]
+    learn.fit(3, cbs=[recording([2., 1., 0., 5., 4., 3.]), EarlyStoppingCallback('x'), *cbs])
+    assert seen==['after_train', 'before_validate', 'after_epoch'] and learn.count.batches==learn.count.opt_steps==2
+    assert len(learn.recorder.values)==1 and None not in learn.recorder.values[0] and learn.outcome['fit']=='cancelled'
+
 # Plateaus
 
 class Groups(nn.Module):
