@@ -142,6 +142,21 @@ def test_what_changes_between_steps_is_seen(make, change):
 
 class Wrapped(torch.Tensor): "A kind of tensor"
 
+@pytest.mark.parametrize('kw', [dict(foreach=True), dict(fused=True), dict(differentiable=True), dict(capturable=True), dict(maximize=True), dict(amsgrad=True),
+    dict(dampening=.3), dict(lr=torch.tensor(.1))],
+    ids=lambda o: next(iter(o)))
+def test_options_are_left_to_torch(kw):
+    p = nn.Parameter(torch.ones(3))
+    if 'dampening' in kw:
+        p,o = _plain_sgd(p, momentum=.9, **kw)
+        o.state[p] = dict(momentum_buffer=torch.ones(3))
+        assert not fast_step(o) and p.eq(1).all()
+        return
+    o = Adam([p], **(dict(lr=.1) | kw))
+    o.state[p] = dict(step=torch.tensor(1.), exp_avg=torch.zeros(3), exp_avg_sq=torch.zeros(3))
+    p.grad = torch.ones(3)
+    assert not fast_step(o) and p.eq(1).all() and o.state[p]['step']==1
+
 def _plain_sgd(p=None, **kw):
     p = nn.Parameter(torch.ones(3)) if p is None else p
     p.grad = torch.ones_like(p)

@@ -10,5 +10,9 @@ def test_columns_line_up():
     table = Table([['layer', 'n'], ['a', '10'], ['bc', '7']])
     assert str(table).splitlines()==['layer   n', 'a      10', 'bc      7'] and lines[0].startswith('name')
 
+def test_cells_cannot_end_a_row():
+    lines = Table(ROWS)._repr_markdown_().splitlines()
+    assert len(lines)==len(ROWS)+1 and {o.replace('\\|', '').count('|') for o in lines}=={4} and not any('<' in o for o in lines)
+
 def test_rows_of_different_lengths_are_an_error():
     with pytest.raises(ValueError, match='argument 2 is'): Table([['a', 'b'], ['1']])
