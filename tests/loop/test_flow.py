@@ -4,7 +4,8 @@ from contextlib import suppress
 from copy import deepcopy
 from functools import partial
 import pytest, torch
-from helpers import (CANCEL_OF, FIT, TRAIN, VALID, Reference, Spec, all_events, act, compare, covering, ending, events_of, listener, mk_learner, phase_of, players, same)
+from helpers import (CANCEL_OF, FIT, TRAIN, VALID, Reference, Spec, all_events, act, compare, covering, ending, events_of, listener, mk_learner,
+    phase_of, players, same)
 from learnloop import (Callback, CancelException, CancelFitException, Event, Flow, Learner, Phase, UncaughtCancelError, in_phase)
 
 EVALUATE = 'evaluate', 'validate', 'fetch', 'batch'

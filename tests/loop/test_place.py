@@ -2,8 +2,7 @@
 import copy
 import pytest, torch
 from helpers import TRAIN, VALID, mk_learner, same
-from learnloop import (
-    Callback, CheckpointCallback, event, list_checkpoints)
+from learnloop import Callback, CheckpointCallback, event, list_checkpoints
 
 N = len(TRAIN)
 def quiet(learn, *args, **kwargs):

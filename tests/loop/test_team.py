@@ -1,6 +1,5 @@
 "A process that is alone answers for all, and a loop asks it nothing that costs or changes anything"
-import warnings
-import pytest
+import pytest, warnings
 from helpers import mk_learner
 
 def test_one_of_several_processes_that_nobody_joined_is_warned(monkeypatch):

@@ -4,9 +4,7 @@ from functools import partial
 from pathlib import Path
 import pytest, torch
 from helpers import StopAt, as_script, mk_learner
-from learnloop import (
-    Callback, CancelFitException, CheckpointCallback, CSVLogger, EarlyStoppingCallback, Recorder, Tracer,
-    mae, on)
+from learnloop import Callback, CancelFitException, CheckpointCallback, CSVLogger, EarlyStoppingCallback, Recorder, Tracer, mae, on
 from learnloop.see.runfile import LOCK, is_held, open_run, read_run
 from learnloop.see.runs import Run, age_of, runs
 

@@ -4,8 +4,9 @@ from pathlib import Path
 from helpers import LR, TRAIN, VALID, batches, cover, mk_learner, mk_model, same, weights
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelTrainException, CancelValidException, EarlyStoppingCallback, ReduceLROnPlateau, SaveModelCallback,
-    SpikeDetection, TerminateOnNaNCallback, TimeLimit, TrackerCallback, ValidateCallback, ValueMetric)
+from learnloop import (
+    Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelTrainException, CancelValidException, EarlyStoppingCallback,
+    ReduceLROnPlateau, SaveModelCallback, SpikeDetection, TerminateOnNaNCallback, TimeLimit, TrackerCallback, ValidateCallback, ValueMetric)
 from torch import nn
 from torch.nn import functional as F
 
