@@ -41,6 +41,7 @@ quick:   $(READY)   # one notebook, and the tests named after its module: `make 
 ci:      docs check test processes   # faults are planted beside the jobs that wait for an installation or a browser
 	$(MAKE) mutants >_proc/mutants.log 2>&1 & $(MAKE) wheel browser EXPORT=true; rc=$$?; wait $$! || rc=1; cat _proc/mutants.log; exit $$rc
 ci:      README := true
+ci:      EXPORT := true
 export:  $(READY) ; nbdev-export && nbdev-clean && python -m tools.stubs
 save:    $(READY) ; python -m tools.notebooks --save && nbdev-clean   # refresh the outputs stored in notebooks
 docs:    $(READY) ; nbdev-export && python -m tools.build_docs   # the site, in _docs/, and README.md
@@ -55,7 +56,7 @@ browser: $(READY)   # notebooks, reports, TensorBoard and what `make docs` built
 	timeout -k 20 900 pytest -q -o faulthandler_timeout=200 -o faulthandler_exit_on_timeout=true tests/browser/page_*.py
 interop: $(READY) ; python -m tools.interop   # other systems' own callbacks, each in an environment of its own
 check:   $(READY)   # notebooks, modules and README agree, and follow the house style
-	nbdev-export && nbdev-clean && python -m tools.stubs && $(README)
+	$(EXPORT) && nbdev-clean && python -m tools.stubs && $(README)
 	git diff --exit-code -- nbs learnloop README.md && test -z "$$(git ls-files -o --exclude-standard nbs learnloop)"
 	mypy & ruff check && chkstyle && lint-imports --no-cache --no-logo && python -m tools.house --check; rc=$$?; wait $$! && exit $$rc
 	# unclear phrases in what isn't committed, or in what was since BASE: to look at, as a phrase may be right where it stands

@@ -1,10 +1,11 @@
 "What every test gets: hypothesis's profile, seeds, and a check that it leaves the process as it found it"
 import gc, os, random, signal
 import pytest, torch
+from helpers import cover
 from hypothesis import settings
 from learnloop.app.settings import run_settings
 
-cfg = run_settings('tests', seed=42, examples=60)
+cfg = run_settings('tests', seed=42, examples=25)
 # A shell that starts us in the background has Ctrl-C ignored, and tests try it
 if signal.getsignal(signal.SIGINT)==signal.SIG_IGN: signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ['MPLBACKEND'] = 'agg'  # no window, wherever the tests run
@@ -22,6 +23,23 @@ def unseen():
     "Leave what is there before a module's tests, most of it torch, out of garbage collections: 0.3 s each, and many tests ask for one"
     gc.collect()
     gc.freeze()
+
+def values_of(item):
+    "What tells the cases of a test apart: for each `parametrize`, its values"
+    marks = [m.args[0] for m in item.iter_markers('parametrize')]
+    names = [[k.strip() for k in (o.split(',') if isinstance(o, str) else o)] for o in marks]
+    return tuple(tuple(id(item.callspec.params[k]) for k in ks) for ks in names)
+
+@pytest.hookimpl(trylast=True)  # of what `-k` left
+def pytest_collection_modifyitems(config, items):
+    "Of several `parametrize` of one test, run as many combinations as it takes for each value to come once; `ALL_CASES=1` runs them all"
+    groups,keep = {},set()
+    for o in items: groups.setdefault(o.nodeid.partition('[')[0], []).append(o)
+    for its in groups.values():
+        cases = {values_of(o):o for o in its}
+        keep |= {cases[o] for o in cover(cases)} if len(cases)==len(its)>1 else {*its}
+    config.hook.pytest_deselected(items=[o for o in items if o not in keep])
+    items[:] = [o for o in items if o in keep]
 
 def switches():
     "What one test can change for all that follow"

@@ -1,9 +1,9 @@
 "Benchmarks: that ways of training take turns as they should, that what is kept of them is right, and that each of them runs"
-import json, random, sys, warnings
-from functools import cache, partial
+import json, random, warnings
+from functools import partial
 from types import SimpleNamespace
 import pytest, torch
-from benchmarks import chunks, fuse, imports, inference, memory, overhead, results, tensors
+from benchmarks import chunks, fuse, inference, memory, overhead, results, tensors
 from benchmarks.works import WORKS, by_hand, by_learner, new_batches, new_model
 
 @pytest.fixture(autouse=True)
@@ -41,25 +41,6 @@ def test_only_one_runs_at_a_time():
     chunks.race(dict(a=way, b=way), 5, 1, warm=0)
     assert {*most}=={1}
 
-@pytest.mark.parametrize('at', [0, 1, 5])
-def test_an_error_of_a_way_is_raised_and_ends_the_others(at):
-    ended = []
-    def fails(tick, n):
-        for i in range(n):
-            tick()
-            if i==at: raise ValueError('no such thing')
-    def goes_on(tick, n):
-        try:
-            for _ in range(n): tick()
-        finally: ended.append(1)
-    with pytest.raises(ValueError, match='no such thing') as e: chunks.race(dict(a=goes_on, b=fails, c=goes_on), 5, 2)
-    assert e.value.__notes__==['in b'] and len(ended)<=2
-
-def test_a_way_that_stops_early_is_an_error():
-    def short(tick, n):
-        for _ in range(n//2): tick()
-    with pytest.raises(RuntimeError, match='made . chunks of 6'): chunks.race(dict(a=writes([], 'a'), b=short), 4, 2, warm=2)
-
 def test_ratios_are_to_the_first_way_in_the_same_turn(monkeypatch):
     secs = dict(b=[2., 9.], a=[1., 3.])
     monkeypatch.setattr(chunks, 'race', lambda ways, *args: {k:secs[k] for k in ways})
@@ -94,23 +75,6 @@ def test_rows_tell_medians_quartiles_and_runs():
     o = results.together([a, c, b])[0]
     assert o['runs']==[1., 2., 3.] and o['median']==2. and (o['low'], o['high'])==(1.5, 2.5) and o['n']==9
     assert results.is_met(a[0]) and not results.is_met(o) and results.is_met(o | dict(median=1.05)) and results.is_met(o | dict(limit=None)) is None
-
-def test_files_hold_what_was_run_and_no_host(tmp_path, monkeypatch):
-    monkeypatch.setattr(sys, 'argv', ['x', '--rounds', '1', '--json', 'f', '--check'])
-    rows = [results.row('tiny', 'x', [1., 2., 3.], limit=2.)]
-    results.write(tmp_path/'a.json', rows, rounds=1)
-    got = json.loads((tmp_path/'a.json').read_text())
-    assert got['rows']==rows and got['command'].endswith('--rounds 1 --check') and got['torch']==torch.__version__ and got['rounds']==1
-    assert {*got}=={'command','date','torch','python','threads','processor','rounds','rows'}
-
-def test_a_missed_target_fails_a_check(capsys):
-    args,vals = overhead.parse_args(['--check']),iter([2., 1., 1., 1., 2.])
-    results.report(args, lambda: [results.row('tiny', 'x', [next(vals)], limit=1.)])
-    assert '2.000, 1.000, 1.000, 1.000, 2.000' in capsys.readouterr().out
-    with pytest.raises(SystemExit, match='missed: tiny, x'): results.report(args, lambda: [results.row('tiny', 'x', [1.06], limit=1.)])
-
-def test_tables_leave_out_empty_columns():
-    assert results.table([results.row('a', 'b', [1., 1.])]).splitlines()[0]=='|  |  | median | quartiles | of |'
 
 def test_a_page_shows_what_is_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(results, 'FOLDER', tmp_path)
@@ -150,24 +114,6 @@ def test_fuse(small, tmp_path):
     args = '--rounds', '1', '--chunks', '2', '--models', 'tiny', fuse.EDITED, '--backend', 'aten', '--steps', '12', '--seeds', '1', '--parts', 'ratio', 'accuracy'
     got = runs(fuse, *args, tmp_path=tmp_path)
     assert {('tiny', 'fused'), (fuse.EDITED, 'fused')}<={*got} and results.is_met(got['tiny', 'losses']) and results.is_met(got['tiny', 'weights'])
-
-def test_what_is_not_fused_is_an_error(small):
-    bench,work = overhead.Bench(1, 1, 0),WORKS['tiny']
-    with pytest.raises(RuntimeError, match='were not fused'):
-        chunks.race(dict(a=bench.way(partial(fuse.whole, 'whole', fuse.edited, backend='aten'), work)), 1, 4)
-
-def test_imports(tmp_path, monkeypatch):
-    monkeypatch.setattr(imports, 'one', cache(imports.one))  # a process is enough here
-    rows = imports.main(['--rounds', '1', '--modules', 'colorsys', 'nothing_of_that_name', '--json', str(tmp_path/'a.json')])
-    assert [(o['name'], o['unit']) for o in rows]==[('colorsys', 'ms beyond torch'), ('colorsys', 'collections')] and rows[1]['median']==0
-
-def test_imports_are_timed_with_bytecode(tmp_path, monkeypatch):
-    (tmp_path/'some_module.py').write_text('x = 1')
-    monkeypatch.setenv('PYTHONDONTWRITEBYTECODE', '1')  # as containers set it: each process would compile what it imports
-    monkeypatch.delenv('PYTHONPYCACHEPREFIX', raising=False)
-    monkeypatch.setenv('PYTHONPATH', str(tmp_path))
-    imports.one('some_module')
-    assert [*(tmp_path/'__pycache__').glob('some_module.*.pyc')]
 
 def test_inference(tmp_path):
     got = runs(inference, '--rounds', '1', '--rows', '200', '--models', 'small', '--sizes', '64', tmp_path=tmp_path)

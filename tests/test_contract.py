@@ -49,6 +49,7 @@ CALLBACKS = found()
 def make(request, tmp_path, monkeypatch):
     "A function that makes a callback of the class under test"
     cls,kwargs = request.param,MADE_WITH.get(request.param.__name__, {})
+    monkeypatch.chdir(tmp_path)  # some write to the current folder
     if nm := FAKE.get(cls.__name__): monkeypatch.setitem(sys.modules, nm, getattr(importlib.import_module('test_log'), f'fake_{nm}')())
     params = [p.name for p in list(inspect.signature(cls).parameters.values()) if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
     if missing := [o for o in params if o not in kwargs]:

@@ -3,11 +3,11 @@ import json, re, subprocess
 from pathlib import Path
 import pytest
 from tools.house import ROOT, modules
-from tools.build_docs import in_order, of_readme, output_md, said, search_of_files, with_imports
+from tools.build_docs import of_readme, search_of_files
 from tools.site.nav import grouped, is_inside, leaves, nav, overviews
 from tools.site.prose import math, unfinished
-from tools.site.public import inside, main_first, mentions, pruned, public_code
-from tools.site.signature import WIDTH, doc_md, signature
+from tools.site.public import inside, main_first, mentions, pruned
+from tools.site.signature import doc_md, signature
 
 def shown(code, name='f', mod='loop/learner', rest='*What it does*'):
     "What `show_doc` writes"
@@ -27,11 +27,6 @@ def test_signatures_of_all_kinds(code, names, ret):
     params,res = signature(code)
     assert [o[0] for o in params]==names and (res[1], res[3])==ret
 
-def test_what_is_no_python_stays_as_it_is():
-    assert signature('partial instance: <functools.partial>') is None
-    assert '```python\npartial instance: (\n```' in doc_md(shown('partial instance: ('))
-    assert doc_md('| a | table |')=='| a | table |'
-
 def test_a_parameter_is_told_once():
     got = doc_md(shown('def fit(\n    n_epoch:int, # How often, or `a|b`\n    lr:float | None=None, # A rate | none\n)->Learner: # Itself', 'fit'), 'Learner.fit')
     assert got.split('\n\n')[:4]==['### `Learner.fit` { #learner.fit .doc }',
@@ -40,40 +35,14 @@ def test_a_parameter_is_told_once():
     assert [o for o in got.split('\n') if o.startswith('|')]==['| name | type | default | meaning |', '| --- | --- | --- | --- |',
         '| `n_epoch` | `int` |  | How often, or `a|b` |', '| `lr` | `float | None` | `None` | A rate \\| none |', '| *returns* | `Learner` |  | Itself |']
 
-def test_parameters_of_the_docstring_are_left_to_the_table():
-    got = doc_md(shown('def f(\n    a, # One\n)->int: # Two', rest='*Add*\n\nParameters:\n    a: One\nReturns: Two'))
-    assert 'Parameters:' not in got and 'Returns:' not in got and '*Add*' in got and '| `a` |' in got
-
-def test_a_result_that_no_row_tells_is_in_the_call(): assert '\nf(a) -> bool\n' in doc_md(shown('def f(\n    a, # A\n)->bool:'))
-
-def test_no_table_where_nothing_is_said(): assert '|' not in doc_md(shown('def f(\n    a, b:bool=False\n):'))
-
-def test_classes_and_properties_say_so():
-    assert '\nclass Learner(dls)\n' in doc_md(shown('def Learner(\n    dls\n):', 'Learner'))
-    assert '\nLearner.fit(n)\n' in doc_md(shown('def fit(\n    n\n):', 'Learner.fit'))
-    assert '\nRecorder.lrs\n' in doc_md(shown('def lrs():', 'Recorder.lrs', 'measure/recorder'))
-
-def test_calls_are_wrapped():
-    names = [f'parameter_{i}' for i in range(12)]
-    code = doc_md(shown(f'def f(\n    {", ".join(names)}\n):')).split('```')[1].removeprefix('python\n').strip()
-    assert max(map(len, code.split('\n')))<=WIDTH and ''.join(code.split())==f'f({",".join(names)})'
-    assert doc_md(shown(f'def f(\n    {"a"*(WIDTH-3)}\n):')).split('```')[1].count('\n')==2, 'one of exactly this width is not'
-
 # ---- prose
 
 def test_formulas_are_drawn_and_code_is_not():
     got = math('A rate $\\eta$ costs `$5` and\n\n```\n$x$\n```\n\n$$\\frac{a}{b}$$')
     assert got.count('<math')==2 and '`$5`' in got and '```\n$x$\n```' in got and '$$' not in got and 'display="block"' in got
 
-@pytest.mark.parametrize('then', ['```python\n1\n```', '- a', '| a |\n| --- |', '![a](b.png)', '<svg></svg>', '$$a$$', '### `f` { #f .doc }', '    code', '`a` → b'])
-def test_an_announcement_that_is_kept(then): assert unfinished(f'This is it:\n\n{then}\n')==[]
-
 @pytest.mark.parametrize('then', ['', '## Next', 'Another thought.', '`a` is one.'])
 def test_an_announcement_that_is_not(then): assert unfinished(f'Well.\n\nThis is `it`:\n\n{then}\n')==['This is code:']
-
-def test_headings_go_down_a_level_at_a_time():
-    md = '# A\n\n### `f` { #f .doc }\n\n## B\n\n### `g` { #g .doc }\n\n```python\n# no heading\n```\n\n### C\n\n## `h` { #h .doc }'
-    assert [o for o in in_order(md).split('\n') if '#' in o]==['# A', '## `f` { #f .doc }', '## B', '### `g` { #g .doc }', '# no heading', '### C', '#### `h` { #h .doc }']
 
 # ---- public things only
 
@@ -93,9 +62,6 @@ def test_prose_of_the_inside_stays_where_it_is_about_public_names():
     chunks = ['# T', '*about*', 'Of the inside', 'A bit on `_x`.\n\nWhat `Learner` does', '## Empty', 'Of it', '## Full', 'Text', '## Own\n\nGone.\n\nOf `learn.fit`']
     assert pruned(chunks, {2, 3, 4, 5, 8})==['# T', '*about*', 'What `Learner` does', '## Full', 'Text', '## Own\n\nOf `learn.fit`']
 
-def test_a_heading_stays_above_what_is_documented():
-    assert pruned(['# T', '## Why\n\nText', '## `f` { #f .doc }'], {1})==['# T', '## Why\n\nText', '## `f` { #f .doc }']
-
 def test_what_lessons_use_most_comes_first():
     def doc(name): return f'### `{name}` {{ #{name.lower()} .doc }}'
     chunks = ['# T', '*about*', 'Intro', '## How', doc('set_seed'), 'It is made:', doc('Learner'), 'Then']
@@ -103,9 +69,6 @@ def test_what_lessons_use_most_comes_first():
     assert main_first(chunks, 'set_seed(1)')==['# T', '*about*', 'Intro', doc('set_seed'), '## How', 'It is made:', doc('Learner'), 'Then']
     assert main_first(chunks[:4], '')==chunks[:4]
     assert [mentions(k, 'EMA, x.EMA EMAs step(1) step x.step()') for k in ('EMA', 'step')]==[1, 1]
-
-def test_source_without_private_functions():
-    assert public_code('@patch\ndef _f(self:A): pass\n\n@patch\ndef f(self:A):\n    self._f()\n\nclass _B: pass')=='@patch\ndef f(self:A):\n    self._f()'
 
 def test_no_table_has_an_empty_header():
     cells = {(str(o.relative_to(ROOT)), c['id']):''.join(c['source']) for o in (ROOT/'nbs').rglob('*.ipynb') for c in json.loads(o.read_text())['cells'] if c['cell_type']=='markdown'}
@@ -115,27 +78,6 @@ def test_each_tutorial_draws_a_picture():
     outputs = {o.name:[k for c in json.loads(o.read_text())['cells'] for r in c.get('outputs', []) for k,v in r.get('data', {}).items()
         if k=='image/png' or '<svg' in ''.join(v)] for o in (ROOT/'nbs/tutorials').glob('*.ipynb')}
     assert outputs and all(outputs.values()), [k for k,v in outputs.items() if not v]
-
-# ---- pictures
-
-@pytest.mark.parametrize('cell,before,alt', [('#| fig-alt: A line\nplot()', 'Look:', 'A line'),
-    ('fig,ax = plt.subplots()\nax.hist(x)', 'Well. See [them](a.html)\nall:', 'Losses: See them all (drawn by ax.hist)'),
-    ('learn.recorder.plot_loss()\nprint(1)', 'No announcement.', 'Losses (drawn by learn.recorder.plot_loss)'), ('fig', '', 'Losses (drawn by the code above)')])
-def test_each_picture_is_told(cell, before, alt): assert said(cell, 'Losses', before)==alt
-
-def test_outputs(tmp_path):
-    assert output_md(dict(data={'image/png':'aGk='}), 'p', tmp_path, 'a `[b]`')=='![a b](p.png)' and (tmp_path/'p.png').read_bytes()==b'hi'
-    assert output_md(dict(data={'text/html':['<p>\n\n', '<img src=x></p>']}), 'p', tmp_path, 'a "b"')==(
-        '<div class="output">\n<p>\n<img alt="a &quot;b&quot;" src=x></p>\n</div>')
-    text = dict(data={'text/plain':['1\n', '2']})
-    assert output_md(text, 'p', tmp_path, '')=='``` { .text .output }\n1\n2\n```' and output_md(text, 'p', tmp_path, '', plain=True)=='```text\n1\n2\n```'
-
-@pytest.mark.parametrize('before,joined', [('```python\nimport a\nfrom b import c\n```', True), ('```python\nx = 1\n```', False), ('```text\nimport a\n```', False), ('# a', False)])
-def test_imports_are_shown_in_one_piece_with_the_cell_after_them(before, joined):
-    md = ['# a', before]
-    with_imports(md, '```python\nc(a)\n```')
-    with_imports(md, '')
-    assert md[1:]==(['```python\nimport a\nfrom b import c\n\nc(a)\n```'] if joined else [before, '```python\nc(a)\n```'])
 
 # ---- the site
 
@@ -149,23 +91,6 @@ def test_each_page_is_in_the_navigation_once():
     assert [[*o][0] for o in got]==['Home', 'Start here', 'How do I …', 'Coming from …', 'Reference', 'Internals']
     assert [leaves(o)[0] for o in got[1:5]]==['start/five.md', 'howto/freeze.md', 'coming/index.md', 'reference/index.md']
     assert leaves(got[-1])==['explanations/how_it_works.md', 'loop/team.md', 'interop/core.md']
-
-def test_overviews_tell_each_page_once():
-    made = overviews(TEXTS)
-    assert made[Path('coming/index.md')].endswith('- [torch](torch.md): About torch\n- [tested_with](../explanations/tested_with.md): About tested_with\n')
-    assert made[Path('reference/index.md')].count('](')==3 and '## Other systems\n\n- [keras](../interop/keras.md): About keras' in made[Path('reference/index.md')]
-
-def test_tutorials_have_a_picture_and_a_sentence():
-    texts = {Path('tutorials/a.md'):'# A\n\n*About it*\n\n![A curve](a-1-0.png)\n', Path('tutorials/b.md'):'# B\n\n*Of b*\n\n<svg>x</svg>\n'}
-    md = overviews(texts)[Path('tutorials/index.md')]
-    assert md.count('class="card"')==2 and '<img alt="A curve" src="a-1-0.png"' in md and '<svg>x</svg>' in md and 'About it' in md
-    assert overviews(texts, plain=True)[Path('tutorials/index.md')].endswith('- [A](a.md): About it\n- [B](b.md): Of b\n')
-
-def test_pages_come_in_the_order_in_which_people_need_them():
-    texts = {Path('explanations/glossary.md'):'', Path('howto/b.md'):'[a](learner.html) Learner', Path('loop/flow.md'):'## `Flow` { #flow .doc }', Path('loop/place.md'):'',
-        Path('loop/learner.md'):'## `Learner` { #learner .doc }', Path('start/five.md'):'`Learner(dls)`, a Flow'}
-    groups = grouped(texts)[0]
-    assert [o.stem for o in groups['loop']]==['learner', 'flow', 'place'] and [o.stem for o in groups['start']]==['five', 'glossary']
 
 def test_what_is_inside():
     pages = [Path(*o.split('.')).with_suffix('.md') for o in modules(ROOT) if o.count('.')==1]

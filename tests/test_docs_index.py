@@ -1,6 +1,5 @@
 "The pages that are made from the package are whole and true, and the index of the search is put in order"
 import re
-from pathlib import Path
 import learnloop, pytest
 from learnloop import Callback, CancelException, Event, PHASES, Phase
 from tools.site import index
@@ -15,41 +14,6 @@ def test_each_public_name_has_a_row_and_a_line():
     assert sorted(rows)==sorted(learnloop.__all__)
     assert all(map(index.line, learnloop.__all__))
     assert all(index.home(k)[0] in index.WINGS for k in learnloop.__all__)
-
-TEXTS = {Path('loop/learner.md'): """# Learner
-
-### `Learner.fit` { #learner.fit .doc }
-
-```python
-Learner.fit(n_epoch)
-```
-
-*Train `n` epochs*
-
-### `Learner.silent` { #learner.silent .doc }
-
-```python
-Learner.silent()
-```
-
-### `Learner` { #learner .doc }
-
-```python
-class Learner(dls)
-```
-
-*Brings together*
-"""}
-
-def test_methods_are_those_that_pages_document_with_a_line():
-    assert index.methods(TEXTS)=={'Learner.fit':(Path('loop/learner.md'), 'Train `n` epochs')}
-    md = index.names(TEXTS)
-    assert '| [`Learner.fit`](../loop/learner.md#learner.fit) | Train `n` epochs |' in md
-    assert '| [`Learner`](../loop/learner.md#learner) |' in md and '| [`DataLoaders`]' not in md, 'no link to a page that is not there'
-    assert '| [`CancelFitException`](events.md#cancelfitexception) |' in md
-
-def test_bars_stay_within_a_row():
-    assert index._table([('`a`', 'x | y')]).endswith('| `a` | x \\| y |')
 
 # ---- events
 
@@ -77,13 +41,6 @@ def test_what_is_had_of_a_batch_is_that_of_this_one():
     assert held['after_pred']==['batch', 'xb', 'yb', 'pred'] and held['after_loss'][-2:]==['loss', 'loss_grad']
     assert not held['before_fetch'] and 'after_epoch' not in held and 'before_fit' not in held
 
-def test_who_hears(events):
-    def heard(e): return re.search(rf'^#+ `{e}` .*\n\n.*\n\n(Heard by .*)$', events, re.M)
-    few = [k for k in index.public_callbacks() if callable(getattr(getattr(learnloop, k), 'after_cancel_batch', None))]
-    assert 0<len(few)<=index.MANY and re.findall(r'`(\w+)`', heard('after_cancel_batch')[1])==few
-    n = sum(callable(getattr(getattr(learnloop, k), 'before_fit', None)) for k in index.public_callbacks())
-    assert n>index.MANY and heard('before_fit')[1]==f'Heard by {n} of the [callbacks](callbacks.md).'
-
 # ---- callbacks
 
 def test_each_callback_is_in_the_gallery_once():
@@ -92,24 +49,6 @@ def test_each_callback_is_in_the_gallery_once():
     assert {*got}==cbs and len(got)==len(cbs)
     assert sorted(re.findall(r'^- \[?`(\w+)`', index.callbacks({}, plain=True), re.M))==sorted(cbs)
     assert '<' not in index.callbacks({}, plain=True)
-
-def a_page(ema='', method='', then=''):
-    return {Path('train/averaging.md'): f'## `EMA` {{ #ema .doc }}\n\nText.\n\n{ema}\n\n### `EMA.plot` {{ #ema.plot .doc }}\n\n{method}\n\n## Else\n\n{then}\n'}
-
-@pytest.mark.parametrize('texts,file', [(a_page('![a](b.png)', '![c](d.png)'), 'b.png'), (a_page(method='![c](d.png)'), 'd.png'),
-    (a_page(then='```python\nx = 1\nlearn.fit(1, cbs=EMA(.9))\n```\n\n![e](f.png)'), 'f.png'),
-    (a_page(then='```python\nEMA(.9)\n```\n\n```python\nplot()\n```\n\n![e](f.png)'), None), (a_page(then='![e](f.png)'), None), ({}, None)])
-def test_a_picture_is_one_of_its_own(texts, file):
-    found = index.picture('EMA', texts)
-    assert (found and found[1]['file'])==file
-    if file: assert f'<img alt="{found[1]["alt"]}" src="../train/{file}" loading="lazy">' in index.callbacks(texts)
-
-@pytest.mark.parametrize('output', ["``` { .text .output }\nshown\n```", '| a |\n| --- |\n| shown |', '<div class="output">\n<b>shown</b>\n</div>'])
-def test_a_callback_without_a_picture_shows_an_example(output):
-    fit = '```python\nlearn.fit(1, cbs=EMA(.9))\n```'
-    texts = {Path('train/averaging.md'):f'```python\nEMA(.9)\n```\n\n``` {{ .text .output }}\nrepr\n```\n\n{fit}\n\n{output}\n\nText\n'}
-    assert index.example('EMA', texts)==f'{fit}\n\n{output}' and f'{fit}\n\n{output}' in index.callbacks(texts)
-    assert index.example('SWA', texts) is None and '| hears |\n| --- |\n| `before_fit` |' in index.callbacks({})
 
 # ---- search
 

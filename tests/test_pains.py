@@ -6,7 +6,7 @@ from helpers import same
 from learnloop import *
 from torch import nn
 from torch.nn import functional as F
-from torch.utils.data import DataLoader, IterableDataset, TensorDataset
+from torch.utils.data import DataLoader, TensorDataset
 
 def mk_data(n=96, seed=0):
     g = torch.Generator().manual_seed(seed)
@@ -32,14 +32,6 @@ def test_3_accumulated_micro_batches_give_the_weights_of_the_big_batch():
     assert big.count.opt_steps==small.count.opt_steps==6 and small.count.batches==24
     assert small.recorder.values[0][0]!=big.recorder.values[0][0], 'the losses are of the batches themselves'
     assert len(small.recorder.raw_losses)==24 and max(small.recorder.raw_losses)>.1, 'and not divided by the number of batches'
-
-def test_4_steps_batches_and_samples_are_three_counters():
-    @on(event.before_step, every=3)
-    def skip(cb): raise CancelStepException
-    learn = fitted(mk_learn(), 2, cbs=skip)
-    assert vars(learn.count)==dict(epochs=2, batches=12, opt_steps=8, samples=192)
-    fitted(learn, max_steps=3)
-    assert (learn.count.opt_steps, learn.count.batches)==(11, 15)
 
 LOOKS = dict(validate=Learner.validate, get_preds=Learner.get_preds, predict=lambda o: o.predict(torch.zeros(4).double()),
     lr_find=lambda o: o.lr_find(num_it=30, show_plot=False), summary=Learner.summary, show_results=Learner.show_results)
@@ -81,27 +73,6 @@ def test_15_files_hold_no_code(tmp_path):
     assert same(fitted(learn, 1).model, fitted(other, 1).model)
     load_export(learn.export('e'), fresh := mk_learn(seed=2).model)
     assert same(learn.model, fresh)
-
-class Stream(IterableDataset):
-    def __init__(self, n): self.n = n
-    def __iter__(self): return zip(*(o[:self.n] for o in mk_data().tensors), strict=True)
-
-def test_17_loaders_without_a_length():
-    def learner(): return Learner((DataLoader(Stream(64), 16), DataLoader(Stream(20), 16)), nn.Linear(4, 1), F.mse_loss, metrics=mae)
-    learn = fitted(learner(), 2)
-    assert learn.count.batches==8 and None not in learn.recorder.values[-1]
-    assert learn.get_preds()[0].shape==(20, 1)
-    with pytest.raises(ValueError, match='total_steps'), learn.no_logging(): learn.fit_one_cycle(1)
-    with learn.no_logging(): learn.fit_one_cycle(max_steps=6, lr_max=.1)
-    lrs = learn.recorder.lrs
-    assert len(lrs)==6 and max(lrs)==pytest.approx(.1, rel=.2) and lrs[-1]<lrs[0]+.05
-
-def test_18_plateau_changes_the_groups_of_torchs_optimizer():
-    learn = mk_learn(cbs=ReduceLROnPlateau(monitor='valid_loss', min_delta=1e9, patience=1, factor=10.))
-    fitted(learn, 3)
-    # the first value is the best, as nothing else gets that much better
-    assert learn.opt.param_groups[0]['lr']==pytest.approx(.1/10**2)
-    with pytest.raises(ValueError, match='lr'), learn.no_logging(): learn.fit_one_cycle(1)
 
 LOOKERS = dict(nobody=list, sanity=lambda: SanityCheck(2), validation=lambda: ValidateCallback(every_steps=2), ema=lambda: EMA(at_end=False),
     validate=lambda: Callback(after_step=lambda cb: cb.learn.validate()))

@@ -4,7 +4,7 @@ from functools import cache
 from importlib import import_module
 import jedi, pytest
 import learnloop
-from learnloop import Callback, CancelFitException, Learner, event, synth_learner
+from learnloop import Learner, event, synth_learner
 from tools import stubs
 from tools.house import PKG, ROOT, modules
 
@@ -53,15 +53,6 @@ def test_a_learner_has_all_that_it_has():
     assert {'fit', 'lr_find', 'get_preds', 'recorder', 'progress', 'train_eval', 'xb', 'pred', 'opt', 'x', 'forward_model', 'ema'}<=inherited(Learner)
     assert not {'fit_generator', 'to_parallel', '_orig__tip'} & inherited(Learner), 'names of other systems, that only tell where to go'
 
-def test_a_callback_has_events_and_reads_from_the_learner():
-    there = inherited(Callback)
-    assert {*event}<=there and {'model', 'xb', 'pred', 'loss', 'opt', 'epoch', 'recorder', 'learn', 'run_valid', 'state_dict'}<=there and 'fit' not in there
-    assert params(functions(members(stub('loop.callback'), 'Callback'))['after_record'])==['self', 'record']
-
-def test_names_that_are_made_from_a_table():
-    flow = stub('loop.flow')
-    assert CancelFitException.__name__ in classes(flow) and [*event]==stubs.events() and {*event}<=names(members(flow, 'Events'))
-
 def test_docstrings_have_the_comments_on_parameters():
     doc = ast.get_docstring(functions(members(stub('loop.learner'), 'Learner'))['fit'])
     assert doc.startswith('Train for `n_epoch` epochs') and '- `max_steps`: Stop after this many optimizer steps' in doc
@@ -101,9 +92,3 @@ def interpreter(code): return jedi.Interpreter(code, [dict(learn=synth_learner()
 @pytest.mark.parametrize('code,want', [('learn.fit_o', 'fit_one_cycle'), ('learn.rec', 'recorder'), ('learn.recorder.plot_l', 'plot_loss'), ('learn.get_p', 'get_preds'), ('event.before_b', 'before_batch'),
     ('learn.show_tr', 'show_training_loop')])
 def test_completion_at_run_time(code, want): assert want in [o.name for o in interpreter(code).complete()]
-
-def test_signatures_at_run_time():
-    "As Jupyter's Shift-Tab shows them"
-    fit = synth_learner().fit
-    assert [*inspect.signature(fit).parameters][:3]==['n_epoch', 'lr', 'wd'] and inspect.getdoc(fit).startswith('Train for `n_epoch`')
-    assert 'num_it' in inspect.signature(Learner.lr_find).parameters and [*inspect.signature(Callback).parameters][1:3]==['after_create', 'before_fit']

@@ -1,6 +1,5 @@
 "Callbacks that meet: each pair here once did each other harm"
 import pytest, torch
-from helpers import same
 from learnloop import *
 from torch import nn
 from torch.nn import functional as F
@@ -18,9 +17,6 @@ def fitted(learn, *args, **kwargs):
     with learn.no_logging(): learn.fit(*args, **kwargs)
     return learn
 def ws(learn): return torch.cat([p.detach().flatten() for p in learn.model.parameters()])
-def raiser(e): 
-    def f(cb): raise e
-    return f
 
 @pytest.mark.parametrize('cb', [MixUp, lambda: CutMix(ndim=1), lambda: MixUp(per_item=False)], ids=['mixup', 'cutmix', 'one share'])
 def test_sam_climbs_and_steps_on_the_same_mixed_batch(cb):
@@ -47,13 +43,6 @@ def test_gradients_that_are_kept_after_unscaling_fit_those_that_come():
     plain,fp16 = fitted(mk([Every2()]), 2),fitted(mk([Every2(), MixedPrecision('fp16', init_scale=2.**10)]), 2)
     torch.testing.assert_close(ws(plain), ws(fp16), rtol=0, atol=5e-3)  # the precision of float16
 
-def test_the_scale_is_in_files(tmp_path):
-    learn = fitted(mk([a := MixedPrecision('fp16', init_scale=2.**10, growth_interval=3)], path=tmp_path), 1)
-    learn.save('m')
-    mk([b := MixedPrecision('fp16')], path=tmp_path).load('m')
-    assert a.state_dict()==b.state_dict()!={}
-    assert mk(path=tmp_path).load('m').opt is not None, 'somebody without it can read the file'
-
 @pytest.mark.parametrize('order', [0, 55])
 def test_an_epoch_may_be_skipped(order):
     @on(event.before_epoch, when=lambda learn: learn.epoch<2)
@@ -72,12 +61,6 @@ def test_a_skipped_phase_shows_no_values_of_the_epoch_before(e):
     i = int(phase=='validate')
     assert learn.recorder.values[0][i] is not None and learn.recorder.values[1][i] is None
 
-def test_parts_and_a_cancelled_backward():
-    skip = Callback(before_backward=raiser(CancelBackwardException))
-    learn = fitted(mk([MicroBatch(2), skip]), 1)
-    assert learn.count.batches==8 and same(learn.model, mk().model)
-    fitted(mk([MicroBatch(2), GradientAccumulation(n_batches=2, count=lambda learn: 0)]), 1)
-
 def test_a_cancelled_part_leaves_no_gradients():
     @on(event.after_pred, once=2)
     def cancel(cb): raise CancelBatchException
@@ -87,46 +70,6 @@ def test_a_cancelled_part_leaves_no_gradients():
     skip.run_valid = False
     fitted(mk([MicroBatch(2), skip, look]), 1)
     assert not any(seen)
-
-def test_parts_of_mixed_classes_are_refused():
-    with pytest.raises(ValueError, match='MicroBatch'): fitted(mk([MixUp(), MicroBatch(2)], classes=True), 1)
-
-def test_dropout_in_a_container_that_is_called_so():
-    class DropoutNet(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.bn,self.lin,self.drop = nn.BatchNorm1d(4),nn.Linear(4, 1),nn.Dropout()
-        def forward(self, x): return self.drop(self.lin(self.bn(x)))
-    learn = mk(model=DropoutNet())
-    learn.get_preds(cbs=MCDropoutCallback())
-    assert torch.equal(learn.model.bn.running_mean, torch.zeros(4)) and learn.model.training
-
-def test_mixing_by_nothing_is_no_mixing_for_weighted_losses():
-    loss = nn.CrossEntropyLoss(weight=torch.tensor([1., 9., 2.]))
-    cb = MixUp()
-    cb.distrib = torch.distributions.Beta(1e6, 1e-6)  # the share is 1
-    plain,mixed = fitted(mk(classes=True), 0),fitted(mk([cb], classes=True), 0)
-    for o in (plain, mixed):
-        o.loss_func = loss
-        fitted(o, 1)
-    torch.testing.assert_close(plain.recorder.raw_losses, mixed.recorder.raw_losses, rtol=1e-5, atol=0)  # a sum of two terms in float32
-
-@pytest.mark.parametrize('cb', [None, lambda: GradientCheckpointing(nn.Linear), lambda: MicroBatch(2)], ids=['alone', 'checkpointing', 'parts'])
-def test_activations_are_counted_once(cb):
-    learn = fitted(mk([stats := ActivationStats(with_hist=True, modules=None), *([cb()] if cb else [])], n=1), 1)
-    assert stats.hist(0).expm1().sum().round()==4*8 and learn.count.opt_steps==1
-
-def test_frozen_statistics_stay_when_others_are_computed_again():
-    model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 1))
-    model[1].requires_grad_(False)
-    fitted(mk([BnFreeze(), SWA(start_pct=.5, buffers='recompute')], model=model, train_bn=False), 2)
-    assert torch.equal(model[1].running_mean, torch.zeros(8))
-
-def test_undoing_is_no_resuming(tmp_path):
-    learn = fitted(mk([save := SaveModelCallback(), stop := EarlyStoppingCallback(min_delta=1e9, patience=3)], path=tmp_path), 2)
-    with learn.undone(): fitted(learn, 1)
-    fitted(learn, 3)
-    assert [o['epoch'] for o in save.saves][:1]!=[] and stop.wait==2, 'the first value of a fit is its best'
 
 @pytest.mark.parametrize('length', [True, False])
 def test_steps_at_the_end_of_a_loader_are_seen_with_and_without_a_length(length):
@@ -138,25 +81,11 @@ def test_steps_at_the_end_of_a_loader_are_seen_with_and_without_a_length(length)
     learn = fitted(mk([GradientAccumulation(n_batches=3), val, sched], dls=(bs if length else Stream(), bs[:1])), 2)
     assert [o['step'] for o in learn.recorder.records]==[3, 6] and learn.recorder.lrs[7]==pytest.approx(.05*.5**3)
 
-def test_another_loader_needs_another_name():
-    with pytest.raises(ValueError, match="another name, such as 'test'"): ValidateCallback(every_steps=2, dl=[1])
-    once = mk([ValidateCallback(every_steps=2)], dls=([(torch.ones(4, 4), torch.ones(4, 1))]*3, iter([1])))
-    with pytest.raises(ValueError, match='only once'): fitted(once, 1)
-
 def test_numbers_of_files_are_never_used_twice(tmp_path):
     learn = mk([SaveModelCallback(every_epoch=True)], path=tmp_path)
     fitted(learn, 4, start_epoch=2)
     fitted(learn, 2)
     assert sorted(o.stem for o in (tmp_path/'models').iterdir())==['model_2', 'model_3', 'model_4', 'model_5']
-
-def test_an_instance_keeps_its_rate_after_schedules():
-    learn = mk()
-    learn.opt_func = torch.optim.SGD(learn.model.parameters(), lr=.01)
-    with learn.no_logging():
-        learn.fit_one_cycle(1, lr_max=.05)
-        assert learn.opt.param_groups[0]['lr']==.01
-        learn.fit_flat_cos(1, lr=.02)
-    assert learn.opt.param_groups[0]['lr']==.01
 
 @pytest.mark.parametrize('kwargs,what', [(dict(moms=.9), 'moms is 0.9'), (dict(moms=(.9, .8)), 'must be three')])
 def test_moms_are_three(kwargs, what):
@@ -165,19 +94,6 @@ def test_moms_are_three(kwargs, what):
 @pytest.mark.parametrize('kwargs', [dict(lr_mult=0), dict(base_lr=slice(1e-3))])
 def test_fine_tune_checks_before_it_trains(kwargs):
     with pytest.raises(ValueError, match='fine_tune'): mk().fine_tune(1, **kwargs)
-
-def test_losses_of_data_without_targets():
-    learn = mk()
-    preds,targs,losses = learn.get_preds(dl=[(torch.ones(4, 4),)], with_loss=True)
-    assert preds.shape==(4, 1) and not targs and losses is None
-    assert Interpretation.from_learner(learn, dl=[(torch.ones(4, 4),)]).losses is None
-
-def test_binary_targets_may_be_a_column():
-    torch.manual_seed(0)
-    x = torch.randn(8, 4)
-    learn = mk(dls=([(x, x[:,:1].gt(0).float())], [(x, x[:,:1].gt(0).float())]))
-    learn.loss_func = BCEWithLogitsLossFlat()
-    assert ClassificationInterpretation.from_learner(learn).confusion_matrix().sum()==8
 
 class Kept(nn.Module):
     "A model with a memory, set to zero in place"

@@ -41,19 +41,6 @@ def test_without_a_command(run):
     "It is a question, and no error: what can you do?"
     assert run()==run('--help')
 
-def test_version(run): assert run('--version')==(0, f'learnloop {learnloop.__version__}\n', '')
-
-def test_options_reach_the_demo(run, calls, tmp_path):
-    assert run('demo')==(0, '', '')
-    assert run('demo', '--epochs', 3, '--bs', 32, '--lr', '1e-3', '--seed', 0, '--folder', 'a/b')==(0, '', '')
-    assert calls==[dict(epochs=10, bs=64, lr=.01, seed=42, folder=Path('runs')), dict(epochs=3, bs=32, lr=.001, seed=0, folder=Path('a/b'))]
-
-def test_settings_are_the_defaults(run, calls, tmp_path):
-    (tmp_path/'settings.ini').write_text('[demo]\nepochs = 3\nfolder = logs')
-    run('demo')
-    run('demo', '--epochs', 4)
-    assert [(o['epochs'], o['folder']) for o in calls]==[(3, tmp_path/'logs'), (4, tmp_path/'logs')]
-
 @pytest.mark.parametrize('args,msg', [
     ('--epochs 0',    "argument --epochs: '0' must be a whole number, 1 or more"), ('--epochs 2.5', "'2.5' must be a whole number"),
     ('--epochs many', "'many' must be a whole number, 1 or more"), ('--bs 0', "argument --bs: '0' must be"), ('--seed -1', 'whole number, 0 or more'),
@@ -107,20 +94,12 @@ def test_damaged_checkpoints_are_named(run, saved):
     bad,good = out.splitlines()[1:]
     assert (code,err)==(1, '') and f'{p} has ' in bad and 'damaged' not in good and 'were written' not in good
 
-def test_checkpoints_of_a_run_that_goes_on(run, saved):
-    with learnloop.checkpoint.storage.locked_folder(saved): assert run('checkpoints', saved)[0]==0
-
 @pytest.mark.parametrize('folder,msg', [('nowhere', 'no folder nowhere'), ('empty', 'no checkpoints in empty'), ('file', "folder is 'file'")])
 def test_checkpoints_that_are_not_there(folder, msg, run, tmp_path):
     (tmp_path/'empty').mkdir()
     (tmp_path/'file').write_text('')
     code,out,err = run('checkpoints', folder)
     assert (code,out)==(1, '') and err.startswith('learnloop checkpoints: ') and msg in err and len(err.splitlines())==1
-
-def test_checkpoints_need_a_folder(run, tmp_path):
-    (tmp_path/'settings.ini').write_text('[demo]\nepochs = ten')
-    code,_,err = run('checkpoints')
-    assert code==2 and 'required: folder' in err
 
 # ---- report and trace
 
@@ -145,14 +124,6 @@ def test_report(args, path, run, left):
 def test_trace(run, left):
     code,out,err = run('trace', left/'trace.json.gz')
     assert (code,err,out)==(0, '', f"{learnloop.load_trace(left/'trace.json.gz')}\n") and 'recorder' in out
-
-def test_trace_in_a_terminal_without_such_letters(left):
-    "A question mark is better than a traceback"
-    learn = learnloop.synth_learner(cbs=[learnloop.Tracer(), learnloop.Callback(name='café', after_batch=lambda learn: sum(range(100_000)))])
-    with learn.no_logging(), learn.no_bar(): learn.fit(1)
-    env = {k:v for k,v in os.environ.items() if k not in ('PYTHONUTF8', 'LC_ALL')} | dict(PYTHONIOENCODING='ascii')
-    out = subprocess.run([sys.executable, '-m', 'learnloop', 'trace', learn.trace.save(left/'odd.json')], capture_output=True, timeout=TIMEOUT, env=env)
-    assert out.returncode==0 and out.stderr==b'' and b'caf?' in out.stdout
 
 @pytest.mark.parametrize('args,msg', [
     ('report nowhere', 'no such folder'), ('report {}/file', 'is a file'), ('report {}/empty', 'no files of a run'), ('report {} -o {}/empty', 'is a folder'),
@@ -182,16 +153,6 @@ def test_closed_pipe_is_quiet(args, n):
             p.stdout.close()
             err = p.stderr.read()
             assert (p.wait(TIMEOUT),err)==(141, '')
-        finally: p.kill()
-
-@pytest.mark.skipif(not Path('/dev/full').exists(), reason='there is no full device here')
-@pytest.mark.parametrize('args', [['checkpoints'], ['--help']])
-def test_full_disk_is_one_line(args, request):
-    if args!=['--help']: args = [*args, str(request.getfixturevalue('saved'))]
-    with open('/dev/full', 'w') as f, started(*args, stdout=f) as p:
-        try:
-            err = p.communicate(timeout=TIMEOUT)[1]
-            assert p.returncode==1 and err.startswith('learnloop') and 'No space left' in err and len(err.splitlines())==1, err
         finally: p.kill()
 
 def test_a_bug_has_its_traceback(monkeypatch):
@@ -242,18 +203,6 @@ def test_json_has_what_tables_and_pages_say(tmp_path, monkeypatch, capsys):
     assert report['name']=='a' and [o['epoch'] for o in report['rows']]==[0, 1] and not (tmp_path/'runs/a/report.html').exists()
     differ,same = outputs(capsys, 'diff', 'runs/a', 'runs/b'),outputs(capsys, 'diff', 'runs/a', 'runs/a')
     assert (differ['equal'], differ['step'])==(False, 1) and (same['equal'], same['step'])==(True, None)
-
-@pytest.mark.parametrize('folders', [['runs/a'], ['folds/a', 'folds/b'], ['runs/a', 'folds/b'], ['.']], ids=str)
-def test_without_a_folder_runs_are_those_of_runs_and_of_the_current_folder(folders, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    for o in folders:
-        Path(o).mkdir(parents=True, exist_ok=True)
-        (Path(o)/'history.csv').write_text('epoch,step,valid_loss\n0,1,1.\n')
-    assert [Path(o['folder']) for o in outputs(capsys, 'runs')]==list(map(Path, folders))
-
-def test_a_number_that_json_has_not_is_text(tmp_path, capsys):
-    (tmp_path/'history.csv').write_text('epoch,step,valid_loss\n0,1,nan\n')
-    assert outputs(capsys, 'runs', str(tmp_path))[0]['results']['valid_loss']['last']=='nan'
 
 def test_a_command_for_a_run_where_no_fit_runs_is_refused(run, tmp_path):
     for folder,why in ((tmp_path, 'no fit is running in'), (tmp_path/'none', 'none')):

@@ -41,17 +41,6 @@ def test_a_click_sorts_and_another_one_turns_it_round(page):
     page.get_by_role('button', name='run').first.click()
     assert page.locator('[aria-sort]').count()==1
 
-def test_numbers_sort_by_their_size_and_what_is_empty_stays_at_the_end(page):
-    page.get_by_role('button', name='optimizer.lr').click()
-    assert column(page, 'run', 'optimizer.lr')==['0.01', '0.03', '0.1', '0.3', '0.5', '1']
-    assert len(column(page, '% of all', 'run'))==5, 'the run without a Tracer has no row'
-
-def test_a_line_in_each_chart_for_each_run(page):
-    n = page.locator('.legend li').count()
-    assert n==6 and page.locator('.legend svg path').evaluate_all('os => new Set(os.map(o => o.getAttribute("stroke"))).size')==6
-    charts = page.locator('figure svg').evaluate_all("os => os.map(s => s.querySelectorAll('path[fill=none]').length)")
-    assert len(charts)>=4 and {*charts}=={n}
-
 @pytest.mark.parametrize('scheme', ['light', 'dark'])
 @pytest.mark.parametrize('width', WIDTHS)
 def test_pictures(scheme, width, comparison, visit):

@@ -3,7 +3,6 @@ import pytest, sys
 from pages import SHOTS, said, tables
 
 LIMIT = 120
-N = 60  # batches of most of the fits
 CELLS = ['''
 import torch
 from learnloop import *
@@ -124,13 +123,6 @@ def test_while_it_runs(executed, visit, tmp_path):
     assert 'epoch ' in text and '/s' in text
     page.screenshot(path=SHOTS/'notebook-live.png')
 
-def test_fit_within_a_fit(outputs, page):
-    assert not [o for o in outputs[NESTED] if o.output_type=='stream'], 'lines beside the tables'
-    assert [epochs(o) for o in tables(cell(page, NESTED))]==[['0', '1']]*2
-    assert shown(page, NESTED).count('train_loss')==2
-
-def test_validation_leaves_nothing(page): assert shown(page, VALIDATE)==''
-
 def test_fit_that_raises(page):
     table, = tables(cell(page, FAILING))
     assert epochs(table)==['0'] and shown(page, FAILING).endswith('broken on purpose')
@@ -143,14 +135,6 @@ def test_graph(outputs, page):
     assert box['width']>300 and box['height']>100
     lines = svg.locator('path,polyline').evaluate_all('os => os.map(o => o.getTotalLength())')
     assert max(lines)>100, 'a curve'
-
-def test_training_loop(page):
-    text = shown(page, LOOP)
-    for o in ('fit', 'epoch', 'before_fit', 'after_batch', 'recorder', 'progress'): assert o in text
-
-def test_trace(page):
-    phases = {o[0]:o[1] for o in tables(cell(page, TRACE))[0][1:]}
-    assert phases['fit']=='1' and phases['step']==str(N)
 
 def test_phone(as_page, visit):
     page = visit(as_page, width=390, height=800)

@@ -103,22 +103,3 @@ def test_page_of_scalars(open_tab):
         return {o.evaluate('o => o.tag'):o.locator('path.line').evaluate_all("os => os.map(o => (o.getAttribute('d') || '').split('L').length)") for o in cards}
     loaded(curves, lambda o: {EPOCHS*N, EPOCHS}<={*o.get('loss', ())})
     shoot(page, 'tensorboard-scalars.png')
-
-def test_page_of_time_series(open_tab, runs):
-    page = open_tab('timeseries')
-    rec = runs[1].recorder
-    card = page.locator('scalar-card', has=page.get_by_title('loss', exact=True)).filter(has_text='first/valid')
-    def numbers(): return [float(o) for o in card.inner_text().split() if re.fullmatch(r'[\d.e-]*\d', o)]
-    expected = rec.raw_losses[-1],rec.values[-1][1],EPOCHS*N
-    loaded(numbers, lambda os: all(any(o==pytest.approx(last, rel=1e-3) for o in os) for last in expected))
-    shoot(page, 'tensorboard.png')
-
-def test_page_of_graph(open_tab):
-    page = open_tab('graphs')
-    loaded(lambda: page.locator('g.node').evaluate_all("os => os.map(o => o.getAttribute('data-name'))"), lambda os: any('loss' in o for o in os))
-    shoot(page, 'tensorboard-graph.png')
-
-def test_page_of_hparams(open_tab):
-    page = open_tab('hparams')
-    loaded(lambda: {o.strip() for o in page.locator('vaadin-grid-cell-content').all_inner_texts()}, {'first', 'RegModel', 'mse_loss'}.issubset)
-    shoot(page, 'tensorboard-hparams.png')

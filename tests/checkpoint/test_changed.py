@@ -291,13 +291,6 @@ def test_amsgrad_that_is_accepted_is_used(tmp_path):
     assert all('max_exp_avg_sq' in s for s in learn.opt.state.values())
     assert not fit(tmp_path/'run', 2, opt=adam(amsgrad=True), accept=True).opt.param_groups[0]['maximize']
 
-def test_topics_are_accepted_by_the_beginning_of_a_name(tmp_path):
-    fit(tmp_path/'run', 1, cbs=cbs(partial(EMA, .9)))
-    new = dict(model=partial(mk_model, p=.2), loss=F.mse_loss, cbs=cbs(partial(EMA, .5)))
-    assert outcome(tmp_path/'run', new, ['model'])[1].count(' was ')==2 and 'ema.decay' in outcome(tmp_path/'run', new, ['model'])[1]
-    for accept in (['model', 'callbacks'], ['model.layers', 'callbacks.ema'], True): assert outcome(tmp_path/'run', new, accept)[0]=='the same result'
-    with pytest.raises(ValueError, match="accept has 'modell'.*did you mean 'model'"): fit(tmp_path/'run', accept='modell')
-
 def test_many_differences_are_said_in_few_words(tmp_path):
     def deep(p): return nn.Sequential(nn.Linear(3, 1), *[nn.Dropout(p) for _ in range(30)])
     fit(tmp_path/'run', 1, model=partial(deep, .1))
@@ -310,25 +303,6 @@ def test_a_checkpoint_without_a_description_compares_what_it_has(tmp_path, monke
         fit(tmp_path/'run', 1)
     assert outcome(tmp_path/'run', dict(model=partial(mk_model, p=.2)))[0]=='the same result'
     assert outcome(tmp_path/'run', dict(opt=torch.optim.AdamW))[0]=='refused'
-
-def test_the_second_fit_of_a_learner_says_nothing(tmp_path):
-    class Counts(Callback):
-        def __init__(self): self.n,self.last = 0,'none'
-        def after_batch(self): self.n,self.last = self.n+1,'one'
-    learn = mk_learn(cbs=cbs(Counts))
-    with learn.no_logging():
-        learn.fit(1, resume=tmp_path)
-        learn.fit(2, resume=tmp_path)
-        learn.load_checkpoint(tmp_path, accept=())
-    assert learn.count.epochs==2
-
-def test_only_a_fit_that_saves_or_resumes_describes_itself(tmp_path, monkeypatch):
-    n = []
-    monkeypatch.setattr('learnloop.checkpoint.state.about_run', lambda learn: n.append(1) or about_run(learn))
-    fit()
-    assert not n
-    fit(tmp_path/'run', fit_args=dict(cbs=CheckpointCallback(tmp_path/'run', every_steps=1)))
-    assert len(n)==1
 
 def test_classes_that_use_each_other(tmp_path):
     def classes(k):

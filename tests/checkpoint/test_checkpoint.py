@@ -1,5 +1,5 @@
 "Fits that go on from a folder: stopped anywhere, they end with the weights, the optimizer, the history and the random numbers of one that never was"
-import hashlib, json, math, os, random, re, shutil, signal, threading, warnings
+import hashlib, json, math, random, re, shutil, signal, threading, warnings
 from contextlib import nullcontext, suppress
 from copy import deepcopy
 from functools import partial
@@ -422,11 +422,6 @@ def test_case_59_a_larger_number_of_epochs_trains_on(tmp_path):
     quiet(mk_learner(), 2, resume=tmp_path)
     check(state(quiet(mk_learner(), 4, resume=tmp_path)), state(quiet(mk_learner(), 4)))
 
-@pytest.mark.parametrize('cb', [ReduceLROnPlateau(patience=1), TorchScheduler(partial(torch_scheds.StepLR, step_size=1), unit='epoch')], ids=str)
-def test_schedules_that_look_at_values_do_not_go_by_the_number_of_epochs(cb, tmp_path):
-    quiet(mk_learner(cbs=[deepcopy(cb)]), 2, resume=tmp_path)
-    check(state(quiet(mk_learner(cbs=[deepcopy(cb)]), 4, resume=tmp_path)), state(quiet(mk_learner(cbs=[deepcopy(cb)]), 4)))
-
 def test_a_larger_number_of_epochs_changes_a_schedule_and_is_refused(tmp_path):
     quiet(mk_learner(), 2, 'fit_one_cycle', resume=tmp_path)
     with pytest.raises(ValueError, match=r"n_epoch was 2 and is 4.*accept=\['n_epoch'\]"): quiet(mk_learner(), 4, 'fit_one_cycle', resume=tmp_path)
@@ -448,14 +443,6 @@ def test_a_fit_of_so_many_steps_that_is_over_stays_so(n, tmp_path):
     check(state(quiet(mk_learner(), None, max_steps=n, resume=tmp_path)), state(first))
     more = quiet(mk_learner(), None, max_steps=n+3, resume=tmp_path, accept=['max_steps'])
     assert more.count.opt_steps==n+3
-
-def test_steps_are_over_but_the_epoch_is_not(tmp_path):
-    "Stopped between the last step and the last validation"
-    def mk(): return mk_learner()
-    want = state(quiet(mk(), None, max_steps=8))
-    for i,(name,k) in enumerate([('before_validate', 2), ('after_train', 2), ('after_validate', 2)]):
-        with pytest.raises(Boom): quiet(mk(), None, max_steps=8, cbs=[At(name, k, boom), CheckpointCallback(tmp_path/str(i), every_steps=1, keep=None)])
-        check(state(quiet(mk(), None, max_steps=8, resume=tmp_path/str(i), accept='callbacks')), want)
 
 # --- several fits in one script
 
@@ -547,23 +534,6 @@ def test_case_46_other_dtypes_are_converted_if_that_is_accepted(how, tmp_path):
         with pytest.raises(ValueError, match='other dtypes'): learn.load_checkpoint(tmp_path, accept='callbacks')
     assert learn.load_checkpoint(tmp_path).count.opt_steps==18 and learn.model[0].weight.dtype==torch.float32
 
-class Late(nn.Linear):
-    "Has extra state that is a tensor only later, and a buffer that changes its dtype"
-    def __init__(self, *args):
-        super().__init__(*args)
-        self.seen = None
-        self.register_buffer('b', torch.zeros(()))
-    def forward(self, x):
-        self.seen,self.b = torch.ones(2),self.b.double()
-        return super().forward(x)
-    def get_extra_state(self): return self.seen
-    def set_extra_state(self, v): self.seen = v
-
-def test_case_46_only_weights_have_to_be_of_one_dtype(tmp_path):
-    def mk(): return mk_learner(model=lambda: nn.Sequential(Late(3, 2)))
-    quiet(mk(), 1, resume=tmp_path)
-    check(state(quiet(mk(), 2, resume=tmp_path))['opt'], state(quiet(mk(), 2))['opt'])
-
 def test_checkpoints_of_another_run_are_not_mixed_with(tmp_path):
     quiet(mk_learner(), 1, resume=tmp_path)
     with pytest.raises(ValueError, match='has checkpoints of another run, up to step 6, and this one is at step 0'): quiet(mk_learner(), 1, cbs=CheckpointCallback(tmp_path))
@@ -582,12 +552,6 @@ def test_case_50_state_that_cannot_be_saved_is_refused_before_training(v, tmp_pa
     with pytest.raises(TypeError, match=r"callbacks.holds.deep.0"): quiet(learn, 1, resume=tmp_path)
     assert learn.count.batches==0 and not list_checkpoints(tmp_path)
 
-@pytest.mark.parametrize('v', [np.float64(.1), np.arange(3), (1, {2}), torch.ones(2), {3:'a'}, math.inf, -2**70], ids=str)
-def test_state_that_can(v, tmp_path):
-    with pytest.raises(Boom): quiet(mk_learner(cbs=[Holds(v)]), cbs=[At('after_batch', 8, boom)], resume=tmp_path)
-    learn = quiet(mk_learner(cbs=[Holds(None)]), resume=tmp_path, accept='callbacks')
-    check(learn.holds.v, v.item() if isinstance(v, np.float64) else v)
-
 def test_a_callback_that_cannot_take_its_state_up_leaves_the_learner_as_it_was(tmp_path):
     class Refuses(Holds):
         name,order = 'holds',99
@@ -599,15 +563,6 @@ def test_a_callback_that_cannot_take_its_state_up_leaves_the_learner_as_it_was(t
     with pytest.raises(KeyError) as e: learn.load_checkpoint(tmp_path)
     assert any('while Refuses loaded its state' in o for o in e.value.__notes__)
     for k in ('model', 'opt', 'cbs', 'frozen'): check(state(learn)[k], before[k])
-
-def test_extras_and_weights_that_are_changed_in_before_save(tmp_path):
-    class Mine(Callback):
-        got = None
-        def before_save(self): self.learn.saved |= dict(note=dict(v=[1, torch.ones(2)]), mine='under its own name')
-        def after_load(self): self.got = self.learn.saved['note'],self.learn.saved['mine']
-    quiet(mk_learner(cbs=[Mine()]), 1, resume=tmp_path)
-    learn = quiet(mk_learner(cbs=[Mine()]), 2, resume=tmp_path)
-    check(learn.mine.got, (dict(v=[1, torch.ones(2)]), 'under its own name'))
 
 def test_the_best_model_on_disk_is_the_uninterrupted_run_s(tmp_path):
     def mk(nm):
@@ -671,13 +626,6 @@ def test_cadences(kwargs, want, tmp_path):
     quiet(mk_learner(), cbs=CheckpointCallback(tmp_path, keep=None, **kwargs))
     assert steps_of(tmp_path)==want
 
-def test_minutes_go_by_a_clock_that_does_not_jump(tmp_path, monkeypatch):
-    now = [0.]
-    monkeypatch.setattr('learnloop.checkpoint.checkpoint.time.monotonic', lambda: now[0])
-    monkeypatch.setattr('learnloop.checkpoint.checkpoint.time.time', lambda: -1e9*now[0])
-    quiet(mk_learner(), cbs=[CheckpointCallback(tmp_path, keep=None, every_minutes=1), Callback(name='tick', after_step=lambda cb: now.__setitem__(0, now[0]+25.))])
-    assert [o for o,_ in steps_of(tmp_path)]==[3, 6, 9, 12, 15, 18]
-
 def test_the_last_and_the_best_are_kept(tmp_path):
     values = iter([.5, .1, .3, .2, .4, .6])
     class Fake(Callback):
@@ -685,13 +633,6 @@ def test_the_last_and_the_best_are_kept(tmp_path):
         def after_epoch(self): self.learn.recorder.values[-1][1] = next(values)
     quiet(mk_learner(), 6, cbs=[Fake(), CheckpointCallback(tmp_path, keep=2, best=2)])
     assert [(o.step, o.metrics['valid_loss']) for o in list_checkpoints(tmp_path)]==[(12, .1), (24, .2), (30, .4), (36, .6)]
-
-def test_one_at_the_same_step_keeps_the_metrics_that_make_it_the_best(tmp_path):
-    class Now(Callback):
-        def before_fetch(self):
-            if self.learn.training: self.learn.checkpoint.save()
-    quiet(mk_learner(), cbs=[Now(), CheckpointCallback(tmp_path, keep=1, best=3, every_steps=6)])
-    assert [o.step for o in list_checkpoints(tmp_path) if o.metrics]==[6, 12, 18]
 
 def test_on_demand_in_the_middle_of_a_batch_it_waits_for_the_end(tmp_path):
     def save(cb):
@@ -1025,17 +966,6 @@ def test_what_was_loaded_ends_a_pause(change, tmp_path):
     change(learn, tmp_path/'run')
     with pytest.raises(RuntimeError, match='nothing to resume'): learn.resume()
 
-@pytest.mark.parametrize('change', [lambda l: setattr(l, 'model', mk_model()), lambda l: l.create_opt()], ids=['model','opt'])
-def test_a_pause_is_of_one_model_and_its_optimizer(change):
-    change(learn := stopped_at(mk_learner(), 2))
-    with learn.no_logging(), pytest.raises(RuntimeError, match='the model or the optimizer was replaced'): learn.resume()
-
-def test_changed_metrics_and_losses_are_told(tmp_path):
-    with mk_learner().no_logging() as learn: learn.fit(1, resume=tmp_path)
-    with pytest.raises(ValueError, match=r"metrics was \['accuracy'\] and is \[\]"): mk_learner(metrics=None).fit(2, resume=tmp_path)
-    (other := mk_learner()).loss_func = nn.MultiMarginLoss()
-    with pytest.raises(ValueError, match="loss_func was 'cross_entropy' and is 'MultiMarginLoss'"): other.fit(2, resume=tmp_path)
-
 class Extra(nn.Linear):
     def get_extra_state(self): return dict(n=np.float64(1))
     def set_extra_state(self, sd): pass
@@ -1045,37 +975,12 @@ def test_case_50_a_model_that_cannot_be_saved_is_found_before_training(tmp_path)
     with learn.no_logging(), pytest.raises(TypeError, match=r"state of model.*_extra_state.*numpy.float64"): learn.fit(1, cbs=CheckpointCallback(tmp_path))
     assert not learn.count.batches
 
-class Counting(torch.optim.SGD):
-    "Keeps plain lists in its state"
-    def step(self, closure=None):
-        super().step(closure)
-        for p in self.param_groups[0]['params']: self.state[p].setdefault('n', []).append(len(self.state[p]['n']))
-
-def test_in_the_background_lists_are_copied_too(tmp_path, monkeypatch):
-    gate,real = threading.Event(),checkpoint_module._write_files
-    monkeypatch.setattr(checkpoint_module, '_write_files', lambda *args: (gate.wait(100), real(*args)))
-    learn = mk_learner(opt=Counting)
-    opens = Callback(name='opens', before_fetch=lambda cb: gate.set() if cb.learn.count.batches==5 else None)
-    with learn.no_logging(): learn.fit(1, cbs=[CheckpointCallback(tmp_path, every_steps=3, keep=None, background=True), opens])
-    assert [len(o['n']) for o in list_checkpoints(tmp_path)[0].read('opt.pt')['state'].values()][0]==3
-
 def test_a_failed_batch_of_an_iterator_is_not_lost():
     learn,seen = mk_learner(dl=iter(tensors()), metrics=None),[]
     look = Callback(name='look', after_step=lambda cb: seen.append(float(cb.learn.xb[0].sum())))
     with learn.no_logging(), pytest.raises(Boom): learn.fit(1, cbs=[look, Stop('before_backward', 3)], keep_failed=True)
     with learn.no_logging(): learn.resume()
     assert seen==[float(o[0].sum()) for o in tensors()]
-
-def test_the_current_folder_may_change(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path/'else').mkdir()
-    with mk_learner().no_logging() as learn: learn.fit(2, cbs=[CheckpointCallback('run'), Callback(before_epoch=lambda cb: os.chdir(tmp_path/'else'))])
-    assert newest_checkpoint(tmp_path/'run').step==12 and not (tmp_path/'else'/'run').exists()
-
-def test_two_callbacks_with_folders_of_their_own(tmp_path):
-    (a := CheckpointCallback(tmp_path/'a')).name = 'a'
-    with mk_learner().no_logging() as learn: learn.fit(2, cbs=[a, CheckpointCallback(tmp_path/'b', every_steps=5)])
-    assert [len(list_checkpoints(tmp_path/o)) for o in 'ab']==[2, 2] and not hasattr(learn, '_between_a')
 
 def test_fewer_steps_than_were_made(tmp_path):
     with mk_learner().no_logging() as learn: learn.fit(max_steps=9, resume=tmp_path)
@@ -1097,16 +1002,6 @@ def test_odd_arguments_are_told(tmp_path):
     with pytest.raises(TypeError, match='metrics is 3'): learn.save_checkpoint(tmp_path, metrics=3)
     learn.save_checkpoint(tmp_path)
     with pytest.raises(ValueError, match='is from another run'): mk_learner(opt=torch.optim.SGD).load_checkpoint(tmp_path, accept=False)
-
-class Word(Metric):
-    "Has a word for a value"
-    value = 'good'
-    def reset(self): pass
-    def accumulate(self, learn): pass
-
-def test_metrics_that_are_no_numbers_are_left_out(tmp_path):
-    with mk_learner(metrics=Word()).no_logging() as learn: learn.fit(1, cbs=CheckpointCallback(tmp_path))
-    assert list(newest_checkpoint(tmp_path).metrics)==['train_loss','valid_loss']
 
 # --- a run that is done, called again
 
@@ -1150,18 +1045,6 @@ def test_point_14_a_run_that_is_done_and_called_again_ends_as_it_did(end, valid,
     check(run(learn), want)  # and in the same process
     if trained: (other := mk()).model.eval()
     if trained: check(run(other), want)
-
-@pytest.mark.parametrize('valid', [True, False], ids=['valid', 'no_valid'])
-@pytest.mark.parametrize('end', [o for o in ENDS if o not in ('none', 'swa')])
-def test_point_14_so_does_one_that_is_loaded(end, valid, tmp_path):
-    def mk():
-        learn = mk_learner(cbs=[FreezesInTraining()], metrics=accuracy if valid else None)
-        if not valid: learn.dls.valid = None
-        return learn
-    with (learn := mk()).no_logging(), learn.no_bar(): ENDS[end](learn, resume=tmp_path)
-    want,got = in_sight(learn),in_sight(mk().load_checkpoint(tmp_path))
-    assert want['outcome'].pop('fit') in ('done', 'cancelled') and 'fit' not in got['outcome']  # that fit was another process's
-    check(got, want)
 
 def test_point_14_what_is_gone_on_with_sees_the_last_batch(tmp_path):
     "A callback that reads the last loss and record in its events finds them in a run that goes on, too"
@@ -1269,27 +1152,6 @@ def test_point_27_a_run_with_closed_parts_goes_on_exactly(at, kwargs, tmp_path, 
     there = list_checkpoints(tmp_path)
     assert there[-1].manifest['version']==2 and not any(o.damage for o in there)
     check(state(mk().load_checkpoint(tmp_path))['raw'], state(whole)['raw'])
-
-def test_point_27_what_is_kept_before_each_batch_takes_no_copy_of_the_history(monkeypatch):
-    monkeypatch.setattr(Series, 'part', 2)
-    learn = mk_learner()
-    with learn.no_logging(), pytest.raises(Boom): learn.fit(2, cbs=Stop('after_loss', 9), keep_failed=True)
-    raw = learn.failed.state['callbacks']['recorder']['raw']
-    assert raw.parts and all(any(o is p for p in learn.recorder.raw_losses.frozen().parts) for o in raw.parts)
-
-@pytest.mark.parametrize('by_state', [True, False])
-def test_point_27_a_callback_of_ones_own(by_state, tmp_path, monkeypatch):
-    monkeypatch.setattr(Series, 'part', 4)
-    class Norms(Callback):
-        def __init__(self): self.norms = Series()
-        def after_backward(self): self.norms.append(sum(float(p.grad.square().sum()) for p in self.learn.model.parameters())**.5)
-        def state_dict(self): return dict(norms=self.norms.state() if by_state else self.norms)
-        def load_state_dict(self, sd): self.norms = Series(sd.get('norms', ()))
-    whole = quiet(mk_learner(cbs=[Norms()]))
-    with pytest.raises(Boom): quiet(mk_learner(cbs=[Norms(), At('before_step', 8, boom)]), cbs=CheckpointCallback(tmp_path, every_steps=1))
-    learn = quiet(mk_learner(cbs=[Norms()]), resume=tmp_path, accept='callbacks')
-    assert learn.norms.norms==whole.norms.norms and len(whole.norms.norms)==18
-    assert any(o.startswith('history-') for o in newest_checkpoint(tmp_path).manifest['files'])
 
 @pytest.mark.parametrize('event', ['before_augment', 'after_augment'])
 def test_point_8_an_error_in_a_phase_beside_the_batch_saves_a_checkpoint(tmp_path, event):

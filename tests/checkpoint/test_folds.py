@@ -173,22 +173,3 @@ def test_what_is_no_longer_ones_own_is_not_deleted(tmp_path):
     late.order = 90
     a.fit(late).check()
     assert theirs[0].read_bytes()==(tmp_path/'models'/'of_another.pth').read_bytes() and len(a.save.saves)==2
-
-def test_a_file_system_without_locks_is_a_warning_and_the_hash_still_tells(tmp_path, monkeypatch):
-    import filelock
-    def no_locks(self, *args, **kwargs): raise OSError('Function not implemented')
-    monkeypatch.setattr(filelock.FileLock, 'acquire', no_locks)
-    a = Fold(tmp_path, [2., 1.])
-    b = Fold(tmp_path, [5., 1.], 1)
-    late = Callback('late', after_epoch=lambda cb: cb.learn.epoch==0 and b.fit() and None)
-    late.order = 90
-    with pytest.warns(UserWarning, match='without locks'), pytest.raises(RuntimeError, match='another fit or program has replaced it'): a.fit(late)
-    b.check()
-
-def test_a_load_outside_of_a_fit_takes_what_is_there(tmp_path):
-    a = Fold(tmp_path, [1., 2.]).fit()
-    other = mk_learner(model=mk_model(7), path=tmp_path)
-    other.save('model', with_opt=False)
-    a.learn.load('model', with_opt=False)
-    check(dict(a.learn.model.state_dict()), dict(other.model.state_dict()))
-    with pytest.raises(RuntimeError, match='not the file'): a.learn.load('model', with_opt=False, digest=a.save.best_save['hash'])

@@ -4,8 +4,8 @@ from contextlib import contextmanager, suppress
 from itertools import product
 import pytest, torch
 from torch.utils.data import DataLoader, default_collate
-from helpers import TRAIN, covering, in_terminal, mk_learner as mk_line, real_kernel, same
-from learnloop import Callback, CheckpointCallback, Interrupted, SanityCheck, Terminated, list_checkpoints, newest_checkpoint
+from helpers import TRAIN, covering, in_terminal, mk_learner as mk_line, same
+from learnloop import Callback, CheckpointCallback, Interrupted, Terminated, list_checkpoints, newest_checkpoint
 from test_pause import EVENTS, FITS, SETUPS, At, Boom, Noisy, boom, check, go_on, mk_learner, quiet, state, whole
 
 @pytest.fixture(autouse=True)
@@ -224,29 +224,6 @@ def test_lr_find_is_undone(name):
     with pytest.raises(RuntimeError, match='nothing to resume'): learn.resume()
     quiet(learn, FITS['fit'])
 
-def test_lr_find_is_undone_even_if_it_comes_meanwhile(monkeypatch):
-    import learnloop.checkpoint.undo as m
-    learn,put = mk_learner(),m._put_tensor
-    want = state(learn)
-    def slow(*args):
-        if not learn.keeper.signals.due: signal.raise_signal(INT)
-        put(*args)
-    monkeypatch.setattr(m, '_put_tensor', slow)
-    with learn.no_logging(), pytest.raises(KeyboardInterrupt): learn.lr_find(show_plot=False, num_it=4)
-    check(state(learn), want)
-
-@pytest.mark.parametrize('signum', LEAVES)
-def test_a_sanity_check_is_left(signum):
-    learn = interrupted(mk_learner(), 'fit', SanityCheck(), At('after_pred', 1, f=send(signum)), error=LEAVES[signum])
-    assert learn.count.opt_steps==0
-    quiet(learn, FITS['fit'])
-
-def test_an_evaluation_in_a_batch_is_done_with_it():
-    n = []
-    learn = mk_line([At('after_loss', 1, f=lambda learn: n.append(learn.validate(cbs=At('after_pred', 1, f=send(INT)))))])
-    with pytest.raises(KeyboardInterrupt): learn.fit(1)
-    assert len(n)==1 and learn.count.opt_steps==1
-
 # Evaluations that a callback runs in a fit
 
 OUTSIDE = 'between_batches','before_fetch','cleanup_fetch','before_epoch','before_train','after_train','cleanup_train','after_epoch','cleanup_epoch'
@@ -295,24 +272,6 @@ def test_predictions_without_a_phase_of_their_own_are_not_taken_for_the_validati
     if learn.paused: go_on(learn)
     check(state(learn), whole('plain'))
 
-@pytest.mark.parametrize('name', ['before_epoch', 'between_batches', 'after_train'])
-def test_an_evaluation_of_another_learner_in_a_callback_ends_first(name):
-    other,n = mk_line([At('after_pred', 1, f=send(INT))]),[]
-    learn = interrupted(mk_learner(), 'fit', At(name, 1, f=lambda learn: n.append(other.validate())))
-    assert len(n)==1 and learn.paused
-    go_on(learn)
-    check(state(learn), whole('plain'))
-
-@pytest.mark.parametrize('name,steps,inner', [('after_loss', 1, 3), ('before_epoch', 0, 2)])
-def test_a_learner_within_another(name, steps, inner):
-    "The batch of the outer one is done; outside of its batches, the inner one ends after its own"
-    learn,other = mk_line(),mk_line([At('after_loss', 2, f=send(INT))])
-    with pytest.raises(KeyboardInterrupt): learn.fit(1, cbs=At(name, 1, f=lambda learn: other.fit(1)))
-    assert (learn.count.opt_steps, other.count.opt_steps)==(steps, inner) and learn.keeper.signals is other.keeper.signals is None
-    learn.fit(1)
-    other.remove_cb(At)
-    other.fit(1)
-
 # Handlers
 
 @pytest.mark.parametrize('how', ['fit', 'error', 'cancel', 'evaluate', 'ctrl_c', 'nested'])
@@ -331,23 +290,12 @@ def test_handlers_are_put_back(how):
         except (Boom, KeyboardInterrupt): pass
     assert seen and all(type(o).__name__=='Signals' for o in seen[0])
 
-def test_an_ignored_signal_stays_ignored():
-    "Jobs in the background of a script ignore Ctrl-C"
-    learn = mk_line([At('after_loss', 1, f=send(INT, TERM))])
-    with handled(SIGINT=signal.SIG_IGN, SIGTERM=signal.SIG_IGN): learn.fit(1)
-    assert learn.count.opt_steps==len(TRAIN)
-
 def test_handlers_from_before_are_called():
     heard = []
     def h(signum, frame): heard.append(signum)
     for signum,error in LEAVES.items():
         with handled(SIGINT=h, SIGTERM=h): interrupted(mk_line(), 'fit', At('after_loss', 1, f=send(signum)), error=error)
     assert heard==[INT, TERM]
-
-def test_what_a_handler_from_before_raises_waits_too():
-    def h(signum, frame): sys.exit(7)
-    with handled(SIGTERM=h): learn = interrupted(in_step(send(TERM)), 'fit', error=SystemExit)
-    assert learn.count.opt_steps==2 and learn.paused
 
 @pytest.mark.parametrize('signum', LEAVES)
 @pytest.mark.parametrize('k', range(1, 5))
@@ -431,34 +379,6 @@ def test_point_28_the_loop_goes_on_and_whoever_catches_ctrl_c_has_it():
     try: assert loop.run_until_complete(main())==('trained', True)
     finally: loop.close()
     assert seen==[Interrupted] and other.paused
-
-CELLS = dict(awaited='await train()', task='await asyncio.create_task(train())', gathered='await asyncio.gather(train(), asyncio.sleep(.01))')
-IN_KERNEL = """
-import asyncio, os, signal, sys
-sys.path[:0] = {path!r}
-from helpers import mk_learner
-from learnloop import Callback
-def ctrl_c(cb):
-    if cb.learn.count.batches==1: os.kill(os.getpid(), signal.SIGINT)
-learn = mk_learner()
-async def train(): learn.fit(2, cbs=Callback(after_loss=ctrl_c))
-"""
-
-@pytest.fixture(scope='module')
-def kernel():
-    "A real kernel, as Jupyter starts it"
-    with real_kernel() as run: yield run
-
-@pytest.mark.filterwarnings('ignore')
-@pytest.mark.parametrize('how', CELLS)
-def test_point_28_a_kernel_outlives_the_task_in_which_a_fit_is_interrupted(how, kernel):
-    def run(code):
-        reply,msgs = kernel(code)
-        return reply.get('ename'),''.join(m['content'].get('text', '') for m in msgs if m['msg_type']=='stream')
-    assert run(IN_KERNEL.format(path=sys.path))==(None, '')
-    assert run(CELLS[how])[0]==('KeyboardInterrupt' if how=='awaited' else 'Interrupted')
-    name,out = run('print(learn.paused is not None)\nlearn.resume()\nprint(learn.count.batches)')
-    assert name is None and out.split()[0]=='True' and out.split()[-1]=='6'
 
 def test_a_message_that_cannot_be_written_is_no_matter(monkeypatch):
     "Ctrl-C in `python train.py 2>&1 | tee log` ends tee, too"
@@ -548,10 +468,6 @@ def test_case_65_sigterm_is_exit_code_143(saves, tmp_path):
     code,_,err = in_process(f, tmp_path)
     assert code==143 and 'Traceback' not in err
     if saves: assert newest_checkpoint(tmp_path/'run').step==3
-
-def test_sigusr1_ends_a_process_that_saves_nothing(tmp_path):
-    code,*_ = in_process(lambda put: quiet(mk_learner(), FITS['fit'], cbs=At('before_step', 3, f=send(USR1))), tmp_path)
-    assert code==-USR1
 
 class Hangs(Noisy):
     "Item `at` tells its process that it is made, and never is"

@@ -120,11 +120,6 @@ def failing(n):
         if not left[0]: raise Boom
     return _f
 
-def test_an_error_between_two_batches_needs_nothing_kept():
-    learn = stopped(mk_learner(), 'one_cycle', At('before_fetch', 3, f=boom))
-    go_on(learn)
-    check(state(learn), whole('plain', 'one_cycle'))
-
 @pytest.mark.parametrize('fit', FITS)
 @pytest.mark.parametrize('how', ['alone', 'keep_failed', 'saver'])
 def test_point_22_an_error_in_a_fetch_that_may_draw_is_gone_on_from_exactly_or_not_at_all(how, fit, tmp_path):
@@ -183,22 +178,6 @@ def test_a_batch_that_was_taken_from_an_iterator_is_not_passed_over():
     with pytest.raises(Boom), learn.no_logging(): learn.fit(1, cbs=At('after_fetch', 3, f=boom))
     assert learn.paused is None and learn.count.batches==2
 
-def test_a_learner_that_hears_of_errors_itself_can_go_on():
-    class Heard(Learner):
-        def after_exception(self): self.heard = self.exception
-    learn = mk_learner()
-    learn.__class__ = Heard
-    stopped(learn, 'fit', At('before_fetch', 3, f=boom))
-    assert type(learn.heard) is Boom
-    go_on(learn)
-    check(state(learn), whole('plain'))
-
-def test_a_new_fit_forgets_the_pause():
-    learn = stopped(mk_learner(), 'fit', At('before_step', 2, f=boom), keep_failed=True)
-    assert learn.paused and learn.failed
-    with learn.no_logging(): learn.fit(1)
-    assert learn.paused is learn.failed is None
-
 @pytest.mark.parametrize('batch', [1, 3])
 def test_an_error_while_it_goes_back_leaves_the_pause(batch):
     learn = stopped(mk_learner(Noisy()), 'fit', At('before_batch', batch+4, f=boom), keep_failed=True)
@@ -226,18 +205,6 @@ def test_nothing_is_held_afterwards(keep):
     assert kept and not any(o.grad_fn for o in kept)
     go_on(learn)
     assert learn.paused is learn.failed is None
-
-def test_lr_find_leaves_the_pause_as_it_was():
-    learn = mk_learner(Noisy())
-    learn.add_cb(At('before_fetch', 3, f=boom))
-    with pytest.raises(Boom): quiet(learn, Learner.lr_find, show_plot=False)
-    assert learn.paused is None
-    learn.remove_cb(At)
-    stopped(learn, 'fit', At('before_fetch', 3, f=boom))
-    quiet(learn, Learner.lr_find, show_plot=False, num_it=3, suggest_funcs=None)
-    assert learn.paused
-    go_on(learn)
-    check(state(learn), whole('noisy'))
 
 REPLAYED = dict(SETUPS, workers=lambda: mk_learner(Noisy(), num_workers=2))
 
@@ -267,29 +234,11 @@ def test_an_error_comes_again_and_what_led_to_it_is_there():
     learn.failed.args['cbs'] = []
     assert learn.replay_batch().loss>0 and learn.count.opt_steps==0 and learn.paused
 
-def test_a_batch_that_is_a_dict_is_replayed():
-    class Model(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.lin = nn.Linear(3, 1)
-        def forward(self, x, y): return dict(loss=F.mse_loss(self.lin(x)[:,0], y), out=self.lin(x))
-    b = dict(x=torch.ones(2, 3), y=torch.zeros(2))
-    learn = stopped(Learner([b]*3, Model()), 'fit', At('after_loss', 2, f=boom), keep_failed=True)
-    res = learn.replay_batch()
-    assert res.pred['out'].shape==(2, 1) and res.pred['out'].grad_fn is None and res.xb[0].keys()==b.keys()
-
 def test_nothing_to_replay_is_said():
     learn = stopped(mk_learner(), 'fit', At('before_step', 2, f=boom))
     with pytest.raises(RuntimeError, match='keep_failed=True'): learn.replay_batch()
     learn = stopped(mk_learner(), 'fit', At('before_validate', 1, f=boom), keep_failed=True)
     with pytest.raises(RuntimeError, match='no failed training batch'): learn.replay_batch()
-
-def test_a_replay_writes_nothing(tmp_path):
-    saver = CheckpointCallback(tmp_path, every_steps=1)
-    learn = stopped(mk_learner(cbs=[saver]), 'fit', At('before_step', 3, f=boom), keep_failed=True)
-    files = {p:p.stat().st_mtime_ns for p in tmp_path.rglob('*')}
-    learn.replay_batch()
-    assert {p:p.stat().st_mtime_ns for p in tmp_path.rglob('*')}==files and saver in learn.cbs
 
 class Bad(Callback):
     "Spoils the loss of the training batches `at`: its value and so its gradient, or its value alone"
@@ -323,13 +272,6 @@ def test_case_40_a_window_with_a_loss_that_is_no_number_is_dropped_whole(at, by,
     acc = GradientAccumulation(n_batches=2)
     learn = line(SIX, [acc, Bad(*at, by=by, grad=grad), check := CheckFinite('skip')])
     assert same(learn.model, line(SIX[:2]+SIX[4:], [acc]).model) and check.skipped==1 and learn.count.opt_steps==2
-
-def test_a_window_that_is_bad_stays_so_over_a_pause():
-    cbs = [GradientAccumulation(n_batches=2), Bad(2, by=float('inf'), grad=False), CheckFinite('skip')]
-    learn = mk_line(dls=(SIX, VALID), defaults=True)
-    with learn.no_logging(), pytest.raises(Boom): learn.fit(1, cbs=[*cbs, At('before_fetch', 4, f=boom)])
-    go_on(learn)
-    assert same(learn.model, line(SIX[:2]+SIX[4:], cbs[:1]).model)
 
 def test_skipping_ends():
     learn = line(SIX, [Bad(*range(1, 6)), check := CheckFinite('skip', patience=3)])

@@ -129,24 +129,6 @@ def test_case_9_an_error_says_where_it_comes_from(e, who):
     assert (', batch 0 of training' in note)==(e in ('after_pred', 'after_loss', 'after_opt_step') or e.split('_', 1)[1] in ('batch', 'turn', 'backward', 'step', 'zero_grad'))
     assert is_as_new(learn)
 
-@pytest.mark.parametrize('e', ['before_fit', 'before_epoch', 'after_loss', 'after_fit'])
-def test_case_9_the_error_of_a_learner_within_another_is_its_own(e):
-    inner = mk_learner(loss_func=lambda pred, y: (_ for _ in ()).throw(TypeError("argument of the inner loss: 'NoneType'")))
-    learn,trace = spied({(e, 1): lambda cb: inner.fit(1)})
-    with pytest.raises(TypeError, match='of the inner loss') as info: learn.fit(1)
-    notes = info.value.__notes__
-    assert len(notes)==len(set(notes))==2 and notes[0].startswith('learnloop: in the batch phase') and notes[1].startswith(f'learnloop: in A.{e}')
-    assert heard(trace, 'cleanup_fit')==1 and is_as_new(learn)
-
-class Frozen(Exception):
-    def add_note(self, note): raise ZeroDivisionError
-
-@pytest.mark.parametrize('e', ['before_fit', 'after_pred', 'cleanup_batch'])
-def test_case_9_an_error_that_takes_no_notes_comes_as_it_is(e):
-    learn,trace = spied({(e, 1): Frozen()})
-    with pytest.raises(Frozen): learn.fit(1)
-    assert heard(trace, 'cleanup_fit')==1 and is_as_new(learn)
-
 class Mute(Exception):
     def __str__(self): raise ZeroDivisionError
 class Odd:
@@ -341,25 +323,6 @@ def test_case_28_the_stop_of_an_item_is_not_the_end(workers, kw):
     assert isinstance(e, RuntimeError) and isinstance(e.__cause__, StopIteration) and 'would look like the end of the data' in said
     assert ('item 3, of ' in said)==(not workers) and 'items 2 to 3' in said and re.search(r'got 1 of (4|\?) batches', said) and learn.count.batches==1
 
-class Stream(torch.utils.data.IterableDataset):
-    "Ends as iterators do, in a function that it calls"
-    def __init__(self): self.left = 4
-    def __iter__(self): return self
-    def __next__(self): return self.more()
-    def more(self):
-        self.left -= 1
-        if self.left<0: raise StopIteration
-        return TRAIN[0]
-
-def test_case_28_streams_end_where_they_end():
-    assert fit(DataLoader(Stream(), batch_size=None)).count.batches==4
-    class Wrapped(Stream):
-        __next__ = torch.no_grad()(Stream.more)
-    assert fit(DataLoader(Wrapped(), batch_size=None)).count.batches==4
-    def collate(b): return next(iter([]))
-    with pytest.raises(RuntimeError, match='would look like the end of the data'): fit(DataLoader(Stream(), batch_size=2, collate_fn=collate))
-    with pytest.raises(ValueError, match='yielded no batch'): fit(DataLoader(Stream(), batch_size=2, collate_fn=collate, num_workers=1))  # torch takes it for the end
-
 class Counted(list):
     def __len__(self): return 4
 
@@ -377,18 +340,6 @@ def test_case_30_an_error_in_a_worker_keeps_its_type_and_leaves_none(workers, pe
         return dl._iterator._shutdown_workers()
     e,said = ended(lambda: fit(dl))
     assert type(e) is KeyError and 'key' in said and 'items 2 to 3' in said and ('item 3' in said)==(not workers)
-
-def test_case_30_an_error_in_a_batch_leaves_none_either():
-    def bad(cb): raise AttributeError
-    e,_ = ended(lambda: fit(loader(num_workers=2), cbs=[Callback(name='bad', after_loss=bad)]))
-    assert type(e) is AttributeError
-
-def test_case_30_an_iterator_of_the_users_keeps_its_workers():
-    def bad(cb): raise AttributeError
-    it = iter(loader(num_workers=1))
-    with pytest.raises(AttributeError): fit(it, cbs=[Callback(name='bad', after_loss=bad)])
-    assert len(next(it))==2
-    it._shutdown_workers()
 
 def test_case_31_a_worker_that_is_killed_while_it_is_waited_for(tmp_path):
     dl = loader(at(5, lambda: os.kill(os.getpid(), signal.SIGKILL)), num_workers=2)
@@ -441,27 +392,6 @@ def test_case_49_a_checkpoint_of_layout_2_is_gone_on_from(tmp_path):
     assert learn.recorder.lrs==whole.recorder.lrs and len(learn.recorder.lrs)==300
 
 # --- passes within passes, and their iterators
-
-def test_a_pass_in_a_batch_does_not_end_the_one_that_it_is_in():
-    class Twice(Learner):
-        def one_batch(self, i, b):
-            was = {k:getattr(self, k) for k in ('dl', 'n_iter', 'n_done')}
-            if self.dl is self.dls.train and i<2:
-                self.dl,self.n_iter = VALID,len(VALID)
-                self.all_batches()
-                vars(self).update(was)
-            super().one_batch(i, b)
-    learn = mk_learner(cls=Twice, dls=(TRAIN, None))
-    learn.fit(1)
-    assert learn.count.batches==len(TRAIN)+2*len(VALID)
-
-@pytest.mark.parametrize('e', [o for o in all_events(FIT) if 'cancel' not in o and o not in ('after_exception', 'cleanup_fit') and not any(k in o for k in ('batch', 'pred', 'loss', 'backward', 'step', 'zero'))])
-def test_a_learner_can_be_copied_between_batches(e):
-    copies = []
-    def f(cb): copies.append(deepcopy(cb.learn.model) if cb.learn.batch is not None else deepcopy(cb.learn))
-    learn,_ = spied({(e, 1): f}, dls=(loader(), None) if 'valid' not in e else (loader(), loader()))
-    learn.fit(1)
-    assert copies
 
 @pytest.mark.parametrize('exc', [CancelTrainException, CancelEpochException, CancelFitException])
 def test_workers_end_with_the_pass_that_is_cancelled(exc):

@@ -124,18 +124,6 @@ def test_a_value_lasts_and_a_schedule_is_scaled_or_ended(name, ends):
     want = torch.full((11,), .02, dtype=torch.float64) if ends or name=='none' else plain[5:]*.02/plain[5]
     torch.testing.assert_close(told[5:], want, rtol=1e-6, atol=1e-9)
 
-def test_one_cycle_is_scaled_for_each_group_and_the_optimizer_is_as_before_after_the_fit():
-    def run(at):
-        learn = mk(splitter=lambda m: [[*m[0].parameters(), *m[1].parameters()], m[4].parameters()])
-        class See(Callback):
-            read_only,seen = True,()
-            def before_step(self): self.seen = [*self.seen, [g['lr'] for g in self.learn.opt.param_groups]]
-        learn.fit_one_cycle(2, slice(.01, .1), cbs=[Tells(at), see := See()])
-        return torch.tensor(see.seen, dtype=torch.float64),[g['lr'] for g in learn.opt.param_groups],see
-    (a,end,_),(b,end_b,_) = run({}),run({5:['lr=.2'], 9:['wd=.3']})
-    torch.testing.assert_close(b[5:], a[5:]*.2/a[5,-1])
-    assert b[5,-1].item()==pytest.approx(.2) and end==end_b
-
 @pytest.mark.parametrize('cb,why', [(lambda: SWA(start_pct=.1, swa_lr=.01), 'SWA sets lr'),
     (lambda: TorchScheduler(partial(ts.LambdaLR, lr_lambda=lambda n: n>6), 'step'), 'no factor changes 0')])
 def test_a_schedule_that_can_not_be_scaled_is_refused(cb, why):

@@ -121,8 +121,3 @@ def test_a_mistake_is_answered_by_the_value_the_rule_and_the_fix(name):
     with pytest.raises((TypeError, ValueError, RuntimeError, IndexError, AttributeError)) as e: f()
     said = '\n'.join([str(e.value), *getattr(e.value, '__notes__', ())])
     assert re.search(f'(?s){want}', said), said
-
-def test_a_tuple_of_one_loader_is_a_training_loader():
-    for o in ((BATCHES,), (DataLoader(DS, 4),)):
-        dls = mk(dls=o).dls
-        assert dls.train is o[0] and dls.valid is None

@@ -105,8 +105,6 @@ def goes_on(kind, how, fit, folder):
 
 @covering(kind=['shuffled','generator','noisy','stream','own','epoch','list','stateful','workers','persistent'], how=MADE, fit=FITS)
 def test_a_fit_goes_on_exactly(kind, how, fit, tmp_path): goes_on(kind, how, fit, tmp_path)
-@covering(2, how=MADE, fit=FITS)
-def test_a_fit_of_any_kind_goes_on_exactly(how, fit, tmp_path): goes_on('shuffled', how, fit, tmp_path)
 
 # Loops written by hand
 
@@ -140,15 +138,6 @@ def test_labelled_and_unlabelled_as_by_hand():
     Learner(both, mine, semi, torch.optim.SGD, lr=.1).fit(2)
     assert all(map(torch.equal, mine.parameters(), model.parameters()))
 
-def test_zip_gives_what_zip_gives():
-    for n in ((6, 10), (10, 6)):
-        a,b = (dl(n=k, shuffle=True) for k in n)
-        set_seed(1)
-        want = [*zip(a, b, strict=False)]
-        set_seed(1)
-        got = [*Zip(a, b)]
-        assert len(got)==len(want)==3 and all(torch.equal(p[0], q[0]) for g,w in zip(got, want, strict=True) for p,q in zip(g, w, strict=True))
-
 @pytest.mark.parametrize('mk,want', [
     (lambda: Zip([1,2,3], [4,5]), [(1,4), (2,5)]), (lambda: Zip([1,2,3], [4,5], stop='longest'), [(1,4), (2,5), (3,4)]),
     (lambda: Zip(a=[1,2,3], b=[4], stop='a'), [dict(a=1, b=4), dict(a=2, b=4), dict(a=3, b=4)]), (lambda: Zip([1,2], [3], stop=1), [(1,3)]),
@@ -163,13 +152,6 @@ def test_batches_and_lengths(mk, want):
         got = [*both]
         assert got==want if isinstance(want, list) else len(got)==want
         assert batch_len(both) in (None, len(got)) and (batch_len(both) is not None or 'Stream' in str([type(o) for o in both.parts.values()]))
-
-def test_length_of_turns_by_trying():
-    r = random.Random(0)
-    for _ in range(60):
-        ns,ws,stop = [r.randint(1, 6) for _ in range(3)],[r.choice([1, 2, .5, 3]) for _ in range(3)],r.choice(['shortest', 'longest', 0, 2, None])
-        both = Alternate(*map(range, ns), weights=ws, stop=stop)
-        assert len(both)==len([*both]), (ns, ws, stop)
 
 # What the model gets
 
@@ -217,17 +199,6 @@ def test_an_evaluation_on_it_in_the_middle_leaves_the_pass_alone():
         return params(learn)
     for kw in ({}, dict(num_workers=1, persistent_workers=True)): assert all(map(torch.equal, fit(True, **kw), fit(False, **kw)))
 
-def test_sources():
-    seen = []
-    def note(cb): seen.append((cb.learn.training, cb.learn.source))
-    def b(): return [*dl(n=2)]
-    learn = Learner((Alternate(a=b(), b=Alternate(x=b(), y=b())), Zip(l=Alternate(b(), b()), u=b(), stop='l')), nn.Linear(3, 1), lambda p, y: F.mse_loss(p, y))
-    learn.model.forward = lambda x=None, l=None, u=None: F.linear(x if l is None else l, learn.model.weight)
-    learn.loss_func = lambda p, y, *_: F.mse_loss(p, y)
-    learn.fit(1, cbs=Callback(after_fetch=note))
-    assert seen==[(True, 'a'), (True, 'b/x'), (True, 'b/y')] + [(True, None)] + [(False, dict(l='0', u=None)), (False, dict(l='1', u=None)), (False, None)]
-    assert learn.source is None
-
 # Going on in the same process
 
 @pytest.mark.parametrize('kw', [dict(keep_failed=True), {}])
@@ -271,17 +242,6 @@ def test_a_batch_that_failed_is_replayed_with_its_source():
     learn.replay_batch()
     assert seen[1]==seen[2] and seen[1][0]=='b' and learn.source is None
 
-def test_workers_go_with_the_fit():
-    import gc
-    from multiprocessing import active_children
-    both = Zip(dl(num_workers=1), dl(num_workers=1))
-    learn = Learner(both, Sum(), one_target)
-    def fail(cb): raise Boom
-    try: learn.fit(1, cbs=Callback(after_loss=fail))
-    except Boom as e: err = e
-    gc.collect()
-    assert both._iterator is None and not active_children() and err.__notes__
-
 # What is refused
 
 @pytest.mark.parametrize('f,exc,match', [
@@ -318,11 +278,3 @@ def test_what_is_not_exact_is_said():
     assert inexact_reason(Zip(a=dl(), b=dl(SeededNo, num_workers=1, persistent_workers=True))).startswith("of loader 'b', its workers persist")
     assert not inexact_reason(Zip(dl(), Alternate(dl(num_workers=2)))) and goes_by_state(Zip(dl()))
 SeededNo = Noisy
-
-def test_each_new_pass_has_a_number_of_its_own():
-    told = []
-    class Told(ByEpoch):
-        def set_epoch(self, e): told.append(e)
-    learn = Learner(Zip(dl(n=8), dl(Told, 4), stop=0), Sum(), one_target)
-    learn.fit(2)
-    assert len(set(told))==len(told)==4 and told[0]==0 and told[2]==1

@@ -314,15 +314,3 @@ def test_predictions_leave_out_what_a_model_declares_useless_for_inference():
     learn = Learner((TRAIN, VALID), Net(4, 1), lambda p, y: F.mse_loss(p['logits'], y))
     preds,_ = learn.get_preds(cbs=Callback(after_pred=lambda cb: seen.append([*cb.learn.pred])))
     assert type(preds) is Output and [*preds]==['logits'] and preds['logits'].shape==(16, 1) and seen[0]==['logits', 'past_key_values']
-
-@pytest.mark.filterwarnings('ignore::DeprecationWarning', 'ignore:Please use quant_min')
-@pytest.mark.parametrize('qat', [True, False])
-def test_a_summary_leaves_observers_alone(qat):
-    from torch.ao import quantization as q
-    model = nn.Sequential(q.QuantStub(), nn.Linear(4, 1), q.DeQuantStub())
-    model.qconfig = (q.get_default_qat_qconfig if qat else q.get_default_qconfig)('fbgemm')
-    (q.prepare_qat(model.train(), inplace=True) if qat else q.prepare(model.eval(), inplace=True))
-    learn = Learner((TRAIN, VALID), model, F.mse_loss, metrics=mae)
-    before = {k:v.clone() for k,v in model.state_dict().items()}
-    learn.summary()
-    check(before, dict(model.state_dict()))

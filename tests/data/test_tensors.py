@@ -1,10 +1,8 @@
 "Loaders of rows of tensors: the batches, the draws and the weights of torch's loader, and exact resumes"
-import pickle
-from itertools import product
 import numpy as np, pytest, torch
 from helpers import check
-from learnloop import Alternate, Callback, DataLoaders, Learner, TensorLoader, Zip, in_order, set_seed
-from learnloop.data.begin import batches_draw, iter_from, items_draw, sampler_draws
+from helpers import covering
+from learnloop import Callback, DataLoaders, Learner, TensorLoader, in_order, set_seed
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Subset, TensorDataset
@@ -29,7 +27,7 @@ def trail(dl, g, n_pass=2):
         note()
     return res
 
-@pytest.mark.parametrize('n,bs,drop,shuffle,seed', [*product((1, 4, 9, 12), (1, 4, 20), (False, True), (False, True), (None, 3))])
+@covering(2, n=[1, 4, 9, 12], bs=[1, 4, 20], drop=[False, True], shuffle=[False, True], seed=[None, 3])
 def test_batches_and_draws_are_those_of_torchs_loader_at_each_fetch(n, bs, drop, shuffle, seed):
     x,y = data(n)
     a,b = gen(seed),gen(seed)
@@ -76,7 +74,7 @@ def stop(at):
     cb.read_only = True
     return cb
 
-@pytest.mark.parametrize('at,seed,pct', [*product((1, 3, 4, 6), (None, 3), (None, .2))])
+@covering(at=[1, 3, 4, 6], seed=[None, 3], pct=[None, .2])
 def test_a_run_goes_on_exactly_from_any_batch(at, seed, pct, tmp_path):
     def new(): return mk_learner(DataLoaders.from_tensors(data(), valid_pct=pct, bs=4, generator=gen(seed), device='cpu').train)
     whole = new()
@@ -87,26 +85,12 @@ def test_a_run_goes_on_exactly_from_any_batch(at, seed, pct, tmp_path):
     learn.fit(3, resume=tmp_path)
     check(end(learn), end(whole))
 
-def test_it_comes_to_a_batch_by_passing_over_indices():
-    batches,how = iter_from(TensorLoader(data(), 4), 2)
-    assert how=='skipping indices' and torch.equal(next(batches)[0], data()[0][8:12])
-
-def test_it_is_known_to_draw_nothing():
-    for dl in (TensorLoader(data(), 4, True), TensorLoader(dict(x=data()[0]), 4, True), TensorLoader(data(), 4, rows=torch.arange(5))):
-        assert not items_draw(dl) and not batches_draw(dl) and not sampler_draws(dl)
-
 def test_names_rows_and_arrays():
     dls = DataLoaders.from_tensors(dict(a=np.arange(6.), b=torch.arange(6)), bs=4, shuffle=False, targ='b', device='cpu')
     check([*dls.train], [dict(a=torch.arange(4.).double(), b=torch.arange(4)), dict(a=torch.tensor([4.,5.]).double(), b=torch.tensor([4,5]))])
     check([*DataLoader(dls.train_ds, 4)], [*dls.train])
     dls = DataLoaders.from_tensors((torch.arange(6),), None, (torch.arange(2),), valid_bs=1, device='cpu')
     assert dls.names==['train','dl2'] and len(dls.dl2)==2 and DataLoaders.from_tensors((torch.ones(2, device='meta'),)).device.type=='meta'
-
-def test_writing_to_a_batch_leaves_the_data_alone():
-    x = torch.arange(8.)
-    for shuffle in (False, True):
-        for b, in TensorLoader((x,), 4, shuffle): b.zero_()
-    assert torch.equal(x, torch.arange(8.))
 
 def test_predictions_come_in_order_and_of_all_rows():
     x,y = data()
@@ -118,29 +102,6 @@ def test_predictions_come_in_order_and_of_all_rows():
     assert learn.predict(x[0])[1].shape==(2,)
     dl = TensorLoader((x, y), 4)
     assert in_order(dl) is dl and [len(b[0]) for b in in_order(TensorLoader((x, y), 4, drop_last=True))]==[4,4,4,2]
-
-@pytest.mark.parametrize('cls', [Zip, Alternate])
-def test_with_others(cls):
-    def run(mk):
-        set_seed(2)
-        return [b for b in cls(mk(9), mk(14))]
-    def theirs(n): return DataLoader(TensorDataset(torch.arange(n)), 4, True, collate_fn=lambda items: (torch.stack([i for i, in items]),))
-    a,b = run(lambda n: TensorLoader((torch.arange(n),), 4, True)),run(theirs)
-    assert len(a)==len(b)
-    for o,p in zip(a, b, strict=True): check(list(o), list(p))
-
-@pytest.mark.parametrize('kwargs', [dict(steps_per_epoch=3), dict(max_steps=5)])
-def test_epochs_by_number_of_steps(kwargs):
-    res = []
-    for dl in (TensorLoader(data(), 4, True), DataLoader(TensorDataset(*data()), 4, True)):
-        learn = mk_learner(dl)
-        learn.fit(3, **kwargs)
-        res.append(end(learn))
-    check(*res)
-
-def test_it_can_be_pickled():
-    dl = pickle.loads(pickle.dumps(TensorLoader(data(), 4, True)))
-    check(trail(dl, None), trail(TensorLoader(data(), 4, True), None))
 
 def test_what_is_refused():
     x,y = data()

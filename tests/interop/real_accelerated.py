@@ -2,7 +2,7 @@
 import contextlib, io, os
 from functools import partial
 import pytest, torch
-from learnloop import DataLoaders, GradientAccumulation, GradientClip, Learner, TorchScheduler, as_cb
+from learnloop import DataLoaders, GradientAccumulation, Learner, as_cb
 from learnloop.interop.accelerated import Accelerated
 from torch import nn
 from torch.utils.data import TensorDataset
@@ -10,8 +10,7 @@ from torch.utils.data import TensorDataset
 pytestmark = pytest.mark.skipif('INTEROP' not in os.environ, reason='needs the environment of `python -m tools.interop accelerated`')
 pa = pytest.importorskip('pytorch_accelerated')
 from pytorch_accelerated.callbacks import (
-    EarlyStoppingCallback, LogMetricsCallback, ModelEmaCallback, MoveModulesToDeviceCallback, PrintProgressCallback,
-    ProgressBarCallback, SaveBestModelCallback, StopTrainingError, TerminateOnNaNCallback, TrainerCallback)
+    EarlyStoppingCallback, ModelEmaCallback, SaveBestModelCallback, StopTrainingError, TerminateOnNaNCallback, TrainerCallback)
 
 torch.set_num_threads(1)
 HOOKS = [k for k in vars(TrainerCallback) if k.startswith('on_')]
@@ -78,34 +77,6 @@ def test_the_trace_is_that_of_their_trainer():
     assert {o[0] for o in a}==set(HOOKS)-{'on_stop_training_error', 'on_evaluation_run_start', 'on_evaluation_run_end'}
     assert same_weights(trainer.model, learn.model)
 
-def test_the_trace_without_validation():
-    a,b,trainer,learn = traces(valid=None)
-    assert a==b and len(a)>10 and same_weights(trainer.model, learn.model)
-
-def test_step_end_comes_before_their_step_and_after_ours():
-    "The one place where the document wins over the code"
-    def weight(cbs, events):
-        class _Weights(TrainerCallback):
-            def on_train_step_start(self, trainer, **kwargs): events.append(('start', trainer.model[0].weight.detach().clone()))
-            def on_train_step_end(self, trainer, **kwargs): events.append(('end', trainer.model[0].weight.detach().clone()))
-        return _Weights
-    a,b = [],[]
-    run_theirs([weight(None, a)], 1)
-    mk_learn().fit(1, cbs=[weight(None, b)])
-    assert [k for k,_ in a]==[k for k,_ in b]==['start', 'end']*6
-    for i in range(0, 12, 2):
-        assert torch.equal(a[i][1], b[i][1]) and torch.equal(a[i+1][1], a[i][1])
-        assert not torch.equal(b[i+1][1], b[i][1])
-    for i in range(2, 12, 2): assert torch.equal(b[i-1][1], a[i][1])
-
-def test_the_trace_of_a_run_that_stops():
-    class Stop(TrainerCallback):
-        def on_training_run_epoch_end(self, trainer, **kwargs):
-            if trainer.run_history.current_epoch==2: raise StopTrainingError('enough')
-    a,b,trainer,learn = traces(5, stop=Stop)
-    assert a==b and [o[0] for o in a][-2:]==['on_stop_training_error', 'on_training_run_end']
-    assert same_weights(trainer.model, learn.model) and learn.epoch==1
-
 @pytest.mark.parametrize('hook', ['on_train_epoch_start', 'on_train_step_start', 'on_train_epoch_end', 'on_eval_epoch_start', 'on_eval_step_start', 'on_eval_step_end',
     'on_eval_epoch_end', 'on_train_step_end'])
 def test_the_trace_of_a_run_that_is_stopped_anywhere(hook):
@@ -126,12 +97,6 @@ def test_the_trace_with_accumulation():
     assert ls[0][:2]==pytest.approx([o/2 for o in ls[1][:2]], abs=1e-4)
     last = [t[-1][3]['train_loss_epoch'][0] for t in (a, b)]
     assert last[0]==pytest.approx(last[1]/2, rel=.05)
-
-def test_the_trace_with_schedule_and_clipping():
-    sched = partial(torch.optim.lr_scheduler.StepLR, step_size=2, gamma=.5)
-    a,b,trainer,learn = traces(their_kw=dict(create_scheduler_fn=sched, gradient_clip_value=.01),
-        our_cbs=[TorchScheduler(sched, unit='step'), GradientClip(.01, algorithm='value')])
-    assert a==b and same_weights(trainer.model, learn.model)
 
 def test_the_trace_of_an_evaluation():
     a,b = Recording(),Recording()
@@ -180,38 +145,6 @@ def test_terminate_on_nan_stops_the_fit_and_not_the_process():
     names = [o[0] for o in rec.trace]
     assert names[-2:]==['on_stop_training_error', 'on_training_run_end'] and names.count('on_train_step_start')==1
     assert learn.outcome['fit']=='cancelled'
-
-def test_what_is_printed_is_the_same(capsys):
-    cbs = PrintProgressCallback,LogMetricsCallback
-    buf = io.StringIO()
-    model = mk_model()
-    trainer = pa.Trainer(model, nn.CrossEntropyLoss(), SGD(model.parameters(), lr=.1), callbacks=cbs)
-    kw = dict(shuffle=False, num_workers=0, batch_size=4)
-    with contextlib.redirect_stdout(buf): trainer.train(TRAIN, 2, VALID, 4, train_dataloader_kwargs=kw, eval_dataloader_kwargs=kw)
-    capsys.readouterr()
-    mk_learn().fit(2, cbs=list(cbs))
-    def lines(s): return [f'{l.split(": ")[0]}: {float(l.split(": ")[1]):.4f}' if ': ' in l else l for l in s.splitlines()]
-    ours = capsys.readouterr().out
-    assert lines(ours)==lines(buf.getvalue()) and 'Finishing training run' in ours
-
-def test_progress_bars(capsys):
-    learn = mk_learn()
-    with learn.no_bar(): learn.fit(1, cbs=[cb := ProgressBarCallback()])
-    assert (cb.pbar.n, cb.pbar.total, cb.eval_pbar.n, cb.eval_pbar.total)==(6, 6, 3, 3) and cb.pbar.disable==cb.eval_pbar.disable
-    err = capsys.readouterr().err
-    assert '6/6' in err and '3/3' in err
-
-def test_modules_are_moved():
-    moved = []
-    class Loss(nn.CrossEntropyLoss):
-        def to(self, device):
-            moved.append(device)
-            return self
-    learn = mk_learn()
-    learn.loss_func = Loss()
-    learn.fit(1, cbs=[MoveModulesToDeviceCallback])
-    learn.validate(cbs=[MoveModulesToDeviceCallback()])
-    assert moved==[torch.device('cpu')]*2
 
 class Noted(TrainerCallback):
     "Notes the evaluation of an average, in which it alone is called"

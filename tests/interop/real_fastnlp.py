@@ -8,13 +8,12 @@ from torch.utils.data import DataLoader
 sys.path.insert(0, str(Path(__file__).parents[2]))
 pytest.importorskip('fastNLP')
 import fastNLP as fnlp
-from fastNLP import (Callback, CheckpointCallback, EarlyStopCallback, Event, LoadBestModelCallback, LRSchedCallback, TimerCallback,
+from fastNLP import (Callback, CheckpointCallback, EarlyStopCallback, LoadBestModelCallback, LRSchedCallback, TimerCallback,
     TorchGradClipCallback, TorchWarmupCallback, Trainer)
 from fastNLP.core.metrics import Metric
 from fastNLP.core.utils.exceptions import EarlyStopException
 from learnloop import DataLoaders, DictMetric, GradientAccumulation, Learner, SanityCheck, ValidateCallback, ValidateEvery
 from learnloop.interop import as_cb
-from learnloop.interop.fastnlp import on
 
 fnlp.logger.setLevel('ERROR')
 torch.set_num_threads(1)
@@ -108,33 +107,12 @@ def test_trace_with_accumulated_gradients():
     rows = compare(cbs=[GradientAccumulation(n_batches=2)], accumulation_steps=2)
     assert [o[0] for o in rows].count('on_after_optimizers_step')==6 and [o[0] for o in rows].count('on_after_backward')==12
 
-def test_step_comes_before_zero_grad_in_both_unlike_in_their_document():
-    for f in (ours, theirs):
-        rec = Recorder()
-        f(rec, 1)
-        order = [o[0] for o in rec.rows if 'zero_grad' in o[0] or 'optimizers_step' in o[0]][:4]
-        assert order==['on_before_optimizers_step', 'on_after_optimizers_step', 'on_before_zero_grad', 'on_after_zero_grad']
-
-def test_the_last_window_is_trained_on_here_and_lost_there():
-    steps = []
-    for f,kwargs in ((ours, dict(cbs=[GradientAccumulation(n_batches=4)])), (theirs, dict(accumulation_steps=4))):
-        rec = Recorder()
-        f(rec, 2, **kwargs)
-        steps.append([o[1] for o in rec.rows if o[0]=='on_after_optimizers_step'])
-    assert steps==[[0, 0, 1, 1], [0, 1, 1]]
-
 def test_trace_with_validation_every_few_batches():
     a,b = Recorder(),Recorder()
     ours(a, cbs=[ValidateCallback(every_steps=4), ValidateEvery(9)])
     theirs(b, evaluate_every=4)
     *a,begin,end,_ = a.rows  # ours validates after the last epoch in any case
     assert (begin[0], end[0])==('on_evaluate_begin', 'on_evaluate_end') and a==b.rows[:-1], diff(a, b.rows)
-
-def test_trace_with_validation_every_other_epoch():
-    a,b = Recorder(),Recorder()
-    ours(a, 4, cbs=[ValidateEvery(2)])
-    theirs(b, 4, evaluate_every=-2)
-    assert a.rows==b.rows, diff(a.rows, b.rows)
 
 @pytest.mark.parametrize('what', [EarlyStopException('enough'), ValueError('no'), KeyboardInterrupt()], ids=lambda o: type(o).__name__)
 @pytest.mark.parametrize('hook,n', [(k, 1 if k in ('on_train_begin', 'on_evaluate_end', 'on_train_epoch_end') else 2) for k in LATER
@@ -178,12 +156,6 @@ def test_checkpoint_writes_the_same_tree(tmp_path):
     new.load(next((tmp_path/'b').rglob('model-last/*')), with_opt=False)  # a file of theirs
     assert same(new.model, trainer.model)
 
-def test_checkpoint_saves_at_an_early_stop(tmp_path):
-    def mk(folder): return [CheckpointCallback(folder), EarlyStopCallback('mae', patience=1)]
-    ours(mk(tmp_path/'a'), 9)
-    theirs(mk(tmp_path/'b'), 9)
-    assert files(tmp_path/'a')==files(tmp_path/'b')==['model-epoch_2-batch_12-exception_EarlyStopException']
-
 def test_checkpoint_of_a_trainer_has_the_states_and_is_loaded(tmp_path):
     cbs = [CheckpointCallback(tmp_path, last=True, topk=1, monitor='mae', larger_better=False, save_object='trainer'), EarlyStopCallback('mae', patience=9)]
     assert cbs[0].need_reproducible_sampler
@@ -207,11 +179,6 @@ def test_load_best_model(tmp_path, folder):
     assert same(learn.model, trainer.model) and all(map(torch.equal, learn.model.state_dict().values(), kept[1].values()))
     assert not files(tmp_path)
 
-def test_load_best_model_after_an_error():
-    cb = LoadBestModelCallback('mae', larger_better=True)
-    with pytest.raises(ValueError): ours([cb, Recorder('on_train_batch_end', 15, ValueError('no'))], 3)
-    assert cb.encounter_exception and not hasattr(cb, 'buffer')
-
 class Rates(Callback):
     "Keeps the rate of each step"
     def __init__(self): self.lrs = []
@@ -231,64 +198,10 @@ def test_lr_sched(step_on):
     (a, lrs),(b, lrs2) = scheduled(ours, step_on),scheduled(theirs, step_on)
     assert lrs==lrs2==[.1*.5**(i+1 if step_on=='batch' else i//6) for i in range(12)] and same(a, b)
 
-@pytest.mark.parametrize('warmup,acc', [(.25, 1), (4, 1), (.5, 2)])
-@pytest.mark.parametrize('schedule', ['linear', 'constant'])
-def test_warmup(warmup, acc, schedule):
-    a,b = Rates(),Rates()
-    learn = ours([TorchWarmupCallback(warmup, schedule), a], cbs=[GradientAccumulation(n_batches=2)]*(acc>1))
-    trainer = theirs([TorchWarmupCallback(warmup, schedule), b], accumulation_steps=acc)
-    assert a.lrs==b.lrs and len(set(a.lrs))>2 and same(learn.model, trainer.model)
-
-@pytest.mark.parametrize('clip_type', ['norm', 'value'])
-def test_grad_clip(clip_type):
-    class Norms(Callback):
-        def __init__(self): self.norms = []
-        def on_after_optimizers_step(self, trainer, optimizers):
-            gs = [p.grad.abs().max() if clip_type=='value' else p.grad.norm() for p in trainer.model.parameters()]
-            self.norms.append(torch.stack(gs).norm().item() if clip_type=='norm' else max(gs).item())
-    a,b = Norms(),Norms()
-    learn,trainer = (f([TorchGradClipCallback(.1, clip_type), n]) for f,n in ((ours, a), (theirs, b)))
-    assert a.norms==b.norms and max(a.norms)<.1+1e-6 and same(learn.model, trainer.model)
-
-def test_timer(monkeypatch):
-    lines = []
-    monkeypatch.setattr(fnlp.logger, 'info', lambda msg, *args, **kwargs: lines.append(msg))
-    cb = TimerCallback(print_every=-1, time_ndigit=9)
-    ours([cb, Recorder()], cbs=[ValidateCallback(every_steps=4)])
-    ours(TimerCallback(print_every=3, time_ndigit=9))
-    out = ' '.join(lines)
-    assert out.count('Running 1 epochs')==2 and out.count('Running 3 batches')==4
-    assert all(o in out for o in ('fetch-data', 'forward', 'backward', 'optimize', 'train', 'total'))
-    assert set(cb.timers.timers)=={'fetch-data', 'forward', 'backward', 'optimize', 'evaluate', 'train', 'total'}
-    assert not any(cb.timers(o).started_ for o in ('fetch-data', 'forward', 'backward', 'optimize', 'evaluate'))
-
 def test_all_seven_at_once(tmp_path):
     learn = ours([TimerCallback(), TorchWarmupCallback(.3), TorchGradClipCallback(1.), EarlyStopCallback('mae', larger_better=False, patience=2),
         CheckpointCallback(tmp_path, topk=1, monitor='mae', larger_better=False), LoadBestModelCallback('mae', larger_better=False)], 4)
     assert learn.outcome['fit']=='done' and len(files(tmp_path))==1
-
-def test_functions_of_theirs_take_our_decorator_and_their_events():
-    seen = []
-    @on(Event.on_train_batch_end(every=4))
-    def every(trainer): seen.append(('every', trainer.global_forward_batches))
-    @on(Event.on_train_batch_end(once=3))
-    def third(trainer): seen.append(('third', trainer.global_forward_batches))
-    @on(Event.on_train_epoch_end(filter_fn=lambda flt, trainer: trainer.cur_epoch_idx==2))
-    def second(trainer): seen.append(('second', trainer.cur_epoch_idx))
-    ours([every, third, second], 2)
-    want,seen[:] = list(seen),[]
-    for f,e in ((every, Event.on_train_batch_end(every=4)), (third, Event.on_train_batch_end(once=3)),
-        (second, Event.on_train_epoch_end(filter_fn=lambda flt, trainer: trainer.cur_epoch_idx==2))): Trainer.on(e)(f)
-    theirs([], 2)
-    assert want==seen and ('third', 3) in seen
-
-def test_point_30_functions_marked_by_their_trainer_are_taken_bare():
-    seen = []
-    @Trainer.on(Event.on_train_epoch_end(every=2))
-    def note(trainer): seen.append(trainer.cur_epoch_idx)
-    ours(note, 4)
-    Trainer._custom_callbacks[None].clear()
-    assert seen==[2, 4]
 
 def test_point_30_on_load_checkpoint_comes_when_all_is_restored(tmp_path):
     seen = []
@@ -307,27 +220,3 @@ def test_point_30_on_load_checkpoint_comes_when_all_is_restored(tmp_path):
     seen.clear()
     run(2)
     assert seen[0]==(6, want) and seen[1]==0.
-
-def test_filters_of_theirs_on_methods_are_saved():
-    from fastNLP import Filter
-    class Every(Callback):
-        def __init__(self): self.n = 0
-        @Filter(every=4)
-        def on_train_batch_end(self, trainer): self.n += 1
-    cb = Every()
-    ours(ad := as_cb(cb))
-    assert cb.n==3 and ad.state_dict()['Every']['filter_states']=={'on_train_batch_end': [dict(num_called=12, num_executed=3)]}
-
-def test_what_their_callbacks_ask_for_and_we_lack_is_refused_by_name():
-    from fastNLP import MoreEvaluateCallback
-    cb = MoreEvaluateCallback(loaders()[1], dict(mae=MAE()))
-    with pytest.raises(AttributeError, match="no attribute 'evaluate_batch_step_fn'"): ours(cb)
-
-def test_their_driver_class_is_ours_only_while_it_is_asked():
-    from fastNLP.core.drivers.torch_driver import TorchDriver
-    cb = Recorder()
-    seen = []
-    class Look(Callback):
-        def on_after_trainer_initialized(self, trainer, driver): seen.append((isinstance(driver, TorchDriver), driver is trainer.driver))
-    ours([cb, Look()], 1)
-    assert seen==[(True, True)]

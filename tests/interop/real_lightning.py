@@ -1,9 +1,9 @@
 "Lightning's own callbacks, unmodified, in our fit; and its hooks as its own trainer calls them"
-import logging, sys, warnings
+import logging, warnings
 from datetime import timedelta
 import pytest, torch
 from fastcore.basics import listify
-from learnloop import DataLoaders, GradientAccumulation, Learner, SanityCheck, ValidateCallback
+from learnloop import DataLoaders, Learner, SanityCheck, ValidateCallback
 from learnloop.interop.lightning import Callback as StandIn, Lightning
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
@@ -104,7 +104,6 @@ def run_both(mk_cbs, mk_ours=lambda: [], n_epoch=2, valid=VALID, error=None, san
 
 def stop(trainer): trainer.should_stop = True
 def fail(trainer): raise ValueError('a test')
-def interrupt(trainer): raise KeyboardInterrupt
 
 def test_hooks_of_the_standin_are_theirs():
     import inspect
@@ -114,53 +113,16 @@ def test_hooks_of_the_standin_are_theirs():
 
 def test_trace(): run_both(lambda: [Recorder()])
 def test_trace_with_a_sanity_check(): run_both(lambda: [Recorder()], lambda: [SanityCheck(2)], sanity=2)
-def test_trace_without_validation(): run_both(lambda: [Recorder()], valid=None)
-def test_trace_of_several():
-    def mk():
-        trace = []
-        class Last(Recorder, pl.callbacks.Checkpoint): pass
-        class Early(Recorder, EarlyStopping):
-            def state_dict(self): return {}
-            state_key = 'early'
-        for k in HOOKS: setattr(Early, k, _hook(k))
-        return [Last(trace=trace, who='a'), Recorder(trace=trace, who='b'), Early(trace=trace, who='c'), Recorder(trace=trace, who='d')]
-    learn = mk_learner()
-    ours,theirs = mk(),mk()
-    learn.fit(2, cbs=[Lightning(o, name=o.who) for o in ours])
-    mk_trainer(theirs).fit(Line(), loader(*TRAIN), loader(*VALID))
-    assert [(o['who'], o['hook']) for o in ours[0].trace]==[(o['who'], o['hook']) for o in theirs[0].trace]
 
 @pytest.mark.parametrize('n', [1, 2])
 @pytest.mark.parametrize('at', ['setup', 'on_fit_start', 'on_train_start', 'on_train_epoch_start', 'on_train_batch_start', 'on_before_backward',
     'on_train_batch_end', 'on_validation_start', 'on_validation_batch_end', 'on_validation_end', 'on_train_epoch_end', 'on_train_end'])
 def test_stop_trace(at, n): run_both(lambda: [Recorder(at, stop, n)], n_epoch=3)
-@pytest.mark.parametrize('at', ['setup', 'on_sanity_check_start', 'on_validation_end', 'on_sanity_check_end'])
-def test_stop_trace_with_a_sanity_check(at): run_both(lambda: [Recorder(at, stop)], lambda: [SanityCheck(2)], sanity=2)
 
 @pytest.mark.parametrize('at', ['setup', 'on_fit_start', 'on_train_start', 'on_train_epoch_start', 'on_train_batch_start', 'on_before_zero_grad',
     'on_after_backward', 'on_before_optimizer_step', 'on_train_batch_end', 'on_validation_start', 'on_validation_batch_start', 'on_validation_batch_end',
     'on_validation_end', 'on_train_epoch_end', 'on_train_end', 'on_fit_end', 'teardown'])
 def test_error_trace(at): run_both(lambda: [Recorder(at, fail)], error=ValueError)
-def test_interrupt_trace(monkeypatch):
-    monkeypatch.setattr(sys, 'exit', lambda code: (_ for _ in ()).throw(KeyboardInterrupt()))  # Lightning would end the process
-    run_both(lambda: [Recorder('on_train_batch_end', interrupt)], error=KeyboardInterrupt)
-
-def test_min_epochs():
-    def mk(): return [Recorder('on_train_batch_end', stop)]
-    ours,theirs = mk(),mk()
-    mk_learner().fit(4, cbs=[Lightning(*ours, min_epochs=2)])
-    mk_trainer(theirs, 4, min_epochs=2).fit(Line(), loader(*TRAIN), loader(*VALID))
-    compare(ours[0].trace, theirs[0].trace)
-
-def test_trace_with_accumulation():
-    a,b = Recorder(),Recorder()
-    learn = mk_learner(GradientAccumulation(n_batches=2))
-    learn.dls = DataLoaders(loader(3, 0), loader(*VALID), device='cpu')
-    learn.fit(2, cbs=[a])
-    mk_trainer([b], accumulate_grad_batches=2).fit(Line(), loader(3, 0), loader(*VALID))
-    # Lightning divides the loss that it returns, and that of a smaller last window, by the whole number of batches; it is the loss of the batch here
-    assert names(a.trace)==names(b.trace)
-    assert [(o['epoch'], o['step'], o['stage']) for o in a.trace if 'stage' in o]==[(o['epoch'], o['step'], o['stage']) for o in b.trace if 'stage' in o]
 
 def test_trace_of_evaluations():
     a,b = Recorder(),Recorder()

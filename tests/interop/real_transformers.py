@@ -1,10 +1,9 @@
 "transformers' Trainer: its own callbacks in our fits, and its hooks beside ours. Run by `python -m tools.interop transformers`"
 import io, math, warnings
 from contextlib import redirect_stdout
-from functools import partial
 from inspect import signature
 import pytest, torch
-from learnloop import DataLoaders, GradientAccumulation, GradientClip, Learner, TorchScheduler
+from learnloop import DataLoaders, GradientAccumulation, GradientClip, Learner
 from learnloop.interop import transformers as ours
 from learnloop.interop.transformers import Transformers
 from torch import nn
@@ -14,7 +13,7 @@ with warnings.catch_warnings():
     warnings.simplefilter('ignore')
     import transformers
     from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
-    from transformers.trainer_callback import DefaultFlowCallback, ExportableState, TrainerControl
+    from transformers.trainer_callback import TrainerControl
 transformers.logging.set_verbosity_error()
 torch.set_num_threads(1)
 
@@ -58,7 +57,6 @@ STATE = ('global_step', 'epoch', 'max_steps', 'num_train_epochs', 'best_metric',
     'is_hyper_param_search')
 for k in HOOKS:
     if k!='on_push_begin': setattr(Record, k, _recorder(k))
-
 
 class Theirs(Trainer):
     def _get_train_sampler(self, *args): return torch.utils.data.SequentialSampler(self.train_dataset)
@@ -127,9 +125,6 @@ def test_every_hook_is_in_the_table(): assert {h.name for h in Transformers.hook
 @pytest.mark.parametrize('n_acc', [1, 2, 3, 7, 8])
 def test_trace_and_weights(tmp_path, n_acc): compare(tmp_path, n_acc=n_acc)
 
-@pytest.mark.parametrize('n_acc', [1, 2])
-def test_trace_with_a_smaller_batch_at_the_end(tmp_path, n_acc): compare(tmp_path, n_acc=n_acc, train=data(26, 1))
-
 @pytest.mark.parametrize('kwargs', [
     dict(logging_strategy='steps', logging_steps=2), dict(logging_strategy='steps', logging_steps=3, logging_first_step=True), dict(logging_strategy='no'),
     dict(eval_strategy='steps', eval_steps=3), dict(eval_strategy='no', metric_for_best_model=None), dict(eval_delay=2), dict(eval_strategy='steps', eval_steps=2, eval_delay=5),
@@ -145,40 +140,6 @@ ACTS = [(h, n) for h,n in (('on_train_begin', 0), ('on_epoch_begin', 0), ('on_ep
 @pytest.mark.parametrize('name', ours._flags)
 @pytest.mark.parametrize('at', ACTS, ids=str)
 def test_flags_are_heeded_when_theirs_are(tmp_path, at, name): compare(tmp_path, acts={at:flag(name)}, n_cbs=2)
-
-@pytest.mark.parametrize('name', ['should_training_stop', 'should_epoch_stop', 'should_log', 'should_evaluate', 'should_save'])
-@pytest.mark.parametrize('at', [('on_step_end', 3), ('on_epoch_end', 7), ('on_evaluate', 7)], ids=str)
-def test_a_control_may_be_returned(tmp_path, at, name): compare(tmp_path, acts={at:returned(name)}, n_cbs=2)
-
-@pytest.mark.parametrize('name', ours._flags)
-@pytest.mark.parametrize('at', [('on_epoch_end', 7), ('on_step_end', 3), ('on_step_end', 14)], ids=str)
-def test_flags_can_be_taken_back(tmp_path, at, name):
-    compare(tmp_path, acts={at:flag(name, False)}, logging_strategy='epoch', save_strategy='steps', save_steps=3)
-
-@pytest.mark.parametrize('n', [3, 7, 9])
-def test_max_steps(tmp_path, n): compare(tmp_path, max_steps=n)
-
-def test_learning_rate_is_that_before_the_scheduler_steps(tmp_path):
-    a,b = Record(),Record()
-    theirs(tmp_path, [a], lr_scheduler_type='linear', logging_strategy='steps', logging_steps=1)
-    sched = TorchScheduler(partial(torch.optim.lr_scheduler.LambdaLR, lr_lambda=lambda i: 1-i/14), 'step')
-    learn = mk_learner(tmp_path, cbs=[sched])
-    with learn.no_logging(): learn.fit(2, cbs=Transformers(b, logging_strategy='steps', logging_steps=1))
-    for x,y in zip(a.seen, b.seen, strict=True): assert same(x, y)
-    assert [o['logs']['learning_rate'] for o in b.seen if 'learning_rate' in o.get('logs', ())][:2]==[.05, .05*(1-1/14)]
-    for x,y in zip(a.weights, b.weights, strict=True): assert all(map(torch.equal, x, y))
-
-class SeesScheduler(TrainerCallback):
-    def on_step_end(self, args, state, control, lr_scheduler, optimizer, **kwargs): self.seen = lr_scheduler.get_last_lr(),optimizer.param_groups[0]['lr']
-def test_lr_scheduler_is_that_of_a_torch_scheduler(tmp_path):
-    cb,sched = SeesScheduler(),TorchScheduler(partial(torch.optim.lr_scheduler.LambdaLR, lr_lambda=lambda i: 1-i/14), 'step')
-    fit_with(tmp_path, [sched, cb], n_epoch=1)
-    assert cb.seen[0][0]==cb.seen[1]==.05*.5
-
-def fit_with(folder, cbs, n_epoch=2, **kwargs):
-    learn = mk_learner(folder, **kwargs)
-    with learn.no_logging(): learn.fit(n_epoch, cbs=cbs)
-    return learn
 
 def test_evaluate_and_predict_outside_of_a_fit(tmp_path):
     a,b = Record(),Record()
@@ -199,16 +160,6 @@ def test_evaluate_and_predict_outside_of_a_fit(tmp_path):
 
 # Where ours differs
 
-def test_an_open_window_is_stepped_when_an_epoch_is_stopped(tmp_path):
-    "Theirs leaves the gradients of the batches since the last step to be added to those of the next epoch"
-    acts = {('on_substep_end', 1): flag('should_epoch_stop')}
-    a,b = Record(acts),Record(acts)
-    theirs(tmp_path, [a], n_acc=4)
-    fit(tmp_path, [b], n_acc=4)
-    def hooks(o): return [x['hook'] for x in o.seen if x['hook'] in ('on_step_begin', 'on_substep_end', 'on_optimizer_step', 'on_step_end', 'on_epoch_end')]
-    assert hooks(a)[:8]==['on_step_begin', *['on_substep_end']*3, 'on_optimizer_step', 'on_step_end', 'on_step_begin', 'on_substep_end'] and hooks(a)[8]=='on_epoch_end'
-    assert hooks(b)[:8]==hooks(a)[:8] and hooks(b)[8:11]==['on_optimizer_step', 'on_step_end', 'on_epoch_end']
-
 def test_batches_of_a_step_count_by_their_size(tmp_path):
     "There each counts the same, so that two samples in a batch of their own count as much as four in another"
     train = data(26, 1)
@@ -219,46 +170,9 @@ def test_batches_of_a_step_count_by_their_size(tmp_path):
     torch.testing.assert_close(our, final(big))
     assert not torch.allclose(their, our, atol=1e-3)
 
-def test_nan_is_logged(tmp_path):
-    "There it is replaced by the mean of the losses before it"
-    train = data(28, 1)
-    train[24]['labels'] = train[24]['labels']*math.nan  # in the last batch
-    a,b = Record(),Record()
-    theirs(tmp_path, [a], 1, train=train)
-    fit(tmp_path, [b], 1, train=train)
-    loss = [[o['logs']['loss'] for o in x.seen if 'loss' in o.get('logs', ())] for x in (a, b)]
-    assert math.isfinite(loss[0][0]) and math.isnan(loss[1][0])
-
 # Where their documents say what their code doesn't do
 
-class Tells(TrainerCallback):
-    def __init__(self): self.seen = []
-    def on_train_begin(self, args, state, control, **kwargs): self.seen.append(control.should_training_stop)
-    def on_predict(self, args, state, control, metrics, **kwargs): self.seen.append('test_loss' in metrics)
-def test_what_their_documents_do_not_say(tmp_path):
-    tr = theirs(tmp_path, [cb := Tells(), EarlyStoppingCallback(1)], 3, greater_is_better=True)  # it stops without load_best_model_at_end, and without saving
-    assert tr.control.should_training_stop and tr.state.global_step==14
-    with redirect_stdout(io.StringIO()):
-        tr.train()
-        tr.predict(VALID)
-    assert cb.seen==[False, False, True]
-
 # Errors
-
-class Fails(Record):
-    def on_step_end(self, args, state, control, **kwargs): raise ZeroDivisionError
-def test_training_is_ended_after_an_error(tmp_path):
-    "Theirs calls no hook any more, so that a progress bar stays open"
-    a,b = Record(),Record()
-    with pytest.raises(ZeroDivisionError): theirs(tmp_path, [a, Fails()])
-    with pytest.raises(ZeroDivisionError): fit(tmp_path, [b, Fails()])
-    assert [o['hook'] for o in b.seen]==[o['hook'] for o in a.seen]+['on_train_end']
-
-def test_a_norm_of_gradients_needs_a_callback_that_computes_it(tmp_path):
-    learn = mk_learner(tmp_path)
-    learn.remove_cb(GradientClip)
-    with learn.no_logging(): learn.fit(1, cbs=(cb := Record()))
-    assert [list(o['logs']) for o in cb.seen if 'logs' in o][0]==['loss', 'learning_rate', 'epoch']
 
 # Their own callbacks
 
@@ -275,16 +189,6 @@ def test_early_stopping(tmp_path, patience, how):
     assert learn.count.batches==(7*(patience+1) if not how else 2*(patience+1))
     assert got[1].early_stopping_patience_counter==want[1].early_stopping_patience_counter==patience
 
-def test_early_stopping_bare(tmp_path):
-    learn = mk_learner(tmp_path)
-    learn.lr = 0.
-    with learn.no_logging(): learn.fit(9, cbs=[EarlyStoppingCallback(2)])
-    assert learn.epoch==2 and len(learn.recorder.values)==3 and learn.outcome['fit']=='cancelled'
-
-def test_early_stopping_needs_validation(tmp_path):
-    learn = Learner(DataLoaders(DataLoader(TRAIN, 4, collate_fn=collate)), Line())
-    with learn.no_logging(), pytest.raises(AssertionError, match='IntervalStrategy'): learn.fit(1, cbs=EarlyStoppingCallback())
-
 def test_early_stopping_goes_on_where_it_was(tmp_path):
     cb = EarlyStoppingCallback(3)
     learn = mk_learner(tmp_path, cbs=[cb])
@@ -299,33 +203,12 @@ def test_early_stopping_goes_on_where_it_was(tmp_path):
     with again.no_logging(): again.fit(9, start_epoch=2)
     assert again.epoch==3 and new.early_stopping_patience_counter==3  # 1, then 2 and 3
 
-def lines(s): return [''.join(c for c in l if not c.isdigit()) if 'runtime' in l else l for l in s.splitlines() if l.startswith('{')]
-
-def test_their_own_flow_changes_nothing(tmp_path):
-    a,b = Record(),Record()
-    kwargs = dict(eval_strategy='steps', eval_steps=3, save_strategy='steps', save_steps=4, logging_strategy='steps', logging_steps=2)
-    fit(tmp_path, [a], **kwargs)
-    learn = mk_learner(tmp_path)
-    with learn.no_logging(): learn.fit(2, cbs=[DefaultFlowCallback(), Transformers(b, **kwargs)])
-    for x,y in zip(a.seen, b.seen, strict=True): assert same(x, y)
-
 def test_best_weights_are_loaded(tmp_path):
     kwargs = dict(greater_is_better=True, load_best_model_at_end=True)
     tr = theirs(tmp_path, [], save_strategy='best', **kwargs)
     learn = fit(tmp_path, [Record()], output_dir=tmp_path/'ours', **kwargs)
     assert all(map(torch.equal, learn.model.parameters(), tr.model.parameters()))
     assert [o.name for o in (tmp_path/'ours').iterdir()]==['checkpoint-7.pth'] and (tmp_path/'theirs/checkpoint-7').is_dir()
-
-class Exports(TrainerCallback, ExportableState):
-    def __init__(self, every=2): self.every,self.n = every,0
-    def on_step_end(self, *args, **kwargs): self.n += 1
-    def state(self): return dict(args=dict(every=self.every), attributes=dict(n=self.n))
-def test_state_of_a_callback_that_exports_it(tmp_path):
-    fit(tmp_path, [cb := Exports()])
-    sd = Transformers(cb).state_dict()
-    assert sd=={'Exports': dict(args=dict(every=2), attributes=dict(n=14))}
-    Transformers(new := Exports(3)).load_state_dict(sd)
-    assert (new.n, new.every)==(14, 3)
 
 # ---- the step of a window and the loss of an evaluation: as those of all their items in one batch
 

@@ -1,8 +1,8 @@
 "What adapters ask of a learner, and of callbacks that don't say what their state is"
-import torch
 from learnloop import Callback, SanityCheck
 from learnloop.app.synth import synth_learner
-from learnloop.interop.facts import (evaluation_kind, init_args, is_valid_dl, n_open, storable)
+from learnloop.interop.facts import (evaluation_kind, is_valid_dl, n_open, storable)
+import torch
 
 def quiet(*cbs, learn=None, **kwargs):
     learn = learn or synth_learner(**kwargs)
@@ -14,14 +14,6 @@ def test_copies_that_are_stored_are_not_trained_along():
     res = storable(t)
     with torch.no_grad(): t.add_(1)
     assert res.tolist()==[1, 1] and not res.requires_grad
-
-def test_settings_are_arguments_of_any_base():
-    class A:
-        def __init__(self, a): self.a = a
-    class B(A): pass
-    class C(B):
-        def __init__(self, c, *args): self.c = c
-    assert init_args(C)=={'self', 'a', 'c', 'args'}
 
 def test_kinds_of_evaluations():
     seen = []

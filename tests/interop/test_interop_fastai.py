@@ -39,14 +39,9 @@ EPOCH = ['before_epoch', 'before_train', *(BATCH+STEP)*3, 'after_train', *valida
 def names(trace): return [e for _,e in trace]
 
 # ---------------------------------------------------------------- events
-def test_every_event_of_a_fit():
-    trace = []
-    mk().fit(2, cbs=recording(trace))
-    assert names(trace)==['after_create', 'before_fit', *EPOCH*2, 'after_fit']
 
 THEIRS = [k for k in fa._what]
 
-# ---------------------------------------------------------------- muting and order
 def mute(k, v=False): return lambda self: setattr(self, k, v)
 
 def test_muted_on_the_way_until_the_end_of_the_fit():
@@ -57,6 +52,8 @@ def test_muted_on_the_way_until_the_end_of_the_fit():
     trace.clear()
     learn.fit(1)
     assert names(trace)==['before_fit', *EPOCH, 'after_fit']
+
+# ---------------------------------------------------------------- muting and order
 
 def test_order_is_theirs_and_ours():
     trace = []
@@ -86,12 +83,6 @@ def test_ours_is_theirs_in_their_code(e, exc, catch):
     end = ending(partial(learn.fit, 1, cbs=[Callback(**{e:call}), Ours(name='stops', after_cancel_train=stop)]))
     assert isinstance(got[0], Exception) and got[0].args==('why',) and end==('returns' if catch or TAKEN_BY[exc] in open_ else 'UncaughtCancelError')
     assert raised[0].callback=='Callback(stops)' and got[0].__cause__ is (raised[0] if catch else None)
-
-def test_an_error_in_the_teardown_masks_nothing():
-    def fail(self): raise ValueError('mine')
-    def fail_too(self): raise OSError('theirs')
-    with pytest.raises(ValueError, match='mine') as e: mk().fit(1, cbs=Callback(after_step=fail, after_fit=fail_too))
-    assert any('OSError' in o for o in e.value.__notes__)
 
 # ---------------------------------------------------------------- what a skipped after_… leaves behind
 class Swaps(Callback):

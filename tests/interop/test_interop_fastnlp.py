@@ -73,21 +73,6 @@ def test_arguments():
     assert res==dict(zip(['valid_loss', 'l1_loss'], learn.recorder.values[0][1:], strict=True)) and all(type(o) is float for o in res.values())
     assert args['on_after_trainer_initialized'][0].model is learn.model
 
-def test_counters():
-    seen = {}
-    class Count(Recorder):
-        def hear(self, hook, t, args):
-            super().hear(hook, t, args)
-            row = t.cur_epoch_idx,t.global_forward_batches,t.batch_idx_in_epoch,t.n_epochs,t.n_batches,t.num_batches_per_epoch
-            seen.setdefault(hook, []).append(row)
-    fit(2, Count())
-    n = 2,6,3
-    assert seen['on_train_begin']==[(0, 0, 0, *n)] and seen['on_train_end']==[(2, 6, 0, *n)]
-    assert seen['on_train_epoch_begin']==[(0, 0, 0, *n), (1, 3, 0, *n)] and seen['on_train_epoch_end']==seen['on_evaluate_end']==[(1, 3, 0, *n), (2, 6, 0, *n)]
-    assert [o[:3] for o in seen['on_train_batch_end']]==[(e, 3*e+i+1, i+1) for e in range(2) for i in range(3)]
-    assert [o[:3] for o in seen['on_before_optimizers_step']]==[(e, 3*e+i, i) for e in range(2) for i in range(3)]
-    assert [o[2] for o in seen['on_fetch_data_end']]==[0, 1, 2, 3]*2
-
 @pytest.mark.parametrize('kwargs,want', [(dict(n_epoch=2), (2, 6, 3)), (dict(max_steps=4), (2, 4, 3)), (dict(n_epoch=2, steps_per_epoch=4), (2, 8, 4))], ids=str)
 @pytest.mark.parametrize('length', [True, False])
 def test_lengths_are_known_before_training(kwargs, want, length):
@@ -157,13 +142,6 @@ def test_early_stop_in_any_hook(hook):
     assert first.names[-3:]==[hook, 'on_exception', 'on_train_end'] and second.names[-2:]==['on_exception', 'on_train_end']
     assert first.rows[-2][1] is second.rows[-2][1] is e and second.names.count(hook)==0
     fit(1, learn=learn)
-
-def test_an_error_of_ours_is_told_once_with_the_counters_as_they_are():
-    rows = []
-    class Tell(Callback):
-        def on_exception(self, t, exception): rows.append((exception, t.cur_epoch_idx, t.global_forward_batches))
-    with pytest.raises(ZeroDivisionError) as e: fit(2, [Tell(), ValidateCallback(every_steps=5), listener('bad', ['before_evaluate'], lambda cb, _: 1/0)])
-    assert rows==[(e.value, 1, 5)]
 
 PAIRS = {f'{k}_begin':f'{k}_end' for k in ('on_train', 'on_train_epoch', 'on_fetch_data', 'on_train_batch', 'on_evaluate', 'on_sanity_check')}
 GRADS = ['batch', 'backward', 'step', 'zero_grad']
@@ -238,14 +216,6 @@ def test_unknown_monitors_are_refused_before_training():
 
 # What hooks may change
 
-class DictModel(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.lin = mk_model()
-    def forward(self, x, y): return dict(pred=self.lin(x), loss=((self.lin(x)-y)**2).mean())
-
-def dict_learner(train=TRAIN): return Learner(DataLoaders([dict(x=x, y=y) for x,y in train], device='cpu'), DictModel(), None, torch.optim.SGD, lr=LR)
-
 def test_a_list_batch_may_be_changed_in_place():
     @on(Event.on_train_batch_begin())
     def f(t, batch, indices):
@@ -254,16 +224,6 @@ def test_a_list_batch_may_be_changed_in_place():
         batch[1] = batch[1]+1
     learn = fit(2, f, train=[list(o) for o in TRAIN])
     assert same(learn.model, fit(2, train=[(2*x, y+1) for x,y in TRAIN]).model)
-
-def test_another_loss_in_outputs_is_trained_on():
-    @on(Event.on_before_backward())
-    def f(t, outputs): outputs['loss'] = outputs['loss']*2
-    for mk in (mk_learner, dict_learner): assert same(fit(2, f, mk()).model, _with_lr(2*LR, mk()))
-def _with_lr(lr, learn):
-    with learn.no_logging(): learn.fit(2, lr=lr)
-    return learn.model
-
-# Functions and filters
 
 def test_every_once_and_filter_fn():
     calls,executed = dict(every=[], once=[], fn=[], plain=[]),[]
@@ -280,6 +240,8 @@ def test_every_once_and_filter_fn():
     def plain(t): calls['plain'].append(t.cur_epoch_idx)
     for _ in range(2): fit(3, [every, once, fn, plain])  # the counters are those of a fit's own callback
     assert calls==dict(every=[4, 8]*2, once=[3]*2, fn=[5]*2, plain=[1, 2, 3]*2) and executed==[*[0]*5, *[1]*4]*2
+
+# Functions and filters
 
 @pytest.mark.parametrize('kwargs', [dict(every=0), dict(every=-1), dict(every=True), dict(every=1.5), dict(once=0), dict(once='1'), dict(filter_fn=3)], ids=str)
 def test_bad_filters(kwargs):
@@ -338,17 +300,6 @@ class Stateful(Callback):
     def on_load_checkpoint(self, t, states):
         self.trainers.append(t)
         self.n = states['n']
-
-def test_counters_of_filters_go_on():
-    rows = []
-    @on(Event.on_train_batch_end(every=4))
-    def f(t): rows.append(t.global_forward_batches)
-    a,b = as_cb(f),as_cb(f)
-    fit(1, a)
-    assert a.state_dict()=={'f': dict(filter_states=dict(on_train_batch_end=[dict(num_called=3, num_executed=0)]))}
-    b.load_state_dict(a.state_dict())
-    fit(1, b)
-    assert rows==[1]
 
 def test_reproducible_samplers_are_no_matter_of_callbacks():
     class Needs(Stateful):

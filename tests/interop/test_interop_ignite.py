@@ -8,7 +8,7 @@ from ignite.engine import Engine, Events, create_supervised_evaluator, create_su
 from ignite.handlers import (
     Checkpoint, CosineAnnealingScheduler, DiskSaver, EarlyStopping, EMAHandler, ModelCheckpoint, PiecewiseLinear, TimeLimit, Timer)
 from ignite.metrics import Average, MeanAbsoluteError, RunningAverage
-from learnloop import CheckpointCallback, DataLoaders, GradientAccumulation, Learner, SanityCheck, ValidateCallback, as_cb
+from learnloop import CheckpointCallback, DataLoaders, Learner, SanityCheck, ValidateCallback, as_cb
 from learnloop.interop import coverage, ignite
 from learnloop.interop.core import HookTable, adapters
 from learnloop.interop.ignite import Ignite
@@ -215,11 +215,6 @@ def test_a_fit_that_goes_on_is_the_one_that_was_not_stopped(tmp_path, every):
     assert rest.kept[0].state_dict()==whole.kept[0].state_dict() and rest.kept[1].state_dict()==whole.kept[1].state_dict()
     assert rest.trainer.state.metrics==whole.trainer.state.metrics and rest.trainer.state.mine==whole.trainer.state.mine==24
 
-def test_a_stop_that_was_saved_is_heeded(tmp_path):
-    def attach(t): t.trainer.add_event_handler(Events.EPOCH_COMPLETED(once=1), lambda: t.trainer.terminate())
-    Ours(attach, cbs=[CheckpointCallback(tmp_path, every_epochs=1)])
-    assert Ours(lambda t: None, resume=tmp_path, accept=['callbacks']).learn.count.epochs==1
-
 def test_state_loaded_by_ignites_own_checkpoint():
     sd = dict(epoch=2, epoch_length=4, max_epochs=3)
     def attach(t): t.trainer.load_state_dict(sd)
@@ -258,20 +253,6 @@ def test_a_step_that_does_more_than_the_learner_is_refused(kwargs, match):
     learn = Learner(DataLoaders(TRAIN, VALID), mk_model(), F.mse_loss)
     trainer = create_supervised_trainer(learn.model, learn.create_opt(), F.mse_loss, **kwargs)
     with pytest.raises(ValueError, match=match): learn.fit(1, cbs=trainer)
-
-def test_accumulated_gradients_and_outputs_of_another_kind():
-    outputs = {}
-    for ours in (False, True):
-        learn = Learner(DataLoaders(TRAIN, VALID), mk_model(), F.mse_loss, torch.optim.SGD, lr=.1)
-        trainer = create_supervised_trainer(learn.model, learn.create_opt(), F.mse_loss, gradient_accumulation_steps=2, model_transform=lambda o: o*1.,
-            output_transform=lambda x, y, y_pred, loss: (x.sum().item(), y.sum().item(), y_pred.sum().item(), loss.item()))
-        seen = outputs[ours] = []
-        trainer.add_event_handler(Events.ITERATION_COMPLETED, lambda engine, seen=seen: seen.append(engine.state.output))
-        torch.manual_seed(42)
-        if ours:
-            with learn.no_logging(): learn.fit(2, cbs=[trainer, GradientAccumulation(n_batches=2)])
-        else: trainer.run(TRAIN, 2)
-    assert outputs[True]==outputs[False] and len(outputs[True])==8
 
 def test_data_of_a_trainer_that_was_given_stay_the_learners():
     learn = Learner(DataLoaders(TRAIN, VALID), mk_model(), F.mse_loss)

@@ -6,7 +6,7 @@ from helpers import TRAIN, VALID, batches, cover, listener, mk_model, weights
 from learnloop import (CancelBatchException, CancelEpochException, CancelTrainException, DataLoaders,
     EMA, GradientAccumulation, GradientClip, Learner, MixedPrecision, ParamScheduler, Recorder, mae)
 from learnloop.interop import as_cb
-from learnloop.interop.keras import Callback, Keras, Model, Optimizer
+from learnloop.interop.keras import Callback, Model, Optimizer
 from torch import nn
 from torch.nn import functional as F
 
@@ -53,16 +53,6 @@ def test_every_hook_is_called_in_turn():
     assert trace[0][2:]==({},) and trace[1][2:]==(0, {}) and trace[2][2:]==(0, dict(logs={}))
     assert trace[-3:] == [('a', 'on_test_end', dict(loss=vloss, mae=vmae)), ('a', 'on_epoch_end', 1, end), ('a', 'on_train_end', end)]
 
-def test_arguments_are_python_numbers_in_alphabetical_order():
-    seen = []
-    class Looks(Callback):
-        def on_train_batch_end(self, batch, logs=None): seen.append((batch, logs))
-        def on_epoch_end(self, epoch, logs=None): seen.append((epoch, logs))
-    fit(mk_learner(), cbs=Looks())
-    assert len(seen)==4
-    for i,logs in seen:
-        assert type(i) is int and type(logs) is dict and list(logs)==sorted(logs) and all(type(o) is float for o in logs.values())
-
 def test_batch_logs_are_the_mean_over_all_items_so_far():
     trace,bs = [],[tuple(o[:n] for o in b) for n,b in zip((4, 1, 3), batches(3), strict=True)]
     learn = fit(mk_learner(dls=(bs, bs[:2]), lr=0), cbs=mk_recorder(trace))
@@ -74,16 +64,6 @@ def test_batch_logs_are_the_mean_over_all_items_so_far():
             assert ends[k][i]['loss']==pytest.approx(F.mse_loss(pred, y).item(), abs=1e-4) and ends[k][i]['mae']==pytest.approx(F.l1_loss(pred, y).item(), abs=1e-4)
 
 # Evaluations and predictions
-
-def test_get_preds_and_predict_call_the_hooks_of_predictions():
-    trace,learn = [],mk_learner()
-    learn.add_cb(mk_recorder(trace))
-    learn.get_preds()
-    one = [('a', 'on_predict_batch_begin', 0, dict(logs={})), ('a', 'on_predict_batch_end', 0, dict(logs=dict(outputs=('ndarray', (4, 1)))))]
-    assert trace==[('a', 'on_predict_begin', {}), *one, *[(*o[:2], 1, *o[3:]) for o in one], ('a', 'on_predict_end', {})]
-    del trace[:]
-    learn.predict(torch.zeros(2))
-    assert names(trace)==['on_predict_begin', 'on_predict_batch_begin', 'on_predict_batch_end', 'on_predict_end']
 
 def test_those_without_a_hook_for_predictions_stay_away_from_them():
     cb = mk_recorder([], hooks=TRAINING)
@@ -137,16 +117,7 @@ def test_beginnings_and_ends_stay_in_pairs(exc, at, order):
     assert unpaired(trace)==[]
     assert names(trace)[-len(EPOCH)-1:]==[*EPOCH, 'on_train_end']
 
-def test_a_batch_that_was_skipped_does_not_count():
-    trace = []
-    learn = fit(mk_learner(), cbs=[mk_recorder(trace), cancel('after_pred', CancelBatchException)])
-    ends = [o[-1]['logs'] for o in trace if o[1]=='on_train_batch_end']
-    assert ends[0]=={} and ends[-1]['loss']==round(learn.recorder.values[0][0], 5)
-
 # What is refused
-
-def test_every_documented_hook_is_in_the_table():
-    assert {h.name for h in Keras.hooks}=={*HOOKS, 'set_model', 'set_params'} and len(Keras.hooks)==len(HOOKS)+2 and not Keras.missing
 
 @pytest.mark.parametrize('name', ['metrics', 'weights', 'trainable_variables'])
 def test_what_needs_keras_says_so(name):
@@ -336,14 +307,6 @@ def test_a_resumed_fit_ends_as_one_that_was_never_interrupted():
         assert [getattr(rest.foreign, k) for k in kept]==[getattr(whole, k) for k in kept] and len(b.recorder.values)==learn.epoch+1-n
         assert all(map(torch.equal, weights(b.model), weights(learn.model)))
 
-def test_settings_are_not_saved():
-    cb = as_cb(EarlyStopping(patience=2), system='keras')
-    fit(mk_learner(), 2, cbs=cb)
-    other = as_cb(EarlyStopping(patience=7), system='keras')
-    other.load_state_dict(through_file(cb.state_dict()))
-    assert other.foreign.patience==7 and other.foreign.best==cb.foreign.best and all(map(np.array_equal, other.foreign.best_weights, cb.foreign.best_weights))
-    assert str(other.state_dict())==str(cb.state_dict())
-
 def test_loaded_state_counts_for_one_fit():
     cb,learn = as_cb(EarlyStopping(), system='keras'),mk_learner()
     fit(learn, 20, cbs=cb)
@@ -362,19 +325,6 @@ def test_loaded_state_counts_for_one_fit():
 def resumed(learn, cb, sd, at='before_train'):
     "A callback that loads the state when the others have begun, and again where the fit goes on, as `fit(resume=…)` does"
     return listener('resumes', ['before_fit', at] if at else ['before_fit'], lambda o, e: learn.epoch==learn.n_epoch-2 and cb.load_state_dict(sd), order=99)
-
-def test_means_of_an_epoch_go_on_in_its_middle():
-    def _in(trace): return as_cb(mk_recorder(trace), name='keras')
-    trace,rest,saved = [],[],{}
-    whole = mk_learner(lr=0)
-    cb = _in(trace)
-    fit(whole, cbs=[cb, listener('saves', ['before_fetch'], lambda o, e: o.learn.n_done==2 and saved.update(cb.state_dict()), order=99)])
-    assert saved['RecA']['batches'][1]==8
-    learn = mk_learner(lr=0, dls=(TRAIN[2:],VALID), train_metrics=False)
-    other = _in(rest)
-    fit(learn, 2, cbs=[other, resumed(learn, other, through_file(saved))])
-    ends = [[o[-1]['logs']['loss'] for o in t if o[1]=='on_train_batch_end'] for t in (trace, rest)]
-    assert ends[1][0]==ends[0][2]!=ends[1][1]  # in the next epoch, they begin anew
 
 @pytest.mark.parametrize('at', [('on_train_batch_end', 2), ('on_test_begin', 1), ('on_epoch_end', 1)], ids=str)
 def test_a_stop_is_still_due_after_a_resume(at):

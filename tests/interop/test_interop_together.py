@@ -2,7 +2,7 @@
 from collections import Counter
 import pytest, torch
 from helpers import TRAIN, VALID, covering, mk_model, same
-from learnloop import Callback, DataLoaders, Learner, ValidateEvery
+from learnloop import Callback, DataLoaders, Learner
 from learnloop.interop import accelerated, as_cb, engine, fastai, fastnlp, keras, lightning, transformers
 from learnloop.interop.core import Adapter, adapters
 from torch.nn import functional as F
@@ -103,13 +103,6 @@ def test_all_leave_and_come_back_in_the_middle(event, order):
     assert done and len(adapters(learn))==len(BASES)
 
 # ---- with callbacks of ours
-def test_a_validation_that_is_skipped_is_none():
-    "A callback that counts validations without an improvement would count it"
-    trace = []
-    mk().fit(4, cbs=[*(recording(o, trace) for o in ('accelerated', 'keras', 'fastnlp', 'lightning', 'engine')), ValidateEvery(2)])
-    calls = Counter(trace)
-    assert [calls[o] for o in (('accelerated', 'on_eval_epoch_start'), ('accelerated', 'on_eval_epoch_end'), ('keras', 'on_test_begin'), ('keras', 'on_test_end'),
-        ('fastnlp', 'on_evaluate_end'), ('lightning', 'on_validation_end'), ('engine', 'on_validation_end'))]==[2]*7
 
 def test_callbacks_change_nothing():
     a,b = mk(),mk()

@@ -79,19 +79,6 @@ def test_accumulation(n_batches, want, length):
     assert n==list(range(1, learn.count.opt_steps+1))
     assert cb.seen[-1][1]['epoch']==1. and cb.seen[-1][1]['max_steps']==(learn.count.opt_steps if length else math.inf)
 
-@pytest.mark.parametrize('acc,n_fit,want', [
-    (None, dict(n_epoch=2), (6, 2)), (GradientAccumulation(n_batches=2), dict(n_epoch=2), (4, 2)), (GradientAccumulation(8), dict(n_epoch=2), (math.inf, 2)),
-    (None, dict(max_steps=4), (4, 2)), (None, dict(n_epoch=3, steps_per_epoch=2), (6, 3)),
-    (GradientAccumulation(n_batches=lambda e: 3), dict(n_epoch=2), (2, 2))], ids=str)
-def test_max_steps(acc, n_fit, want):
-    learn = quiet(mk([*[acc]*(acc is not None), cb := Record()]), **n_fit)
-    begin = next(s for k,s,_ in cb.seen if k=='on_train_begin')
-    assert (begin['max_steps'], begin['num_train_epochs'])==want
-    assert cb.seen[-1][1]['max_steps'] in (learn.count.opt_steps, math.inf) or isinstance(acc, GradientAccumulation) and acc.n_batches is None
-    assert learn.outcome['fit']=='done' and cb.short.count(')')==learn.count.opt_steps
-
-# Flags
-
 def test_natural_end_cancels_nothing():
     cb = Record()
     learn = mk(cb)
@@ -99,6 +86,8 @@ def test_natural_end_cancels_nothing():
     learn.add_cb(listener('spy', ['cleanup_train', 'cleanup_epoch'], lambda cb, e: outs.append(cb.learn.outcome[e[8:]]), order=99))
     quiet(learn, 2)
     assert outs==['done']*4 and learn.outcome['fit']=='done'
+
+# Flags
 
 @pytest.mark.parametrize('at,n_batches', [(('on_train_begin', 0), 1), (('on_epoch_begin', 0), 1), (('on_step_begin', 1), 2), (('on_pre_optimizer_step', 1), 2), (('on_optimizer_step', 1), 2),
     (('on_step_end', 2), 2), (('on_epoch_end', 3), 3), (('on_log', 3), 3), (('on_prediction_step', 3), 3), (('on_evaluate', 3), 3), (('on_epoch_begin', 3), 4)], ids=str)
@@ -128,13 +117,6 @@ def test_a_save_that_is_cancelled_is_none(tmp_path):
     learn = mk([cb := Record({('on_step_end', 2): flag('should_save')}), NoSave], path=tmp_path)
     quiet(learn, 1)
     assert 's' not in cb.short and not (tmp_path/'models').exists()
-
-def test_best_is_loaded_at_the_end(tmp_path):
-    kept = {}
-    def keep(cb, e): kept[cb.learn.count.opt_steps] = [p.detach().clone() for p in cb.learn.model.parameters()]
-    learn = mk([Transformers(cb := Record(), greater_is_better=True, load_best_model_at_end=True), listener('keep', ['after_epoch'], keep)], path=tmp_path)
-    quiet(learn, 2)
-    assert all(map(torch.equal, learn.model.parameters(), kept[3])) and cb.seen[-1][1]['best_metric']==learn.recorder.values[0][1]
 
 def away(pred, targ): return (pred-targ).abs().mean()
 def test_whether_more_of_the_best_metric_is_better_is_not_guessed():
@@ -206,16 +188,6 @@ def test_arguments_are_those_of_the_fit():
     assert {k:cb.told[k] for k in want}==want
     quiet(learn, max_steps=2, n_epoch=None, cbs=[again := Reads()])
     assert again.told['max_steps']==2 and 'num_train_epochs' not in again.told
-
-def test_what_nobody_knows_is_neither_told_nor_made_up():
-    args = mk(cb := Reads()).transformers_reads.trainer.args
-    for k in ('learning_rate', 'weight_decay', 'num_train_epochs', 'adam_beta1', 'dataloader_num_workers'):
-        with pytest.raises(AttributeError, match=f'args.{k} is not known yet'): getattr(args, k)
-        assert k not in args.to_dict()
-    learn = mk([GradientClip(1., algorithm='value'), GradientAccumulation(8), cb], n=3, bs=4)
-    learn.dls.train = (o for o in batches(3))
-    quiet(learn, 1)
-    assert not {'max_grad_norm', 'gradient_accumulation_steps', 'per_device_train_batch_size', 'adam_beta1'} & {*cb.told} and cb.told['learning_rate']==.1
 
 @pytest.mark.parametrize('k,instead', [('optim', 'hooks are given the `optimizer`'), ('lr_scheduler_type', 'rates are in args.learning_rate'), ('seed', 'calls set_seed'),
     ('set_save', 'Transformers.callback, save_steps=3')])
@@ -317,15 +289,6 @@ def test_what_is_begun_is_ended_whatever_is_cancelled(e, cancel, order, n_acc):
     quiet(learn, 1)
 
 # Order
-
-def test_order_among_themselves_and_among_ours():
-    trace = []
-    ours = [listener(f'o{o+2}', ['before_batch'], lambda cb, e: trace.append((e, cb.name)), order=o, run_valid=False) for o in (-2, 10, 70)]
-    cbs = [Transformers(Record(trace=trace, name=nm), name=nm, order=order) for nm,order in (('a', None), ('b', None), ('c', 3))]
-    quiet(mk([*cbs, *ours], n=1, valid=None), 1)
-    at = [nm for k,nm in trace if k in ('before_batch', 'on_step_begin')]
-    assert at==['o0', 'c', 'o12', 'a', 'b', 'o72']
-    for k in ('on_train_end', 'on_epoch_end', 'on_log'): assert [nm for h,nm in trace if h==k][:3]==['c', 'a', 'b']
 
 # Evaluations
 

@@ -5,8 +5,6 @@ from pathlib import Path
 import pytest, torch
 from fastcore.basics import listify
 from learnloop import SanityCheck
-from learnloop.interop import coverage
-from learnloop.interop.core import Facade
 from learnloop.interop.lightning import Lightning
 from real_lightning import VALID, Line, loader, mk_learner, mk_trainer, pl
 from lightning.pytorch import callbacks as C, loggers as L
@@ -202,52 +200,10 @@ def test_no_callback_of_lightning_is_left_out():
 
 # What any callback may read
 
-READ = '''accumulate_grad_batches barebones check_val_every_n_epoch ckpt_path current_epoch datamodule device_ids distributed_sampler_kwargs enable_validation
-    estimated_stepping_batches evaluating fast_dev_run fit_loop.batch_idx fit_loop.epoch_loop.batch_progress.current.ready fit_loop.epoch_loop.batch_progress.total.ready
-    fit_loop.epoch_loop.total_batch_idx fit_loop.epoch_loop.val_loop.batch_progress.current.ready fit_loop.max_batches fit_loop.max_epochs global_rank global_step
-    gradient_clip_algorithm gradient_clip_val interrupted is_global_zero limit_train_batches limit_val_batches log_every_n_steps max_epochs max_steps min_epochs min_steps
-    num_devices num_nodes num_sanity_val_batches num_sanity_val_steps num_training_batches num_val_batches precision received_sigterm sanity_checking
-    should_stop state.fn state.stage state.status state.finished state.stopped strategy.global_rank strategy.root_device strategy.world_size testing training val_check_batch
-    val_check_interval validating world_size _accelerator_connector.is_distributed progress_bar_metrics lightning_module.automatic_optimization
-    lightning_module.current_epoch lightning_module.device lightning_module.dtype lightning_module.example_input_array lightning_module.global_step
-    lightning_module.hparams lightning_module.on_gpu'''.split()
 # What theirs knows only when its loaders are made, after `on_fit_start`
-LATER = 'num_val_batches', 'num_sanity_val_batches'
 def read(trainer, k):
     v = attrgetter(k)(trainer)
     return dict(v) if hasattr(v, 'items') else v
-
-def test_what_callbacks_read_is_what_they_would_read_there():
-    hooks = [k for k in dir(pl.Callback) if k.startswith('on_') or k in ('setup', 'teardown')]
-    class Reads(pl.Callback):
-        def __init__(self): self.seen = []
-    def mk(k):
-        def f(self, trainer, *args, **kwargs):
-            if isinstance(trainer, Facade): assert isinstance(trainer.lightning_module, pl.LightningModule)
-            self.seen.append((k, {o:read(trainer, o) for o in READ}))
-        return f
-    for k in hooks: setattr(Reads, k, mk(k))
-    a,b = Reads(),Reads()
-    ours(a, 2)
-    theirs(b, 2)
-    assert [k for k,_ in a.seen]==[k for k,_ in b.seen]
-    odd = {}
-    for (k,x),(_,y) in zip(a.seen, b.seen, strict=True):
-        for o in READ:
-            if x[o]!=y[o] and not (o in LATER and k in ('setup', 'on_fit_start')): odd.setdefault(o, []).append((k, x[o], y[o]))
-    assert not odd, odd
-
-def test_nothing_that_theirs_has_is_unknown(): assert coverage('lightning').n_neither==0
-
-def test_module_takes_what_packages_put_on_one():
-    learn = mk_learner(C.LambdaCallback())
-    learn.fit(1)
-    m = learn.lightning_lambda.trainer.lightning_module
-    assert isinstance(m, pl.LightningModule) and pl.utilities.model_helpers.is_overridden('training_step', m) is False
-    assert m.state_dict().keys()==learn.model.state_dict().keys() and [*m.parameters()][0] is [*learn.model.parameters()][0]
-    avg = torch.optim.swa_utils.AveragedModel(m)
-    assert len([*avg.parameters()])==2 and avg.module.weight is not learn.model.weight
-    with pytest.raises(AttributeError, match="no attribute 'training_step': learn runs the loops"): m.training_step()
 
 # Loggers
 
@@ -267,19 +223,6 @@ class Scores(pl.Callback):
         pl_module.log('val_mse', self.val_mse, metric_attribute='val_mse')
     def on_train_epoch_end(self, trainer, pl_module): pl_module.log('epochs', float(trainer.current_epoch))
 
-def test_torchmetrics():
-    with tried('lightning', 'torchmetrics', 'MeanSquaredError, by self.log'):
-        a,b,seen = Log(),Log(),([], [])
-        def mk(seen): return C.LambdaCallback(on_train_end=lambda t, m: seen.append({k:round(float(v), 5) for k,v in t.callback_metrics.items() if 'loss' not in k}))
-        ours([Scores(), mk(seen[0])], sanity=1, logger=a, log_every_n_steps=2)
-        theirs([Scores(), mk(seen[1])], sanity=1, logger=b, log_every_n_steps=2)
-        def merged(rows):
-            res = {}
-            for i,r in rows: res.setdefault(i, {}).update(r)
-            return [(i, dict(sorted(r.items()))) for i,r in res.items()]
-        alike(merged(a.rows), merged(b.rows))
-        assert seen[0]==seen[1] and {'twice_step', 'twice_epoch', 'twice', 'mse', 'val_mse', 'epochs'}<=seen[0][0].keys()
-
 def test_csv_logger(tmp_path):
     with tried('lightning', 'lightning', 'CSVLogger'):
         logs = [L.CSVLogger(tmp_path, o) for o in 'ab']
@@ -288,18 +231,6 @@ def test_csv_logger(tmp_path):
         a,b = ([(i, {k:float(v) for k,v in sorted(r.items()) if v}) for i,r in enumerate(csv.DictReader(open(o.log_dir+'/metrics.csv')))] for o in logs)
         alike(a, b)
         assert len(a)>5
-
-def test_hyperparameters_of_a_module_that_is_the_model(tmp_path):
-    class Sized(LitNet):
-        def __init__(self, width=4):
-            super().__init__()
-            self.save_hyperparameters()
-    logs,learn = [L.CSVLogger(tmp_path, o) for o in 'ab'],mk_learner()
-    learn.model = Sized(width=4)
-    learn.fit(1, cbs=[Lightning(C.LearningRateMonitor(), logger=logs[0])])
-    mk_trainer([], 1, logger=logs[1]).fit(Sized(width=4), loader(5, 0), loader(*VALID))
-    a,b = ((Path(o.log_dir)/'hparams.yaml').read_text() for o in logs)
-    assert a==b and 'width: 4' in a
 
 def scalars(folder):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator

@@ -1,6 +1,6 @@
 "Parts of a batch make the step of the whole, or the loss function is named"
 import math, pytest, threading, torch, warnings
-from learnloop import Callback, DataLoaders, GradientAccumulation, GradientClip, Learner, MicroBatch, Perplexity
+from learnloop import Callback, DataLoaders, GradientAccumulation, Learner, MicroBatch, Perplexity
 from means import C, DECLARED, KNOWN, MEANS, REFUTED, T, W, apart, by_hand, cut, fitted, main, mk, mk_data, noisy, sizes_of, trimmed
 from torch import nn
 from torch.nn import functional as F
@@ -102,16 +102,6 @@ def test_a_term_that_counts_later_is_found():
     def warm_up(cb): scale['w'] = .1*(cb.learn.iter>2)
     with pytest.raises(ValueError, match='MicroBatch: the loss function .*late is not a mean'):
         learn.fit(1, cbs=[MicroBatch(2), Callback(before_batch=warm_up)])
-
-def test_clipping_sees_the_mean_once():
-    norms = []
-    make,kind,whole,batches,cbs = drawn('ce_weights', KNOWN, 'both', 1)
-    def note(cb): norms.append(cb.learn.gradient_clip.grad_norm.item())
-    fitted(make(), kind, batches, [*cbs, GradientClip(.01), Callback(after_opt_step=note)])
-    torch.manual_seed(1)
-    net = mk(make(), kind, batches).model
-    make()(net(whole[0]), *whole[1:]).backward()
-    assert norms==pytest.approx([torch.cat([p.grad.flatten() for p in net.parameters()]).norm().item()])
 
 @pytest.mark.parametrize('name', ['ce_weights', 'ragged', 'total', 'mse'])
 def test_a_window_that_was_interrupted_goes_on(name, tmp_path):

@@ -1,10 +1,9 @@
 "Engines: each hook, their order, and that an engine which passes everything on changes nothing"
-import copy
 import pytest, torch
 from contextlib import contextmanager
 from helpers import TRAIN, VALID, mk_learner, same
 from hypothesis import given, settings, strategies as st
-from learnloop import Callback, CancelBatchException, CancelStepException, Learner
+from learnloop import Callback, CancelBatchException, CancelStepException
 from learnloop.loop.engines import Engine, Stack
 
 HOOKS = 'running','start','batches','rest','body','take','ended'
@@ -113,36 +112,6 @@ def test_what_ended_returns_is_what_acts():
     quiet(learn, 1)
     assert learn.outcome['fit']=='done'
 
-def test_a_callback_that_is_an_engine_joins_while_it_is_there():
-    said = []
-    class Both(Callback, Engine):
-        def rest(self, learn, next, inner):
-            said.append(next)
-            inner(learn, next)
-    learn = mk_learner(defaults=True)
-    quiet(learn, 1, cbs=Both())
-    n = len(said)
-    quiet(learn, 1)
-    assert n and len(said)==n and not any(isinstance(o, Both) for o in learn.engine_stack.engines)
-
-def test_an_engine_of_an_evaluation_is_not_that_of_the_fit_around_it():
-    said,seen = [],[]
-    def look(cb):
-        if cb.learn.iter or not cb.learn.training: return
-        cb.learn.evaluate_on(VALID, engines=[mk_engine('inner', said, ['body'], 'batch')])
-        seen.append([type(o).__name__ for o in cb.learn.engine_stack.engines])
-    learn = quiet(mk_learner(Callback(name='look', after_pred=look), dls=(TRAIN, None), defaults=True), 1)
-    assert len([o for o in said if o[1]=='body'])==len(VALID) and seen==[[type(o).__name__ for o in learn.engine_stack.engines]]
-
-def test_a_copy_of_a_learner_has_engines_of_its_own():
-    learn = mk_learner(defaults=True)
-    learn.engines.append(mk_engine('e', [], HOOKS))
-    other = copy.deepcopy(learn)
-    assert not {*map(id, learn.engines)} & {*map(id, other.engines)} and isinstance(other, Learner)
-    assert all(any(o is e for e in other.engines) for o in other.engine_stack.engines)
-    quiet(other, 1)
-    assert learn.count.epochs==0
-
 def test_an_engine_that_fails_to_open_leaves_the_learner_as_it_was():
     class Closed(Engine):
         @contextmanager
@@ -156,11 +125,3 @@ def test_an_engine_that_fails_to_open_leaves_the_learner_as_it_was():
     learn.engines.pop()
     quiet(learn, 1)
     assert learn.count.epochs==1 and learn.fit_args is None
-
-def test_an_engine_that_was_just_added_encloses_an_evaluation_too():
-    said = []
-    learn = mk_learner(defaults=True)
-    with learn.no_bar():
-        learn.engines.append(mk_engine('e', said, HOOKS))
-        learn.validate()
-    assert said[0]==('e', 'begin', 'evaluate') and said[-1]==('e', 'end', 'evaluate')

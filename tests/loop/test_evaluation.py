@@ -4,7 +4,7 @@ import numpy as np, pytest, torch
 from helpers import TRAIN, VALID, batches, check, covering, listener, weights
 from hypothesis import given, strategies as st
 from learnloop import (Callback, CancelBatchException, CheckpointCallback, DataLoaders, EarlyStoppingCallback, GatherPredsCallback, Learner, LimitBatches,
-    MCDropoutCallback, MixedPrecision, RNNCallback, list_checkpoints, mae, set_seed)
+    MCDropoutCallback, MixedPrecision, list_checkpoints, mae, set_seed)
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, TensorDataset
@@ -58,35 +58,6 @@ def test_point_10_results_are_those_of_evaluations_that_are_not_nested(outer, as
     if outer=='fit': return  # the weights change with every step: alone, they would have to be those
     for k,got in (o for cb in cbs for o in cb.got): check(KINDS[k](run([])), got, k)
 
-@pytest.mark.parametrize('how', ['fit', 'evaluate'])
-def test_point_10_as_the_issue_has_it(how):
-    seen = []
-    def look(cb):
-        if not seen or seen[-1]!='in':
-            seen.append('in')
-            seen.append(cb.learn.validate(dl=OTHER))
-    learn,plain = mk(Callback(after_validate=look)),mk()
-    if how=='fit': check([plain.fit(1), plain.recorder.values], [learn.fit(1), learn.recorder.values])
-    seen.clear()
-    check(plain.get_preds(), learn.get_preds())
-    seen.clear()
-    check(plain.validate(), learn.validate())
-    check(plain.validate(dl=OTHER), seen[-1])
-
-def test_point_10_what_gathers_belongs_to_its_evaluation():
-    gather = GatherPredsCallback()
-    def look(cb): cb.learn.validate(dl=OTHER), cb.learn.get_preds(dl=OTHER)
-    learn = mk(Callback(after_epoch=look, after_pred=lambda cb: cb.training and cb.learn.predict(torch.ones(2))))
-    learn.fit(1, cbs=gather)
-    assert torch.equal(gather.preds, learn.get_preds()[0])
-
-def test_point_10_callbacks_for_one_evaluation_only_hear_no_other():
-    heard = []
-    cb = Callback(name='cb', before_validate=lambda cb: heard.append(cb.learn.get_preds(dl=OTHER, cbs=Callback(name='cb', before_validate=lambda o: None))))
-    learn = mk()
-    learn.validate(cbs=cb)  # or else this would not end
-    assert len(heard)==1 and cb.learn is None and not hasattr(learn, 'cb')
-
 def test_point_10_callbacks_are_set_up_once():
     seen = []
     cb = listener('files', ['before_fit', 'after_fit', 'cleanup_fit'], lambda cb, e: seen.append(e))
@@ -113,16 +84,6 @@ def test_point_10_a_mute_inside_ends_with_it_and_one_outside_holds():
         Asks('after_validate', ['validate'], 0, 'asks')])
     learn.validate()
     assert seen==[] and learn.off.run
-
-class TwoHeads(nn.Linear):
-    def forward(self, x): return super().forward(x),x,x*2
-
-def test_point_10_outputs_that_a_callback_keeps_are_those_of_its_batch():
-    seen = []
-    with torch.random.fork_rng(): model = TwoHeads(2, 1)
-    cbs = [RNNCallback, Callback(name='look', after_loss=lambda cb: (cb.training and cb.learn.validate(dl=OTHER), seen.append(cb.learn.rnn.out is not None)))]
-    Learner(DataLoaders(TRAIN, VALID), model, F.mse_loss, cbs=cbs, metrics=mae).fit(1)
-    assert seen and all(seen)
 
 # Point 11
 
@@ -177,28 +138,6 @@ def test_point_12_monte_carlo_samples_differ(cb):
     check(a, b)
     assert len({str(o) for o in a})==len(a)
 
-@pytest.mark.parametrize('look', [lambda o: o.lr_find(), lambda o: o.dls.one_batch(), lambda o: o.fit(0), lambda o: o.summary()], ids=['lr_find', 'one_batch', 'no fit', 'summary'])
-def test_point_12_what_leaves_generators_alone_leaves_the_count_alone(look):
-    def run(f):
-        set_seed(1)
-        learn = mk(p=.5)
-        with learn.no_bar(): f(learn)
-        return learn.get_preds(cbs=MCDropoutCallback)
-    check(run(lambda o: None), run(look))
-
-def test_point_12_workers_draw_anew():
-    learn = mk(dls=(TRAIN, DataLoader(Augmented(), 4, num_workers=1)))
-    assert not torch.equal(learn.get_preds()[0], learn.get_preds()[0])
-
-def test_point_12_persistent_workers_that_an_evaluation_started_are_none_of_trainings_business():
-    def run(look):
-        set_seed(1)
-        learn = mk(dls=(DataLoader(TensorDataset(*TRAIN[0]), 2), DataLoader(TensorDataset(*VALID[0]), 2, num_workers=1, persistent_workers=True)), p=.5)
-        if look: learn.validate()
-        learn.fit(2, cbs=Callback(before_epoch=lambda cb: look and cb.learn.get_preds()))
-        return weights(learn.model)
-    check(run(False), run(True))
-
 class Uncertain(Callback):
     "Monte-Carlo predictions after each epoch, and how far they are apart"
     order,epoch_columns = 49,{'spread':'less'}
@@ -245,33 +184,7 @@ def test_point_12_a_fit_that_stops_by_monte_carlo_is_the_same_from_each_checkpoi
         learn.fit(6, resume=folder, accept=True)
         check(want, ended(learn), c.path.name)
 
-@pytest.mark.parametrize('n', [1, 4, 7, 12])
-def test_point_12_resume_after_ctrl_c(resumable, n):
-    whole,learn = resumable(),None
-    whole.fit(3)
-    want = ended(whole)
-    learn = resumable()
-    learn.stop.n = n
-    with pytest.raises(KeyboardInterrupt): learn.fit(3, keep_failed=True)
-    learn.stop.n = None
-    learn.get_preds()
-    learn.resume()
-    check(want, ended(learn))
-
 # Point 13
-
-def test_point_13_the_innermost_has_the_name_and_the_outer_gets_it_back():
-    names = []
-    def look(cb):
-        names.append(cb.learn.gather_preds)
-        if len(names)==1:
-            inner = Callback(name='inner', before_validate=lambda o: names.append(o.gather_preds))
-            cb.learn.get_preds(dl=OTHER, cbs=inner)
-            cb.learn.validate(cbs=Callback(name='ordinary', before_validate=lambda o: names.append(hasattr(o, 'gather_preds'))))
-            names.append(cb.learn.gather_preds)
-    mk().get_preds(cbs=Callback(after_validate=look))
-    outer,inner,ordinary,again = names
-    assert outer is again is not inner and ordinary is False
 
 @pytest.mark.parametrize('where', ['learner', 'call', 'fit', 'attribute'])
 def test_point_13_one_that_the_user_added_keeps_its_name(where):
@@ -283,34 +196,6 @@ def test_point_13_one_that_the_user_added_keeps_its_name(where):
     else: preds = learn.get_preds(cbs=mine if where=='call' else None)[0]
     assert seen and all(seen)
     if where in ('learner', 'call'): assert torch.equal(mine.preds, preds)
-
-class FastaiLogger(Callback):
-    "As fastai's CSVLogger begins and ends"
-    order = 60
-    def __init__(self, file): self.to = file
-    def before_fit(self):
-        if hasattr(self, 'gather_preds'): return
-        self.file = self.to.open('w')
-        self.file.write('begun\n')
-    def after_epoch(self): self.file.write(f'{self.recorder.values[-1]}\n')
-    def after_fit(self):
-        if hasattr(self, 'gather_preds'): return
-        self.file.close()
-
-def test_point_13_a_migrated_logger_keeps_its_file(tmp_path):
-    learn = mk(FastaiLogger(tmp_path/'log'))
-    learn.fit(2)
-    before = (tmp_path/'log').read_text()
-    learn.get_preds()
-    learn.predict(torch.ones(2))
-    assert (tmp_path/'log').read_text()==before and before.count('\n')==3
-
-def test_point_13_those_who_hear_nothing_hear_of_an_error():
-    learn = mk()
-    learn.add_cb(listener('stop', ['after_pred'], lambda cb, e: cb.learn.predicting and 1/0))
-    learn.add_cb(listener('ask', ['after_step'], lambda cb, e: cb.learn.get_preds()))
-    with pytest.raises(ZeroDivisionError): learn.fit(1, keep_failed=True)
-    assert learn.failed is not None
 
 # Point 18: what nobody hears is not fired
 
@@ -326,17 +211,6 @@ def test_point_18_the_short_way_gives_what_the_long_one_gives():
             short = a.get_preds(dl=dl, **kw)
             set_seed(1)
             check(short, b.get_preds(dl=dl, **kw | dict(cbs=[long, *([kw['cbs']] if 'cbs' in kw else [])])))
-
-def test_point_18_a_loss_that_nobody_sees_is_not_computed():
-    calls = []
-    def loss(pred, y):
-        calls.append(1)
-        return F.mse_loss(pred, y)
-    learn = mk(loss_func=loss)
-    learn.get_preds()
-    assert not calls
-    learn.get_preds(cbs=Callback(after_batch=lambda cb: cb.loss+1))
-    assert len(calls)==len(VALID)
 
 class Own(Learner):
     def _do_one_batch(self):
@@ -386,14 +260,6 @@ def test_point_10_inputs_are_those_of_the_predictions_when_a_batch_is_skipped(ev
     assert len(x)==len(preds)==len(targs)
     with torch.no_grad(): torch.testing.assert_close(learn.model(x), preds)  # of all at once, which rounds otherwise
 
-def test_point_18_a_model_that_cancels_is_heard_once():
-    learn,n = mk(),[0]
-    def skip(m, args):
-        n[0] += 1
-        if n[0]==2: raise CancelBatchException
-    learn.model.register_forward_pre_hook(skip)
-    assert [len(o) for o in learn.get_preds(0, with_input=True)]==[8]*3
-
 class Draws(Dataset):
     "Draws from a generator of its own, in workers, too"
     def __init__(self): self.g = torch.Generator().manual_seed(1)
@@ -406,21 +272,6 @@ def test_point_12_generators_of_data_sets_draw_anew_in_workers_too(workers):
     learn = mk(dls=(TRAIN, dl))
     seen = [learn.get_preds(with_input=True)[0] for _ in range(3)]
     assert not any(torch.equal(seen[i], seen[i-1]) for i in range(3))
-
-def test_point_12_a_models_own_generator_is_left_alone():
-    class Noisy(nn.Linear):
-        def __init__(self):
-            super().__init__(2, 1)
-            self.g = torch.Generator().manual_seed(1)
-        def forward(self, x): return super().forward(x) + torch.randn(1, generator=self.g)
-    def losses(look, **kwargs):
-        torch.manual_seed(0)
-        learn = Learner(DataLoaders(TRAIN, VALID), Noisy(), F.mse_loss, **kwargs)
-        learn.logger = lambda row: None
-        if look: learn.get_preds()
-        learn.fit(1)
-        return learn.recorder.raw_losses
-    assert losses(False)==losses(True)==losses(False, metrics=mae)
 
 # Gradients in validation
 
@@ -467,14 +318,3 @@ def test_validation_with_gradients_keeps_no_graph():
     assert not preds.requires_grad and not losses.requires_grad and not learn.predict(x[0])[1].requires_grad
     torch.testing.assert_close(preds, learn.model(x).detach())
     assert all(p.grad is None for p in learn.model.parameters()) and torch.is_grad_enabled()
-
-def test_the_state_of_a_callback_that_had_none_is_restored():
-    class Counts(Callback):
-        n = 0
-        def after_batch(self): self.n += 1
-        def state_dict(self): return dict(n=self.n) if self.n else {}
-        def load_state_dict(self, sd): self.n = sd.get('n', 0)
-    counts = Counts()
-    learn = Learner((TRAIN, VALID), nn.Linear(2, 1), F.mse_loss, cbs=counts)
-    with learn.no_bar(): learn.validate()
-    assert counts.n==0

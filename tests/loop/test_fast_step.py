@@ -5,9 +5,8 @@ import pytest, torch
 from torch import nn
 from torch.nn import functional as F
 from torch.optim import SGD, Adam, AdamW
-from learnloop.loop import optimizer
 from learnloop.loop.fast_step import fast_backward, fast_step
-from learnloop.loop.optimizer import step, zero_grad
+from learnloop.loop.optimizer import zero_grad
 
 SETTINGS = dict(
     sgd=partial(SGD, lr=.1), sgd_wd=partial(SGD, lr=.1, weight_decay=.01), momentum=partial(SGD, lr=.1, momentum=.9),
@@ -80,10 +79,7 @@ def same(a, b):
 
 @each
 @pytest.mark.parametrize('split,k', [(lambda m: m.parameters(), 1), (groups, 2)], ids=['one','three_accumulated'])
-def test_equal_bits_after_200_steps(make, split, k): assert Pair(make, split).run(200, k).check().n_direct>=196
-
-@each
-def test_equal_bits_in_double(make): assert Pair(make, groups, torch.float64).run(30).check().n_direct>=26
+def test_equal_bits_after_60_steps(make, split, k): assert Pair(make, split).run(60, k).check().n_direct>=56
 
 # --- what may change between two steps
 
@@ -142,20 +138,8 @@ def test_what_changes_between_steps_is_seen(make, change):
     pair.each(_lr)
     assert pair.run(3).check().n_direct
 
-def test_momentum_after_sparse_gradients():
-    pair = Pair(partial(SGD, lr=.1, momentum=.9))
-    def sparse(m, o): m.a.weight.grad = m.a.weight.grad.to_sparse()
-    for change in (sparse, sparse):
-        pair.back()
-        pair.each(change)
-        pair.step()
-        pair.each(lambda m,o: zero_grad(o))
-    assert pair.n_direct==0
-    same(*(m.state_dict() for m in pair.models))
-
 # --- what torch does itself
 
-class Mine(SGD): "A subclass"
 class Wrapped(torch.Tensor): "A kind of tensor"
 
 @pytest.mark.parametrize('kw', [dict(foreach=True), dict(fused=True), dict(differentiable=True), dict(capturable=True), dict(maximize=True), dict(amsgrad=True),
@@ -193,47 +177,12 @@ def test_kinds_of_weights_and_gradients_are_left_to_torch():
     p.grad = torch.ones(3).to_sparse()
     assert not fast_step(o) and p.eq(1).all()
 
-def test_optimizers_of_other_kinds_are_left_to_torch():
-    p = nn.Parameter(torch.ones(3))
-    p.grad = torch.ones(3)
-    for cls in (Mine, torch.optim.NAdam, torch.optim.Adagrad): assert not fast_step(cls([p], lr=.1))
-    o = SGD([p], lr=.1)
-    o.grad_scale = torch.tensor(2.)
-    assert not fast_step(o) and p.eq(1).all()
-
-def test_weights_that_share_memory_are_stepped_in_torchs_order():
-    for tie in (lambda a: a, lambda a: a[:3], lambda a: a[2:]):
-        ps = []
-        for f in (step, lambda o: o.step()):
-            a = nn.Parameter(torch.arange(5.)+1)
-            b = nn.Parameter(tie(a.detach()))
-            o = SGD([a, b], lr=.1, weight_decay=.5)
-            for p in (a, b): p.grad = torch.ones_like(p)
-            for _ in range(3): f(o)
-            ps.append(a)
-        assert torch.equal(*ps)
-
 def test_grad_mode_is_as_it_was_after_an_error(monkeypatch):
     p,o = _plain_sgd()
     def fails(*args, **kwargs): raise RuntimeError('no memory')
     monkeypatch.setattr(torch, '_foreach_add_', fails)
     with pytest.raises(RuntimeError, match='no memory'): fast_step(o)
     assert torch.is_grad_enabled()
-
-def test_the_loop_steps_directly(monkeypatch):
-    seen = []
-    monkeypatch.setattr(optimizer, 'fast_step', lambda o: seen.append(fast_step(o)) or seen[-1])
-    p,o = _plain_sgd()
-    step(o)
-    step(dict(a=o, b=Mine([p], lr=.1)))
-    assert seen==[True, True, False]
-    hook = o.register_step_post_hook(lambda *_: None)
-    step(o)
-    hook.remove()
-    with torch.autograd.profiler.profile(): step(o)
-    torch.optim.lr_scheduler.StepLR(o, 1)
-    step(o)
-    assert not any(seen[3:]) and torch.allclose(p, torch.ones(3)-.1*6)
 
 def test_the_fast_backward_equals_torchs():
     for shape in ((), (1,)):

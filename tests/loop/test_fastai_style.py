@@ -1,5 +1,4 @@
 "A module written for fastai's callback core works: only its import line is learnloop's"
-import math
 from functools import partial
 from pathlib import Path
 import fastai_style as cbs, learnloop, pytest, torch
@@ -32,11 +31,6 @@ def test_peek():
     assert [o['train_iter'] for o in rows]==[0, 1, 2, 3, 3, 3, 4, 5, 6, 6] and [o['n_iter'] for o in rows]==[3, 3, 3, 2, 2]*2
     for o in rows: assert o['no_grad'] and o['equal'] and o['learn'] and o['opt'] and o['loss_func'] and o['same']==(True, True) and o['pred']==(4, 1) and o['n_epoch']==2
 
-def test_terminate_on_nan():
-    learn = mk_learner([cbs.TerminateOnNaN], loss_func=lambda pred, y: F.mse_loss(pred, y)*(math.nan if learn.train_iter==1 else 1.))
-    learn.fit(5)
-    assert learn.count.batches==2 and learn.outcome['fit']=='cancelled'
-
 @pytest.mark.filterwarnings("ignore:.*shadows the attribute 'count'")  # fastai's learner has no `count`
 def test_gradient_accumulation():
     learn = mk_learner([cbs.GradientAccumulation(n_acc=8)])
@@ -44,31 +38,6 @@ def test_gradient_accumulation():
     want = by_hand(lambda m, x, y: plain(m, x, y)/2, step=lambda i, *_: i%2, n_epoch=2)
     torch.testing.assert_close(learn.model.state_dict(), want.state_dict())
     assert learn.count.opt_steps==3
-
-@pytest.mark.parametrize('short_valid,n', [(True, 1), (False, 2)])
-def test_short_epoch(short_valid, n):
-    learn = mk_learner([cbs.ShortEpoch(.3, short_valid), cbs.CollectData])
-    learn.fit(1)
-    assert learn.count.batches==2 and len(learn.collect_data.data)==1+n  # not those after which the phase was cut short
-
-def test_collect_data():
-    learn = mk_learner([cbs.CollectData])
-    learn.fit(1)
-    xb,yb,pred,loss = learn.collect_data.data[0]
-    assert torch.equal(xb[0], TRAIN[0][0]) and torch.equal(yb[0], TRAIN[0][1])
-    assert torch.equal(loss, F.mse_loss(pred, yb[0])) and not pred.requires_grad and len(learn.collect_data.data)==5
-
-def test_changed_batch_and_loss_function():
-    learn = mk_learner([cbs.Swap])
-    learn.fit(1)
-    assert learn.loss_func is F.mse_loss
-    assert same(learn.model, by_hand(lambda m, x, y: 2*plain(m, x.flip(0), y.flip(0))))
-
-def test_finder():
-    learn = mk_learner([cbs.Finder])
-    learn.fit(100)
-    assert len(learn.finder.lrs)==len(learn.finder.losses)==5 and learn.finder.lrs[-1]==pytest.approx(1e-3*4**4)
-    assert same(learn.model, mk_model())
 
 def test_functions():
     learn = mk_learner([cbs.double, cbs.function_cb])

@@ -6,10 +6,10 @@ from copy import deepcopy
 from functools import partial
 from types import SimpleNamespace
 import numpy as np, pytest, torch
-from helpers import LR, TRAIN, VALID, act, batches, covering, ending, listener, mk_learner, mk_model, plainly, same, weights
+from helpers import LR, TRAIN, VALID, batches, covering, ending, listener, mk_learner, mk_model, plainly, same, weights
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelTrainException,
-    Checks, DataLoaders, DictMetric, FetchPredsCallback, GatherPredsCallback, Learner, TrainEvalCallback, accuracy, before_batch_cb,
-    MSELossFlat, event, on, set_hypers, trainable_params)
+    Checks, DataLoaders, DictMetric, Learner, TrainEvalCallback, accuracy, before_batch_cb,
+    MSELossFlat, event, on)
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
@@ -71,15 +71,6 @@ def test_weights_are_those_of_a_loop_written_by_hand(name):
     assert same(model, other)  # the buffers of BatchNorm, too
     assert got==losses and len(got)==18
 
-def test_with_the_default_callbacks_too():
-    model,other = deep_model(),deep_model()
-    torch.manual_seed(1)
-    by_hand(model, torch.optim.AdamW(decay_groups(model, .01), lr=1e-3), *shuffling(), n_epoch=2)
-    torch.manual_seed(1)
-    learn = Learner(DataLoaders(*shuffling(), device='cpu'), other, F.mse_loss)
-    with learn.no_bar(), learn.no_logging(): learn.fit(2)
-    assert learn.count.epochs==2 and same(model, other)
-
 def test_fits_in_a_row_are_one_long_one():
     one,two = mk_learner(opt_func=partial(torch.optim.SGD, momentum=.9)),mk_learner(opt_func=partial(torch.optim.SGD, momentum=.9))
     one.fit(4)
@@ -106,58 +97,7 @@ def test_loss_is_a_detached_copy_of_loss_grad():
     torch.optim.SGD(model.parameters(), lr=LR).step()
     assert seen==[(False, True, True), loss.item()] and same(model, learn.model)
 
-def test_model_and_opt_stay_the_users():
-    model = nn.Linear(2, 1)
-    opt = torch.optim.SGD(model.parameters(), lr=.3)
-    learn = mk_learner(model=model, opt_func=opt)
-    learn.fit(1)
-    assert learn.model is model and learn.opt is opt and opt.param_groups[0]['lr']==.3
-
-def test_forward_model_is_what_is_called():
-    learn = mk_learner()
-    calls = []
-    learn.forward_model = lambda x: calls.append(1) or learn.model(x)
-    learn.fit(1)
-    assert len(calls)==5 and learn.model is not learn.forward_model
-
-@pytest.mark.parametrize('kw,want', [(dict(lr=.5), [.5]), ({}, [LR])])
-def test_lr_of_a_fit_and_of_the_learner(kw, want):
-    learn = mk_learner()
-    learn.fit(1, lr=.7)
-    learn.fit(1, **kw)
-    assert [g['lr'] for g in learn.opt.param_groups][:1]==want
-
 # Attributes and counters
-
-def test_attributes_at_each_batch():
-    seen = []
-    class See(Callback):
-        order = -20
-        def before_batch(self):
-            seen.append((self.epoch, self.iter, self.train_iter, round(self.pct_train, 6), self.training, self.n_epoch, self.n_iter,
-                self.x is self.xb[0], self.y is self.yb[0], self.model.training))
-    mk_learner([See]).fit(2)
-    want = []
-    for e in range(2):
-        want += [(e, i, 3*e+i, round((3*e+i)/6, 6), True, 2, 3, True, True, True) for i in range(3)]
-        want += [(e, i, 3*e+3, round((3*e+3)/6, 6), False, 2, 2, True, True, False) for i in range(2)]
-    assert seen==want
-
-def test_counters_only_grow():
-    learn = mk_learner()
-    learn.fit(2)
-    learn.validate()
-    learn.fit(1)
-    assert vars(learn.count)==dict(epochs=3, batches=9, opt_steps=9, samples=36)
-
-def test_start_epoch():
-    seen = []
-    learn = mk_learner([Callback('see', before_epoch=lambda cb: seen.append((cb.epoch, round(cb.pct_train, 3))))])
-    learn.fit(4, start_epoch=2)
-    assert [e for e,_ in seen]==[2, 3] and learn.pct_train==pytest.approx(1.) and learn.count.epochs==2
-    learn.fit(2, start_epoch=2)
-    learn.fit(0)
-    assert learn.count.epochs==2
 
 @pytest.mark.parametrize('kw,want', [
     (dict(max_steps=5), dict(epochs=2, opt_steps=5)), (dict(max_steps=2), dict(epochs=1, opt_steps=2)),
@@ -172,14 +112,6 @@ def test_limits_in_steps(kw, want):
     assert learn.pct_train==pytest.approx(1.) or kw.get('max_steps', 0)>want['opt_steps']
     learn.fit(1)
     assert learn.count.opt_steps==want['opt_steps']+3  # nothing of the limit is left
-
-def test_steps_per_epoch_goes_on_where_it_stopped():
-    def numbers():
-        for i in range(100): yield torch.full((1, 2), float(i)),torch.zeros(1, 1)
-    seen = []
-    learn = mk_learner([Callback('see', before_batch=lambda cb: seen.append(int(cb.x[0,0])))], dls=(numbers(), None), lr=0.)
-    learn.fit(3, steps_per_epoch=2)
-    assert seen==list(range(6))
 
 def test_steps_are_real_ones():
     "An accumulated batch is no step"
@@ -244,18 +176,8 @@ def test_model_with_its_own_loss(how, loss_func):
     ((A*a).sum(-1)-Y).square().mean().backward()
     assert torch.equal(model.w, torch.ones(2)-LR*a.grad)
 
-def test_loss_func_of_the_data():
-    class Data(TensorDataset): loss_func = staticmethod(F.l1_loss)
-    assert Learner(DataLoader(Data(A, Y)), nn.Linear(2, 1)).loss_func is F.l1_loss
-
 class Stream(IterableDataset):
     def __iter__(self): yield from ((x[0], y[0]) for x,y in TRAIN)
-class Wrong(list):
-    "A loader that is wrong about its length"
-    def __init__(self, bs, n):
-        super().__init__(bs)
-        self.n = n
-    def __len__(self): return self.n
 
 @pytest.mark.parametrize('mk,n,n_iter', [(lambda: TRAIN, 3, 3), (lambda: (b for b in TRAIN), 3, None), (lambda: DataLoader(Stream(), 2), 2, None),
     (lambda: map(tuple, TRAIN), 3, None), (lambda: DataLoader(TensorDataset(*TRAIN[0]), 3), 2, 2),
@@ -267,22 +189,6 @@ def test_kinds_of_loaders(mk, n, n_iter):
     learn.fit(1)
     assert learn.count.batches==n and {o for o,_ in seen}=={n_iter}
     if n_iter: assert seen[-1][1]==pytest.approx(1.)
-
-@pytest.mark.parametrize('n', [1, 5])
-def test_wrong_length_is_survived_with_a_warning(n):
-    learn = mk_learner(dls=(Wrong(TRAIN, n), None))
-    with pytest.warns(UserWarning, match=f'length of {n} but returned 3'): learn.fit(1, cbs=Checks())
-    assert learn.count.batches==3
-
-def test_cancelled_epochs_do_not_warn_about_lengths():
-    learn = mk_learner([Callback('stop', after_batch=lambda cb: act(cb, CancelTrainException if cb.training else None))])
-    learn.fit(1)
-    assert learn.count.batches==1
-
-def test_without_validation():
-    heard = []
-    mk_learner([listener('a', ['before_validate', 'after_epoch'], lambda cb, e: heard.append(e))], dls=TRAIN).fit(1)
-    assert heard==['after_epoch']
 
 # Evaluation leaves things as they were
 
@@ -357,17 +263,6 @@ def test_generator_of_a_loader_is_put_back():
         return learn.model
     assert same(run(0), run(2))
 
-def test_failing_validate_keeps_the_record():
-    learn = mk_learner()
-    learn.final_record = mark = [1.]
-    with suppress(RuntimeError): learn.validate(dl=[(torch.zeros(1, 3), Y)])
-    assert learn.final_record is mark
-
-def test_training_is_over_when_a_fit_is():
-    learn = mk_learner(dls=TRAIN)
-    learn.fit(1)
-    assert not learn.training
-
 # Predictions
 
 def dataset(n=10):
@@ -413,20 +308,6 @@ def test_predictions_to_a_folder(learn, tmp_path):
         assert [o.name for o in files]==['0.pt', '1.pt', '2.pt']
         assert torch.equal(torch.cat([torch.load(o) for o in files]), want)
 
-def test_predictions_without_targets(learn):
-    preds,targs = learn.get_preds(dl=[x for x,_ in TRAIN])
-    assert preds.shape==(12, 1) and targs is None
-
-def test_gather_and_fetch_inside_a_fit(learn):
-    gather = GatherPredsCallback(with_input=True)
-    fetch = FetchPredsCallback(ds_idx=0, cbs=[gather])
-    learn.fit(1, cbs=[gather, fetch])
-    x,y = dataset().tensors
-    assert torch.equal(gather.inputs, x) and torch.equal(gather.targets, y)
-    assert torch.equal(fetch.preds[1], y) and torch.equal(fetch.preds[0], gather.preds)
-    learn.validate(cbs=[FetchPredsCallback()])  # no deadlock
-    assert learn.cbs==(learn.train_eval,)
-
 def test_loss_not_reduced():
     class Own:
         reduction = 'sum'
@@ -438,22 +319,6 @@ def test_loss_not_reduced():
             assert learn.loss_func.reduction==getattr(f, 'reduction', 'none')=='none'
             raise ValueError
         assert learn.loss_func is f and learn.loss_func(A, B).shape==() and getattr(f, 'reduction', None)==was
-
-def test_validate_runs_on_the_loader_named(learn):
-    seen = []
-    learn.add_cb(Callback('see', after_batch=lambda cb: seen.append(cb.bs)))
-    for kw,want in (({}, [4, 4, 2]), (dict(ds_idx='train'), [3, 3, 3]), (dict(dl=TRAIN[:1]), [4])):
-        seen.clear()
-        learn.validate(**kw)
-        assert seen==want
-
-def test_before_batch_cb():
-    @before_batch_cb
-    def negate(cb, xb, yb): return tuple(-o for o in xb),yb
-    seen = []
-    learn = mk_learner([negate, Callback('see', after_pred=lambda cb: seen.append(cb.x))], dls=(TRAIN[:1], None))
-    learn.fit(1)
-    assert torch.equal(seen[0], -TRAIN[0][0]) and learn.negate is negate
 
 def test_a_decorated_function_makes_a_callback_for_each_learner():
     @before_batch_cb
@@ -468,18 +333,6 @@ def test_a_decorated_function_makes_a_callback_for_each_learner():
     assert 'negate' not in [o.name for o in learns[2].remove_cb(negate).cbs] and hasattr(learns[1], 'negate')
     learns[2].fit(1, cbs=negate)
     assert seen[3:]==learns[2:] and not hasattr(learns[2], 'negate')
-
-def test_an_instance_stays_one():
-    cb = Callback(before_batch=lambda cb: None)
-    mk_learner([cb])
-    with pytest.raises(ValueError, match='in another learner.*in the cell that creates the learner'): mk_learner([cb])
-
-@pytest.mark.parametrize('ctx', ['no_logging', 'no_bar', 'loss_not_reduced'])
-def test_contexts_put_back_what_they_change(ctx):
-    learn = mk_learner(defaults=True)
-    before = learn.logger,learn.loss_func,learn.cbs
-    with suppress(ValueError), getattr(learn, ctx)(): raise ValueError
-    assert (learn.logger, learn.loss_func, learn.cbs)==before
 
 # Bad input
 
@@ -512,33 +365,11 @@ def test_bad_parts_of_a_learner(kw, error, want):
     kw = dict(dls=TRAIN, model=mk_model(), loss_func=F.mse_loss) | kw
     with pytest.raises(error, match=want): Learner(**kw)
 
-def test_batch_that_the_model_cannot_take():
-    learn = mk_learner(dls=([TRAIN[0], (torch.zeros(4, 3), torch.zeros(4, 1))], None))
-    with pytest.raises(RuntimeError) as info: learn.fit(1)
-    note = '\n'.join(info.value.__notes__)
-    assert all(o in note for o in ('epoch 0, batch 1 of training', 'xb (float32 (4, 3))', 'yb (float32 (4, 1))'))
-
 def test_params_frozen_after_the_optimizer_was_made():
     learn = mk_learner()
     learn.fit(1)
     learn.model.requires_grad_(False)
     with pytest.raises(ValueError, match='none of the 2 parameters.*unfreeze'): learn.fit(1)
-
-@pytest.mark.parametrize('hypers,want', [(dict(momm=.9), "'momm'.*did you mean 'mom'"), (dict(lrr=1.), "'lrr'"), (dict(betas=(.9, .9)), "'betas'")])
-def test_unknown_hyper_parameters(hypers, want):
-    learn = mk_learner(opt_func=partial(torch.optim.SGD, momentum=.5))
-    with pytest.raises(ValueError, match=want): learn.set_hypers(lr=.3, **hypers)
-    assert learn.opt.param_groups[0]['lr']==LR  # none was set
-
-def test_freezing():
-    learn = mk_learner(model=deep_model(), splitter=lambda m: [list(m[:4].parameters()), list(m[4:].parameters())], dls=shuffling())
-    before = weights(learn.model)
-    learn.freeze()
-    learn.fit(1)
-    changed = [not torch.equal(a, b) for a,b in zip(before, weights(learn.model), strict=True)]
-    assert changed[:2]==[False, False] and changed[2:4]==[True, True] and all(changed[7:])  # the norm trains
-    learn.unfreeze()
-    assert all(p.requires_grad for p in learn.model.parameters())
 
 @pytest.mark.parametrize('k', ['x', 'y'])
 def test_only_xb_and_yb_can_be_assigned(k):
@@ -549,14 +380,6 @@ def test_only_xb_and_yb_can_be_assigned(k):
     assert getattr(learn, k) is A
     setattr(learn, f'{k}b', (A, B))
     assert getattr(learn, k)==(A, B)
-
-@pytest.mark.filterwarnings('ignore:.*could not be tested on parts of a batch')
-def test_nan_loss_is_the_users_business():
-    learn = mk_learner(defaults=True, loss_func=lambda pred, y: F.mse_loss(pred, y)*math.nan)
-    with learn.no_bar(), learn.no_logging():
-        with pytest.warns(UserWarning, match='the training loss is nan in batch 0'): learn.fit(2)
-        learn.validate()
-    assert learn.outcome['fit']=='done' and learn.count.opt_steps==6
 
 def test_evaluation_without_a_loader():
     learn = mk_learner(dls=TRAIN)
@@ -570,15 +393,6 @@ def test_losses_without_a_loss_function():
     assert learn.get_preds()[0].shape==(8, 1)
     with pytest.raises(ValueError, match='no loss_func'): learn.get_preds(with_loss=True)
     learn.validate()
-
-def test_the_optimizer_is_made_with_what_the_learner_says():
-    learn = mk_learner(model=deep_model(), opt_func=torch.optim.AdamW, wd=.3)
-    learn.create_opt()
-    assert sorted({g['weight_decay'] for g in learn.opt.param_groups})==[0., .3]
-    learn = mk_learner(model=deep_model(), opt_func=torch.optim.AdamW, wd=.3, wd_bn_bias=True)
-    learn.create_opt()
-    assert {g['weight_decay'] for g in learn.opt.param_groups}=={.3}
-    set_hypers(learn.opt, learn.model, lr=.2)
 
 # Nothing is kept
 
@@ -642,21 +456,6 @@ def test_a_learner_that_is_dropped_is_freed():
     gc.collect()
     assert ref() is None and model() is None
 
-def test_train_eval_resets_and_places_the_model():
-    calls = []
-    class Model(nn.Linear):
-        def reset(self): calls.append('reset')
-    learn = mk_learner(model=Model(2, 1))
-    assert isinstance(learn.cbs[0], TrainEvalCallback)
-    learn.fit(1)
-    learn.validate()
-    assert calls==['reset']*2
-
-def test_another_learner_may_fit_in_a_validation():
-    other = mk_learner()
-    mk_learner([Callback(before_validate=lambda cb: other.fit(1))]).fit(1)
-    assert other.count.opt_steps==len(TRAIN)
-
 # Losses that broadcast
 
 class Absolute(nn.Module):
@@ -676,33 +475,13 @@ def test_point_15_a_loss_that_broadcasts_is_told_of_once(loss_func):
     model = nn.Sequential(nn.Linear(1, 1), nn.Flatten(0))
     with pytest.warns(UserWarning, match=r'shape \(8,\) and targets of shape \(8, 1\)'): one_fit(loss_func, y=COLUMN, model=model)
 
-@pytest.mark.parametrize('loss_func', [lambda p,t: outer(p.squeeze(1), t), lambda p,t: F.mse_loss(p, t[:,None]), lambda p,t: outer(p, t.view_as(p)),
-    lambda p,t: outer(p.T, t), lambda p,t: F.binary_cross_entropy_with_logits(p.flatten(), t/8)])
-def test_point_15_a_loss_that_takes_care_of_shapes_is_not(loss_func): one_fit(loss_func)
-
-def test_point_15_classes_and_equal_shapes_are_no_broadcast():
-    one_fit(lambda p,t: F.cross_entropy(p, t), y=torch.arange(8), model=nn.Linear(1, 8))
-    one_fit(outer, y=COLUMN)
-    one_fit(outer, y=torch.tensor(1.))
-
 # Decoding and losses of items
 
 ITEMS = torch.randn(10, 3, generator=torch.Generator().manual_seed(0)),torch.arange(10)%4
 def told(loss_func, x=ITEMS[0], y=ITEMS[1], n_out=4):
     torch.manual_seed(0)
     return Learner(DataLoaders([(x, y)], [(x[:6], y[:6]), (x[6:], y[6:])], device='cpu'), nn.Linear(3, n_out), loss_func, default_cbs=False, cbs=TrainEvalCallback())
-class Subclass(nn.CrossEntropyLoss): pass
-OF_CLASSES = [F.cross_entropy, nn.CrossEntropyLoss(), partial(F.cross_entropy, label_smoothing=.1), partial(partial(F.nll_loss), reduction='sum'), nn.NLLLoss(),
-    Subclass(label_smoothing=.1), nn.MultiMarginLoss()]
 OF_SCORES = [F.binary_cross_entropy_with_logits, nn.BCEWithLogitsLoss(), partial(F.binary_cross_entropy_with_logits, reduction='sum'), nn.MultiLabelSoftMarginLoss()]
-
-@pytest.mark.parametrize('loss_func', OF_CLASSES, ids=plainly)
-def test_point_16_classes_are_decided(loss_func):
-    learn = told(loss_func)
-    preds,targs,decided = learn.get_preds(with_decoded=True)
-    assert torch.equal(decided, preds.argmax(1)) and torch.equal(preds, learn.model(ITEMS[0]).detach()), 'predictions stay as they are'
-    assert learn.predict(ITEMS[0][2])[0]==decided[2] and decided.dtype==torch.int64
-    assert torch.equal(learn.get_preds(with_decoded=True, act=partial(torch.softmax, dim=1))[2], decided)
 
 @pytest.mark.parametrize('loss_func', OF_SCORES, ids=plainly)
 def test_point_16_yes_or_no_is_decided(loss_func):
@@ -748,10 +527,6 @@ def test_point_16_a_loss_that_compares_items_has_none_and_that_is_said():
     def broken(pred, targ): raise TypeError('mine')
     with pytest.warns(UserWarning, match='mine'): told(broken).get_preds(with_loss=True)
 
-@pytest.mark.parametrize('how', ['get_preds', 'validate'])
-def test_point_16_a_dataset_is_no_loader(how):
-    with pytest.raises(TypeError, match=r'dl=TensorDataset is not a loader.*DataLoader\(ds, batch_size=64\)'): getattr(told(F.cross_entropy), how)(dl=TensorDataset(*ITEMS))
-
 # Dict batches
 
 class Named(nn.Module):
@@ -782,16 +557,6 @@ def test_point_17_targets_by_name():
     inp,dec,pred = learn.predict(dict(x=ITEMS[0][3]), with_input=True)
     assert torch.equal(inp['x'], ITEMS[0][3]) and dec==pred.argmax() and torch.equal(pred, learn.get_preds()[0][3])
     assert torch.equal(learn.predict(dict(x=ITEMS[0][3], label=ITEMS[1][3]))[1], pred), 'with its target, too'
-
-@pytest.mark.parametrize('targ', [['label', 'weight'], ('weight', 'label')])
-def test_point_17_several_targets(targ):
-    seen = []
-    def loss(pred, *yb):
-        seen.append([o.dtype for o in yb])
-        return F.cross_entropy(pred, yb[targ.index('label')], weight=None)
-    learn = named(dicts(weight=torch.rand(10)), targ, loss)
-    learn.fit(1)
-    assert seen[0]==[dict(label=torch.int64, weight=torch.float32)[k] for k in targ] and [o.dtype for o in learn.get_preds()[1]]==seen[0]
 
 def test_point_17_datasets_and_other_mappings():
     ds = [dict(x=x, label=y) for x,y in zip(*ITEMS, strict=True)]
@@ -831,12 +596,6 @@ def test_point_17_a_callback_may_change_the_kind_of_a_batch():
     assert same(weights(learn.model), weights(want.model))
     with pytest.raises(TypeError, match=r'xb is \{.*must be a tuple, such as'): of_tuples().fit(1, cbs=Callback(before_batch=bare))
 
-def test_point_24_the_place_of_model_dir_and_the_input_of_predict():
-    assert Learner(TRAIN, mk_model(), F.mse_loss, torch.optim.SGD, LR, trainable_params, None, None, '.', 'here').model_dir=='here'
-    learn = mk_learner()
-    x,dec,pred = learn.predict(TRAIN[0][0][0], with_input=True)
-    assert torch.equal(x, TRAIN[0][0][0]) and torch.equal(dec, pred) and len(learn.predict(x))==2
-
 # --- real steps
 
 def test_point_7_steps_are_counted_and_told_by_the_loop_whatever_steps():
@@ -858,15 +617,6 @@ def test_point_7_steps_are_counted_and_told_by_the_loop_whatever_steps():
         assert learn.count.opt_steps==4 and learn.count.batches==4//n
         assert seen==[(e, i+1, False) for i in range(4) for e in ('after_opt_step', 'after_step')]
 
-@pytest.mark.parametrize('exc', [CancelStepException, CancelBatchException, ValueError])
-def test_point_7_what_is_raised_in_after_opt_step_finds_the_step_counted(exc):
-    outs = []
-    learn = mk_learner([listener('a', ['after_opt_step'], lambda cb, e: act(cb, exc)),
-        listener('b', ['cleanup_step'], lambda cb, e: outs.append((cb.learn.outcome['step'], cb.learn.count.opt_steps)))])
-    ending(lambda: learn.fit(1))
-    n = 1 if exc is ValueError else len(TRAIN)
-    assert outs==[('failed' if exc is ValueError else 'cancelled', i+1) for i in range(n)]
-
 def test_an_override_that_counts_its_step_counts_it_once():
     class Counts(Learner):
         def _step(self):
@@ -886,8 +636,3 @@ def test_point_7_max_steps_that_no_step_can_reach_are_told():
             if self.count.batches==5: raise CancelFitException
     learn = mk_learner(cls=ByHand)
     with pytest.warns(UserWarning, match="max_steps is 2, but epoch 0 took no counted optimizer step.*learn.turn"): learn.fit(max_steps=2)
-
-def test_point_7_the_picture_of_the_loop_shows_it():
-    lines = str(mk_learner([listener('look', ['after_opt_step'], lambda cb, e: None)]).show_training_loop()).splitlines()
-    i = next(i for i,o in enumerate(lines) if o.strip()=='opt.step()')
-    assert 'count.opt_steps += 1' in lines[i+1] and lines[i+2].strip()=='- after_opt_step: look'

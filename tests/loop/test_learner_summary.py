@@ -35,13 +35,6 @@ def test_it_takes_no_batch_and_makes_no_optimizer():
 def test_optimizers_that_are_to_be_made(opt, want):
     assert told(Learner(batches(1), nn.Linear(2, 1), F.mse_loss, opt_func=opt), 'optimizer')==want
 
-def test_optimizers_that_are_there():
-    m = nn.Linear(2, 1)
-    opt = torch.optim.SGD([dict(params=[m.weight], lr=.1), dict(params=[m.bias], lr=.02)], lr=1.)
-    assert told(Learner(batches(1), m, F.mse_loss, opt_func=opt), 'optimizer')=='SGD, lr 0.1, 0.02'
-    two = dict(a=torch.optim.SGD([m.weight], lr=.1), b=torch.optim.Adam([m.bias], lr=.1))
-    assert told(Learner(batches(1), m, F.mse_loss, opt_func=two), 'optimizer')=='SGD, Adam, lr 0.1'
-
 def test_where_it_is():
     seen = []
     learn = mk_learner([Recorder(), Callback('looks', before_step=lambda cb: seen.append(told(cb.learn, 'trained')),
@@ -74,10 +67,5 @@ def test_half_made():
     assert Peeks(batches(1), nn.Linear(2, 1), F.mse_loss).seen.startswith('Peeks\n  model      Linear, 3 parameters')
     del (learn := mk_learner([])).model
     assert 'model' not in learner_summary(learn) and 'loss' in learner_summary(learn)
-
-def test_many_callbacks_and_those_of_a_fit():
-    learn = mk_learner([Callback(f'cb{i}') for i in range(30)])
-    names = told(learn, 'callbacks').split(', ')
-    assert len(names)==12 and names[-1]==f'and {len(learn.cbs)-11} more'
 
 def test_tables_escape(): assert as_table('A', dict(loss='<lambda> a|b')).endswith('| loss | &lt;lambda> a\\|b |')

@@ -1,5 +1,5 @@
 "The optimizer is made when it is first read, and a snapshot restores it whatever was changed"
-import copy, inspect, io, warnings
+import copy, inspect, io
 from functools import partial
 import pytest, torch
 from hypothesis import given, strategies as st
@@ -25,10 +25,6 @@ def fit(learn, n=1, **kwargs):
 
 class Looks(Callback):
     def before_validate(self): self.seen = dir(self)
-def sets_opt(learn):
-    cb = Callback()
-    learn.add_cb(cb)
-    with warnings.catch_warnings(): cb.opt = 3
 
 LOOKS = dict(  # chkstyle: ignore-node
     repr       = repr,
@@ -57,11 +53,6 @@ def test_looking_makes_none(look):
     with learn.no_logging(): res = look(learn)
     assert learn._opt is None and vars(learn.model)==before
     assert not isinstance(res, Learner) or res._opt is None
-
-def test_a_callback_attribute_of_that_name_makes_none():
-    learn = mk_learner()
-    with pytest.warns(UserWarning, match="opt"): sets_opt(learn)
-    assert learn._opt is None
 
 READS = dict(  # chkstyle: ignore-node
     opt      = lambda l: l.opt,
@@ -126,17 +117,8 @@ def test_the_error_of_making_it_is_shown(e, read):
     learn.opt_func = SGD
     assert type(learn.opt) is SGD
 
-class IfNone(Learner):
-    def create_opt(self):
-        if self.opt is None: super().create_opt()
-class Assigns(Learner):
-    def create_opt(self): self.opt = self.opt_func(self.splitter(self.model), lr=self.lr)
 class Forgets(Learner):
     def create_opt(self): return SGD(self.model.parameters())
-
-@pytest.mark.parametrize('cls', [IfNone, Assigns])
-def test_create_opt_may_be_overridden(cls):
-    assert type(mk_learner(SGD, cls).opt) is SGD and type(fit(mk_learner(SGD, cls)).opt) is SGD
 
 def test_an_override_that_makes_none_is_named():
     with pytest.raises(RuntimeError, match='Forgets.create_opt must set opt'): mk_learner(cls=Forgets).opt  # noqa: B018
@@ -154,19 +136,6 @@ def test_reading_it_does_not_fix_what_it_is_made_by(change):
     learn.opt_func = Adagrad
     with pytest.warns(UserWarning, match='changed after a fit, but this fit keeps the optimizer: pass reset_opt=True'): fit(learn)
     assert learn.opt is opt  # it has learned something, so only reset_opt replaces it
-
-def test_a_model_that_is_moved_after_it_was_made_trains():
-    learn,plain = mk_learner(),mk_learner()
-    learn.opt  # noqa: B018
-    for o in (learn, plain): o.model.double().float()
-    assert all(map(torch.equal, fit(learn).model.parameters(), fit(plain).model.parameters()))
-
-def test_a_layer_that_is_replaced_after_it_was_made_is_refused():
-    learn = mk_learner()
-    learn.opt  # noqa: B018
-    learn.model[2] = nn.Linear(3, 1)
-    with pytest.raises(ValueError, match='2.weight, 2.bias came after the optimizer was created.*reset_opt=True'): fit(learn)
-    fit(learn, reset_opt=True)
 
 # --- snapshots
 
@@ -221,11 +190,3 @@ def test_the_start_of_a_fit_is_restored(made, changes):
     assert len(held_params(learn.opt))==len(held) and all(p.requires_grad for p in learn.model.parameters())
     assert [{k:plain(v) for k,v in g.items()} for g in learn.opt_at_start.groups]==[{k:plain(v) for k,v in g.items()} for g in learn.before]
     fit(learn)
-
-def test_the_optimizer_that_was_replaced_is_not_kept_in_memory():
-    import gc, weakref
-    learn = fit(mk_learner())
-    old = weakref.ref(learn.opt)
-    learn.switch_opt(SGD)
-    gc.collect()
-    assert old() is None

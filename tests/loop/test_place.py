@@ -2,8 +2,7 @@
 import copy
 import pytest, torch
 from helpers import TRAIN, VALID, mk_learner, same
-from learnloop import (
-    Callback, CancelEpochException, CancelFitException, CancelTrainException, CheckpointCallback, Learner, Pass, Place, event, list_checkpoints)
+from learnloop import Callback, CheckpointCallback, event, list_checkpoints
 
 N = len(TRAIN)
 def quiet(learn, *args, **kwargs):
@@ -11,15 +10,6 @@ def quiet(learn, *args, **kwargs):
     learn.fit(*args, **kwargs)
     return learn
 def told(res, f, *events): return Callback(name='told', **{e:lambda cb, e=e: res.append((e, f(cb.learn))) for e in events})
-
-def test_the_place_at_each_event():
-    seen = []
-    events = 'before_fit','before_epoch','before_train','between_batches','after_batch','before_validate','after_epoch'
-    learn = quiet(mk_learner([told(seen, lambda learn: tuple(learn.place), *events)], dls=(TRAIN, VALID), defaults=True), 1)
-    want = [('before_fit', (0,'epoch',0)), ('before_epoch', (0,'epoch',0)), ('before_train', (0,'train',0))]
-    for i in range(N): want += [('between_batches', (0,'train',i)), ('after_batch', (0,'train',i))]
-    want += [('between_batches', (0,'train',N)), ('before_validate', (0,'validate',0))] + [('after_batch', (0,'validate',0))]*len(VALID) + [('after_epoch', (1,'epoch',0))]
-    assert seen==want and learn.place==Place(1)
 
 def test_an_evaluation_leaves_the_place_of_the_training_around_it():
     seen = []
@@ -33,20 +23,6 @@ def test_a_pass_is_at_rest_between_two_batches_alone():
     quiet(mk_learner([told(seen, lambda learn: bool(learn.train_pass and learn.train_pass.at_rest), *events)], dls=(TRAIN, None), defaults=True), 1)
     for e,at_rest in seen[:-3]: assert at_rest==(e in ('between_batches','before_fetch')), e
     assert [o for o in seen[-3:]]==[('before_fetch', True), ('after_fetch', False), ('after_train', False)]
-
-@pytest.mark.parametrize('e,n', [(CancelTrainException, 2), (CancelEpochException, 2), (CancelFitException, 1)])
-def test_a_cancel_between_two_batches_acts_as_anywhere_in_training(e, n):
-    def stop(cb):
-        if cb.learn.n_done==2: raise e
-    learn = quiet(mk_learner([Callback(name='stop', between_batches=stop)], dls=(TRAIN, None), defaults=True), 2)
-    assert learn.count.batches==2*n and learn.outcome['fit']==('cancelled' if e is CancelFitException else 'done')
-
-def test_run_train_does_not_mute_it():
-    seen = []
-    cb = Callback(name='mine', between_batches=lambda cb: seen.append(1))
-    cb.run_train = cb.run_valid = False
-    quiet(mk_learner([cb], defaults=True), 1)
-    assert len(seen)==N+1
 
 def test_a_checkpoint_that_is_due_comes_before_any_handler(tmp_path):
     seen = []
@@ -72,20 +48,6 @@ def test_of_a_fit_that_goes_on_each_handler_hears_each_place_once(at):
         return learn,seen
     (whole,want),(learn,seen) = run(),run(at)
     assert seen==want and same(learn.model, whole.model)
-
-class Every2nd(Pass):
-    def __next__(self):
-        b = super().__next__()
-        next(self.batches, None)
-        return b
-
-def test_a_pass_of_ones_own():
-    class Mine(Learner):
-        def mk_pass(self, dl): return Every2nd(self, dl)
-    learn = mk_learner(dls=([*TRAIN][:N//2*2], None), defaults=True)
-    learn.__class__ = Mine
-    with pytest.warns(UserWarning, match='the loader has a length'): quiet(learn, 1)
-    assert learn.count.batches==N//2
 
 def test_without_an_engine_that_keeps_fits_nothing_is_kept_and_the_error_says_so():
     learn = mk_learner(defaults=True)
@@ -129,9 +91,3 @@ def test_who_changes_weights_between_batches_does_so_once_if_the_fetch_that_foll
     whole = run()
     got = run(True, **(dict(resume=tmp_path) if kw=='folder' else kw))
     assert got.decays.n==whole.decays.n and same(got.model, whole.model)
-
-def test_nothing_of_a_loader_is_held_after_a_fit():
-    dl = torch.utils.data.DataLoader([(xb[0], yb[0]) for xb,yb in TRAIN])
-    learn = quiet(mk_learner(dls=(dl, None), defaults=True), 1, steps_per_epoch=2)
-    copy.deepcopy(learn)
-    assert learn.train_pass.dl is learn.train_pass.batches is None

@@ -1,9 +1,9 @@
 "Batches made ahead: the same fit, bit for bit, and no thread left"
-import gc, os, re, signal, threading, weakref
+import os, re, signal, threading
 from copy import deepcopy
 from itertools import product
 import pytest, torch
-from helpers import check
+from helpers import check, covering
 from learnloop import (
     CancelEpochException, CancelFitException, CancelTrainException, Callback, CheckpointCallback, DataLoaders, Learner, Prefetch, TensorLoader, TimeLimit,
     Zip, set_seed)
@@ -82,7 +82,7 @@ def fresh(kind):
         if getattr(o, 'generator', None): o.generator.manual_seed(3)
     return dl
 
-@pytest.mark.parametrize('kind,n,kwargs', [*product(LOADERS, (1, 3), (dict(n_epoch=3), dict(max_steps=6), dict(max_steps=6, cbs=TimeLimit(hours=1))))])
+@covering(kind=LOADERS, n=[1, 3], kwargs=[dict(n_epoch=3), dict(max_steps=6), dict(max_steps=6, cbs=TimeLimit(hours=1))])
 def test_a_fit_is_the_same(kind, n, kwargs):
     res = []
     for with_it in (False, True):
@@ -104,7 +104,7 @@ def stop(at, e=Boom, name='between_batches'):
     cb.read_only = True
     return cb
 
-@pytest.mark.parametrize('kind,at', [*product(('shuffled', 'generator', 'own_generator', 'rows_generator', 'exact', 'weighted'), (1, 2, 3, 4, 6))])
+@covering(kind=['shuffled', 'generator', 'own_generator', 'rows_generator', 'exact', 'weighted'], at=[1, 2, 3, 4, 6])
 def test_a_run_goes_on_exactly_with_it_and_without(kind, at, tmp_path):
     def new(): return mk_learner(fresh(kind))
     whole = new()
@@ -118,7 +118,7 @@ def test_a_run_goes_on_exactly_with_it_and_without(kind, at, tmp_path):
         learn.fit(3, resume=tmp_path/str(i), cbs=cbs(second))
         check(end(learn), want)
 
-@pytest.mark.parametrize('kind,at', [*product(('shuffled', 'generator', 'rows'), (1, 3, 4, 7))])
+@covering(kind=['shuffled', 'generator', 'rows'], at=[1, 3, 4, 7])
 def test_ctrl_c_and_resume(kind, at):
     whole = mk_learner(fresh(kind))
     whole.fit(3)
@@ -195,20 +195,6 @@ def test_of_a_pass_that_is_cancelled_nothing_is_left(e, name):
         res.append(end(learn)[:-1])
     check(*res)
 
-def test_no_more_batches_are_held_than_said():
-    seen,refs = [],[]
-    class Kept(Items):
-        def __getitems__(self, idxs):
-            x = torch.zeros(len(idxs), 3)
-            refs.append(weakref.ref(x))
-            return x,torch.zeros(len(idxs), dtype=torch.long)
-    def after_fetch(cb):
-        gc.collect()
-        seen.append(sum(o() is not None for o in refs))
-    learn = mk_learner(DataLoader(Kept(), 2, collate_fn=lambda b: b), valid=False)
-    learn.fit(1, cbs=[Prefetch(2, draws=False), Callback(name='look', after_fetch=after_fetch)])
-    assert max(seen)<=3  # this one, and two
-
 @pytest.mark.parametrize('mk,why', [(of(Noisy()), 'items of Noisy may draw.*num_workers=1'), (of(collate_fn=lambda b: torch.utils.data.default_collate(b)), 'its collate_fn'),
     (lambda: DataLoader(Stream(), 4), 'items of Stream'), (lambda: [xy()], ''), (lambda: iter([xy()]), 'not a DataLoader'),
     (lambda: DataLoader(TensorDataset(*xy()), 4, sampler=RandomSampler(range(14), replacement=True, generator=gen())), 'during the pass'),
@@ -221,52 +207,12 @@ def test_what_is_not_made_ahead(mk, why):
     assert bool(got)==bool(why)
     assert re.search(why, got)
 
-def test_a_loader_that_may_draw_is_said_once_and_left_alone():
-    res = []
-    for with_it in (False, True):
-        learn = mk_learner(of(Noisy(), shuffle=True)())
-        if with_it:
-            with pytest.warns(UserWarning, match='skips DataLoader: items of Noisy') as ws: learn.fit(2, cbs=Prefetch())
-            assert len(ws)==1
-        else: learn.fit(2)
-        res.append(end(learn))
-    check(*res)
-
-def test_epochs_of_so_many_steps_are_not_made_ahead():
-    res = []
-    for with_it in (False, True):
-        learn = mk_learner(fresh('rows'))
-        if with_it:
-            with pytest.warns(UserWarning, match='continues where the last epoch ended'): learn.fit(3, steps_per_epoch=3, cbs=Prefetch())
-        else: learn.fit(3, steps_per_epoch=3)
-        res.append(end(learn))
-    check(*res)
-
 def test_who_says_that_nothing_is_drawn_is_checked():
     learn = mk_learner(of(Noisy(), shuffle=True)())
     with pytest.raises(ValueError, match=r'making a batch of Noisy drew random numbers \(torch\)'): learn.fit(1, cbs=Prefetch(draws=False))
     assert learn.count.batches==1
     for kwargs in (dict(draws=True), dict(n=0)):
         with pytest.raises(ValueError): Prefetch(**kwargs)
-
-@pytest.mark.parametrize('persistent', [False, True])
-def test_workers_draw_for_themselves(persistent):
-    res = []
-    for with_it in (False, True):
-        learn = mk_learner(of(Noisy(), shuffle=True, num_workers=1, persistent_workers=persistent)(), valid=False)
-        learn.fit(2, cbs=Prefetch() if with_it else None)
-        res.append(end(learn))
-        learn.dls.train._iterator = None
-    check(*res)
-
-def test_in_an_evaluation_and_for_predictions():
-    learn = mk_learner(fresh('rows'))
-    def both():
-        set_seed(1)
-        return learn.get_preds(0),learn.validate()
-    want = both()
-    learn.add_cb(Prefetch())
-    check(both(), want)
 
 def test_one_that_is_off_makes_nothing(tmp_path):
     cb = Prefetch()

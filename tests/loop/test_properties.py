@@ -22,7 +22,7 @@ def programs(draw, events=EVENTS):
     return cbs,draw(st.dictionaries(keys, st.sampled_from(ACTS), max_size=6))
 
 @given(programs())
-@settings(max_examples=5*settings.default.max_examples)
+@settings(max_examples=4*settings.default.max_examples)
 def test_learner_does_what_the_reference_does(program):
     learn,trace,end = compare(*program)
     note(f'{end}: {trace}')

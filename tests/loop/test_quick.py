@@ -2,7 +2,7 @@
 from itertools import product
 import pytest, torch
 from helpers import check
-from learnloop import Callback, DataLoaders, Learner, Zip, set_seed
+from learnloop import DataLoaders, Learner, Zip, set_seed
 from learnloop.data.begin import Endless
 from learnloop.data.loaders import Until, batches_of
 from torch import nn
@@ -46,16 +46,6 @@ def test_batches_draws_and_attributes_are_torchs(kind, profiled):
         res.append([seen])
     check(*res)
 
-def test_it_goes_on_after_an_error_as_torchs_does():
-    def fail(i):
-        if i==5: raise ValueError('five')
-    for begin in (iter, batches_of):
-        it,n = begin(DataLoader(Noisy(fail), 4)),[]
-        for _ in range(4):
-            try: n.append(len(next(it)[0]))
-            except ValueError: n.append(0)
-        assert n==[4,0,4,2]
-
 @pytest.mark.parametrize('wrap', [lambda dl: dl, Endless, lambda dl: Until(dl, bool), lambda dl: Zip(dl)])
 def test_errors_name_items_wherever_passes_begin(wrap):
     def fail(i):
@@ -73,14 +63,3 @@ def test_until_begins_as_its_loader_does_and_asks_before_each():
             return super().__iter__()
     it = iter(Until(Dl([1,2,3]), lambda: asked.append(1) or len(asked)>2))
     assert begun==[1] and not asked and [*it]==[1,2] and len(asked)==3
-
-def test_in_a_fit_it_is_there():
-    seen = []
-    dl = DataLoader(Noisy(), 4, shuffle=True)
-    look = Callback(name='look', after_batch=lambda cb: seen.append(getattr(cb.learn.data_pass.batches, 'takes_from', [cb.learn.data_pass.batches])[0]))
-    learn = Learner(DataLoaders(dl, DataLoader(Noisy(), 4), device='cpu'), nn.Linear(1, 2), F.cross_entropy)
-    learn.logger = lambda row: None
-    learn.fit(1, cbs=look)
-    learn.validate(cbs=look)
-    assert len(seen)==12 and all(map(is_quick, seen))
-    with pytest.raises(StopIteration): next(seen[0])

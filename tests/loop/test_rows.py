@@ -5,7 +5,7 @@ from helpers import covering
 from learnloop import Callback, DataLoaders, Learner, MicroBatch, Prefetch
 from learnloop.data.batch import row_keys
 from learnloop.data.tensors import TensorLoader
-from rows_seen import DATA, MADE, N, OWN, SAMPLERS, WORKERS, X, ByKey, Plain, Scale, Stream, fit, loss_func, mk
+from rows_seen import DATA, MADE, N, OWN, SAMPLERS, WORKERS, X, Plain, Scale, Stream, fit, loss_func, mk
 from torch.utils.data import DataLoader
 with warnings.catch_warnings(action='ignore'): from torchdata.stateful_dataloader import StatefulDataLoader
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings('ignore:.set_vital. is deprecated')  # w
 HOWS = dict(plain=(), micro=(partial(MicroBatch, 2),), ahead=(partial(Prefetch, 2, draws=False),))
 def loader(data, sampler, workers, cls, made): return MADE[made](mk(data, sampler, workers, cls))
 
-@covering(2, data=DATA, sampler=SAMPLERS, workers=WORKERS, made=MADE, how=HOWS, cls=[DataLoader, StatefulDataLoader])
+@covering(data=DATA, sampler=SAMPLERS, workers=WORKERS, made=MADE, how=HOWS, cls=[DataLoader, StatefulDataLoader])
 @pytest.mark.filterwarnings('ignore:Prefetch skips')
 def test_rows_are_those_of_the_batch(data, sampler, workers, made, how, cls):
     if how=='micro' and made in ('zipped', 'named'): how = 'plain'  # whose batches have parts of different sizes
@@ -39,16 +39,6 @@ def test_rows_of_tensors(shuffle, rows, tmp_path):
     want = fit(mk_one)
     assert fit(mk_one, 3, resume=tmp_path/'run')+fit(mk_one, resume=tmp_path/'run')==want
 
-def test_workers_that_answer_in_another_order():
-    assert fit(lambda: DataLoader(Plain(), 2, shuffle=True, num_workers=2, in_order=False))
-
-def test_workers_that_were_there_before():
-    def mk_one():
-        dl = mk(workers='persistent')
-        assert len([*dl])==10
-        return dl
-    assert fit(mk_one)
-
 def rows(dls):
     "The rows of the batches of an epoch"
     seen = []
@@ -56,15 +46,9 @@ def rows(dls):
     with learn.no_logging(), learn.no_bar(): learn.fit(1)
     return seen
 
-def test_keys_of_a_dataset_are_rows():
-    dl = DataLoader(ByKey(), 2, sampler=['a3','a7','a1'])
-    assert rows(dl)==[['a3','a7'], ['a1']]
 def test_batches_that_the_dataset_makes():
     assert rows(DataLoader(Plain(), None))==[[i] for i in range(N)]
     assert rows(DataLoader([(X[:4], X[:4]), (X[4:], X[4:])], None, sampler=[1,0]))==[[1], [0]]
-def test_unknown_rows_are_none():
-    stream = DataLoader(Stream(), 5, collate_fn=lambda items: tuple(torch.stack(o) for o in zip(*[i[:2] for i in items], strict=True)))
-    for dl in ([(X, X)], stream): assert {*map(repr, rows(dl))}=={'None'}
 
 @pytest.mark.parametrize('kind', ['tuple', 'named', 'function'])
 def test_items_of_a_stream_have_keys(kind):

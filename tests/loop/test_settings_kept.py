@@ -2,11 +2,11 @@
 import pytest, torch
 from functools import partial
 from helpers import TRAIN, mk_learner
-from learnloop import SWA, Callback, DataLoaders, Learner, LRFinder, ParamScheduler, ReduceLROnPlateau, SchedCos, Scheduler, TorchScheduler, get_hypers
+from learnloop import SWA, Callback, DataLoaders, Learner, LRFinder, ParamScheduler, SchedCos, Scheduler, TorchScheduler, get_hypers
 from torch import nn
 from torch.nn import functional as F
 from torch.optim import SGD, AdamW
-from torch.optim.lr_scheduler import LambdaLR, ReduceLROnPlateau as Plateau
+from torch.optim.lr_scheduler import LambdaLR
 from torch.utils.data import DataLoader, TensorDataset
 
 DS = TensorDataset(torch.randn(20, 2), torch.randn(20, 1))
@@ -67,29 +67,6 @@ def test_names_of_torch_mean_the_same():
         with learn.no_bar(), learn.no_logging(), pytest.raises(ValueError, match='Own.* sets wd'):
             learn.fit(1, cbs=[Own(), Callback(before_epoch=lambda cb, hypers=hypers: cb.learn.set_hypers(**hypers))])
 
-ALLOWED = dict(other=lambda o, f: o.fit(2, cbs=[Own(), f]), none=lambda o, f: o.fit(2, cbs=f),
-    plateau=lambda o, f: o.fit(2, cbs=[ReduceLROnPlateau(patience=9), f]),
-    torchs=lambda o, f: o.fit(2, cbs=[TorchScheduler(partial(Plateau, patience=9), 'validate'), f]))
-
-@pytest.mark.parametrize('how', ALLOWED)
-def test_a_value_that_lasts_is_set(how):
-    learn,lrs = mk_learner(defaults=True, opt_func=AdamW),[]
-    def change(cb): cb.learn.set_hypers(lr=.3/(1+cb.epoch))
-    cb = Callback(before_epoch=change, before_step=lambda cb: lrs.append(get_hypers(cb.learn.opt)[0]['lr']))
-    with learn.no_bar(), learn.no_logging(): ALLOWED[how](learn, cb)
-    assert lrs==[.3]*len(TRAIN)+[.15]*len(TRAIN)
-
-def test_a_schedule_that_was_removed_is_in_charge_of_nothing():
-    learn = mk_learner(defaults=True)
-    def end(cb):
-        if cb.iter!=1 or not cb.training: return
-        cb.learn.remove_cb(cb.learn.fit_schedule)
-        cb.learn.set_hypers(lr=.3)
-    with learn.no_bar(), learn.no_logging(): learn.fit_one_cycle(1, .1, cbs=Callback(before_batch=end))
-    assert get_hypers(learn.opt)[0]['lr']==.3
-    with learn.no_bar(), learn.no_logging(): learn.fit_one_cycle(1, .1)
-    learn.set_hypers(lr=.2)  # between fits
-
 def edit(learn, k, v):
     for g in learn.opt.param_groups: g[dict(lr='lr', wd='weight_decay')[k]] = v
 SETS = dict(set=lambda o, k, v: o.set_hypers(**{k:v}), edit=edit, torchs=lambda o, k, v: o.set_hypers(**{dict(lr='lr', wd='weight_decay')[k]:v}))
@@ -110,17 +87,3 @@ def test_a_value_that_is_set_outside_of_fits_lasts(how, first, between):
                 BETWEEN[between](learn)
                 learn.fit(1, cbs=Callback(before_epoch=lambda cb, seen=seen: seen.append(get_hypers(cb.learn.opt)[0])))
             assert seen[0][k]==.05 and (k=='wd' or learn.lr==.05)
-
-def test_what_a_fit_or_a_file_set_does_not_last(tmp_path):
-    learn = mk_learner(defaults=True, opt_func=SGD, lr=.01, path=tmp_path)
-    with learn.no_bar(), learn.no_logging():
-        learn.fit(1, lr=.3)
-        learn.save('a')
-        learn.fit(1, cbs=Callback(before_batch=lambda cb: edit(cb.learn, 'lr', .4)))
-        assert learn.lr==.01
-        learn.load('a')
-        assert learn.lr==.01
-        edit(learn, 'lr', .5)
-        learn.lr = .02
-        learn.fit(1)
-    assert learn.lr==get_hypers(learn.opt)[0]['lr']==.02

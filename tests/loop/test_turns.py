@@ -6,8 +6,7 @@ from helpers import same, weights
 from learnloop import (
     Callback, CheckpointCallback, CSVLogger, EMA, GradientAccumulation, GradientClip, MicroBatch, MixedPrecision, MixUp, SAM, Tracer)
 from turn_loops import (
-    BS, LOOPS, N, SCALE, Accumulated, Averaged, Bf16, Clipped, ClippedAdaptive, ClippedValue, Fp16, Hand, InParts, Mixed, OneCycle,
-    Sharp, by_hand)
+    BS, LOOPS, N, SCALE, Accumulated, Averaged, Bf16, Clipped, ClippedAdaptive, ClippedValue, Fp16, Hand, InParts, Mixed, Sharp, by_hand)
 
 @pytest.fixture(autouse=True)
 def fast(monkeypatch, tmp_path):
@@ -58,11 +57,6 @@ def test_each_is_as_by_hand_or_refused(name, feature):
         equal(fit(learn), hand)
         assert learn.count.opt_steps==sum(n for k,n in hand.steps.items() if k!='critic')
         assert not same(learn.model, was)
-
-@pytest.mark.parametrize('name', LOOPS)
-def test_one_cycle(name):
-    learn = fit(LOOPS[name].learner(), 1, .1, how='fit_one_cycle')
-    equal(learn, by_hand(name, OneCycle))
 
 # --- stops in the middle of a turn
 

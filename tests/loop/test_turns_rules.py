@@ -5,14 +5,14 @@ from functools import partial
 import learnloop, pytest, torch
 from helpers import Callback, all_events, batches, check, listener, mk_learner, same, weights
 from learnloop import (
-    Checks, EMA, SAM, CancelTurnException, CheckFinite, CheckpointCallback, GradientAccumulation, GradientClip, Learner, MicroBatch, MixedPrecision, MixUp,
-    RNNCallback, RNNRegularizer, SpikeDetection, TorchScheduler)
+    EMA, SAM, CancelTurnException, CheckFinite, GradientAccumulation, GradientClip, Learner, MicroBatch, MixedPrecision, MixUp,
+    SpikeDetection)
 from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils import clip_grad_norm_
 from turn_loops import (
     lbfgs_by_hand,
-    LOOPS, LR, SGD, Accumulated, Clipped, Fp16, Gan, GanLearner, Hand, Loop, T, critic_loss, gen_loss, gan_turns, mlp, mk_data, noise,
+    LOOPS, SGD, Accumulated, Clipped, Fp16, Gan, GanLearner, Hand, Loop, T, critic_loss, gen_loss, gan_turns, mlp, mk_data, noise,
     seeded, tasks, two_opts, whole)
 
 def fit(learn, *args, **kwargs):
@@ -20,38 +20,10 @@ def fit(learn, *args, **kwargs):
     with learn.no_logging(): learn.fit(*args or (1,), **kwargs)
     return learn
 
-def counted(opt):
-    "Counts the steps of each optimizer in `opt`"
-    res = Counter()
-    for k,o in opt.items(): o.register_step_post_hook(lambda *_, k=k: res.update([k]))
-    return res
-
 # --- the table: twenty batches of a GAN
 
 TWENTY = mk_data('x', n=20)
 def gan(*cbs, **kwargs): return LOOPS['gan'].learner(cbs, bs=TWENTY, **kwargs)
-
-@pytest.mark.parametrize('cb', [SAM(), MicroBatch(2), MicroBatch(8)], ids=repr)
-def test_both_move(cb):
-    learn = gan(cb)
-    was = {k:weights(getattr(learn.model, k)) for k in ('gen','critic')}
-    fit(learn)
-    for k in was: assert all(not torch.equal(a, b) for a,b in zip(was[k], weights(getattr(learn.model, k)), strict=True))
-
-def test_a_norm_is_of_the_turns_own_gradients():
-    clip = GradientClip(100.)
-    norms,by_hand = [],[]
-    def note(cb, e):
-        norms.append(clip.grad_norm.item())
-        model = cb.learn.model
-        part = model.gen if cb.learn.turn_name=='gen' else model.critic
-        by_hand.append(torch.cat([p.grad.flatten() for p in part.parameters()]).norm().item())
-    learn = fit(gan(clip, listener('note', ['after_step'], note, order=99)))
-    assert len(norms)==40 and norms==pytest.approx(by_hand)
-    # the generator's loss reaches the critic's weights, too, which are none of its turn
-    assert all(p.grad is None for p in learn.model.parameters())
-
-def test_averages_have_as_many_updates_as_there_are_steps_that_count(): assert fit(gan(ema := EMA())) and ema.n_averaged==20
 
 def test_autocast_is_on_in_turns_and_between_them_and_off_in_steps():
     on = []
@@ -207,45 +179,12 @@ def test_an_optimizer_of_second_order(n_acc):
     with pytest.raises(RuntimeError, match='does not require grad|element 0 of tensors'):
         fit(mk_learner(dls=(bs, None), model=small(), opt_func=Hutchinson, lr=.1))
 
-def test_clipped_gradients_with_a_graph():
-    bs = batches(8)
-    learn = fit(mk_learner(cls=SecondOrder, dls=(bs, None), model=seeded(partial(mlp, 2, 1)), opt_func=Hutchinson, lr=.1, cbs=[GradientClip(.1)]))
-    assert same(learn.model, hutchinson(bs, max_norm=.1))
-
 @pytest.mark.parametrize('cb', [SAM(), MixedPrecision('fp16')], ids=repr)
 def test_who_changes_weights_or_gradients_under_a_graph_refuses_it(cb):
     learn = mk_learner(cls=SecondOrder, model=small(), opt_func=Hutchinson, lr=.1, cbs=[cb])
     was = weights(learn.model)
     with pytest.raises(ValueError, match=f'{cb.label}.*create_graph'): fit(learn)
     assert same(learn.model, was)
-
-class Heads(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.body,self.a,self.b = mlp(2, 4),nn.Linear(4, 1),nn.Linear(4, 1)
-def head_opts(m): return dict(a=SGD(m.a.parameters()), rest=SGD([*m.body.parameters(), *m.b.parameters()]))
-class HeadsLearner(Learner):
-    def train_batch(self):
-        m = self.model
-        h = m.body(self.x)
-        self.turn(lambda: F.mse_loss(m.a(h), self.y), opt='a', retain_graph=True)
-        self.turn(lambda: F.mse_loss(m.b(h), -self.y), opt='rest')
-
-def test_two_turns_over_one_graph():
-    bs = batches(8)
-    model = seeded(Heads)
-    learn = mk_learner(cls=HeadsLearner, dls=(bs, None), model=model, opt_func=head_opts(model), loss_func=None)
-    fit(learn)
-    m = seeded(Heads)
-    opt = head_opts(m)
-    for x,y in bs:
-        h = m.body(x)
-        F.mse_loss(m.a(h), y).backward(inputs=[*m.a.parameters()], retain_graph=True)
-        opt['a'].step()
-        F.mse_loss(m.b(h), -y).backward(inputs=[*m.body.parameters(), *m.b.parameters()])
-        opt['rest'].step()
-        for o in opt.values(): o.zero_grad()
-    assert same(learn.model, m) and learn.count.opt_steps==2*len(bs)
 
 # --- gradients of its own
 
@@ -370,24 +309,6 @@ def test_a_cancel_at_any_event_of_a_turn(cancel, turn):
             later = [o for o in trace if o[0]=='before_turn'][-34:]  # those of the batches after it
             assert later==[('before_turn', 'critic'), ('before_turn', 'gen')]*17
 
-class Misfits(Accumulated):
-    "The third turn of an optimizer is cancelled after backward: the first of a window, so the window begins with the fourth"
-    def __init__(self, loop):
-        super().__init__(loop)
-        self.seen = Counter()
-    def take(self, t, b):
-        self.seen[t.key] += 1
-        if self.seen[t.key]!=3: super().take(t, b)
-        else: t.loss(b)
-def test_a_window_whose_first_turn_is_cancelled_begins_anew():
-    seen = Counter()
-    def cancel(cb):
-        seen[cb.learn.turn_name] += 1
-        if seen[cb.learn.turn_name]==3:
-            raise CancelTurnException
-    learn = LOOPS['gan'].learner([GradientAccumulation(n_batches=2), Callback(after_backward=cancel)], bs=TWENTY[:19])
-    assert same(fit(learn).model, Misfits(LOOPS['gan']).fit(TWENTY[:19]).model) and learn.count.opt_steps==9
-
 # --- taken wrongly
 
 def refused(train_batch, error, match, cls=Learner, **kwargs):
@@ -408,9 +329,6 @@ def test_a_turn_outside_of_training_is_refused():
     learn = mk_learner(cls=L)
     with learn.no_logging(), pytest.raises(RuntimeError, match='outside training: in validation, compute the loss in valid_batch'): learn.validate()
 
-@pytest.mark.parametrize('kw,match', [(dict(opt='genn'), "no optimizer 'genn'; did you mean 'gen'.*critic, gen"), (dict(opt=3), 'no optimizer 3')])
-def test_a_wrong_name_is_refused(kw, match): refused(lambda self: self.turn(lambda: gen_loss(self.model, self.model.gen(noise(2))), **kw), ValueError, match)
-
 def test_the_name_of_an_optimizer_where_there_is_one_is_refused():
     class L(Learner):
         def train_batch(self): self.turn(opt='gen')
@@ -427,29 +345,6 @@ def test_a_turn_whose_parameters_are_frozen_is_refused():
         self.turn(lambda: gen_loss(self.model, self.model.gen(noise(2))), opt='gen')
     refused(train_batch, ValueError, r"Turn\('gen'\): none of its parameters requires gradients")
 
-# --- validation with gradients
-
-class Force(nn.Module):
-    "Minus the gradient of an energy"
-    def __init__(self):
-        super().__init__()
-        self.energy = mlp(2, 1)
-    def forward(self, x):
-        x = x.detach().requires_grad_()
-        return -torch.autograd.grad(self.energy(x).sum(), x, create_graph=self.training)[0].sum(1, keepdim=True)
-
-def test_validation_computes_gradients_if_asked():
-    learn = mk_learner(model=seeded(Force), defaults=True)
-    with learn.no_logging():
-        with pytest.raises(RuntimeError, match='does not require grad'): learn.validate()
-        learn.valid_grad = True
-        learn.fit(1)
-        loss, = learn.validate()
-    m = seeded(Force)
-    m.load_state_dict(learn.model.state_dict())
-    assert loss==pytest.approx(sum(F.mse_loss(m.eval()(x), y).item() for x,y in learn.dls.valid)/len(learn.dls.valid))
-    assert all(p.grad is None for p in learn.model.parameters())
-
 # --- who watches losses and gradients
 
 def spoilt(turn, at, where='after_backward'):
@@ -457,20 +352,6 @@ def spoilt(turn, at, where='after_backward'):
     def spoil(cb):
         if cb.learn.turn_name==turn and cb.learn.iter in at: next(iter(cb.learn.turn_params)).grad.fill_(torch.inf)
     return Callback(**{where:spoil})
-class Spoilt(Hand):
-    i = -1
-    def begin(self, i, b):
-        self.i = i
-        return b
-    def step(self, t, b):
-        if (t.key, self.i) not in self.bad: super().step(t, b)
-
-@pytest.mark.parametrize('cb', [CheckFinite('skip'), GradientClip(1e9, skip_nonfinite=True)], ids=repr)
-def test_one_turn_is_skipped_and_the_other_is_not(cb):
-    at = {3, 4, 7}
-    hand = Spoilt(LOOPS['gan'])
-    hand.bad = {('critic', i) for i in at}
-    assert same(fit(gan(spoilt('critic', at), cb)).model, hand.fit(TWENTY).model)
 
 def test_skipped_in_a_row_is_of_each_turn():
     learn = fit(gan(spoilt('critic', range(5, 20)), CheckFinite('skip', patience=3)))
@@ -524,81 +405,13 @@ def test_a_spike_on_a_line_search_is_none():
 
 # --- who looks into the loss
 
-def test_a_loss_that_calls_the_model_twice_is_mixed():
-    class L(Learner):
-        def train_batch(self): self.turn(lambda: self.loss_func(self.forward(), *self.yb) + self.loss_func(self.forward(), *self.yb))
-    loop = LOOPS['one']
-    learn = fit(Loop(L, None, loop.model, whole(torch.optim.SGD, lr=LR/2), 'xc', F.cross_entropy).learner([MixUp(per_item=False)]))
-    other = fit(Loop(Learner, None, loop.model, whole(torch.optim.SGD, lr=LR), 'xc', F.cross_entropy).learner([MixUp(per_item=False)]))
-    for a,b in zip(weights(learn.model), weights(other.model), strict=True): torch.testing.assert_close(a, b)
-
 def test_mixup_of_a_loss_with_parts():
     def parts(pred, y): return dict(ce=F.cross_entropy(pred, y), l2=.1*pred.pow(2).mean())
     loop = LOOPS['one']
     a,b = (fit(Loop(Learner, None, loop.model, loop.opt, 'xc', f).learner([MixUp(per_item=False)])) for f in (parts, lambda *o: sum(parts(*o).values())))
     for x,y in zip(weights(a.model), weights(b.model), strict=True): torch.testing.assert_close(x, y)
 
-def test_mixup_refuses_gradients_that_know_nothing_of_partners():
-    class L(Learner):
-        def train_batch(self): self.turn(grads=lambda: [torch.zeros_like(p) for p in self.turn_params])
-    learn = Loop(L, None, partial(mlp, 2, 3), whole(SGD), 'xc', F.cross_entropy).learner([MixUp()])
-    with pytest.raises(ValueError, match=r"MixUp mixed inputs, and Turn\(\) supplies gradients"): fit(learn)
-
-class Rnn(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.rnn,self.out = nn.RNN(2, 4, batch_first=True),nn.Linear(4, 1)
-    def forward(self, x):
-        h,_ = self.rnn(x[:,None].repeat(1, 3, 1))
-        return self.out(h[:,-1]),h,h
-def test_penalties_of_a_turn_are_of_its_own_prediction():
-    def learner(*turns):
-        class L(Learner):
-            def train_batch(self):
-                for f in turns: self.turn(lambda f=f: f(self))
-        return mk_learner(cls=L, model=seeded(Rnn), cbs=[RNNCallback(), RNNRegularizer(2., 1.)])
-    def right(learn): return F.mse_loss(learn.forward(), learn.y)
-    plain = fit(mk_learner(model=seeded(Rnn), dls=([b for b in batches(3) for _ in range(2)], None), cbs=[RNNCallback(), RNNRegularizer(2., 1.)]))
-    assert same(fit(learner(right, right)).model, plain.model)
-    with pytest.raises(ValueError, match='must call it by learn.forward'): fit(learner(right, lambda learn: F.mse_loss(learn.model(learn.x)[0], learn.y)))
-
 # --- who goes by steps
-
-def test_schedulers_of_torch_for_each_optimizer():
-    StepLR = torch.optim.lr_scheduler.StepLR
-    class Scheduled(Hand):
-        def __init__(self, loop, which):
-            super().__init__(loop)
-            self.scheds = [StepLR(self.opt[k], 2, gamma=.5) for k in which]
-        def take(self, t, b):
-            super().take(t, b)
-            if t.key=='gen':
-                for o in self.scheds: o.step()
-    f = partial(StepLR, step_size=2, gamma=.5)
-    for sched,which in ((f, ['critic','gen']), (dict(critic=f), ['critic'])):
-        with warnings.catch_warnings():
-            warnings.simplefilter('error')
-            learn = fit(gan(TorchScheduler(sched, 'step')))
-        assert same(learn.model, Scheduled(LOOPS['gan'], which).fit(TWENTY).model)
-        assert [o.param_groups[0]['lr'] for o in learn.opt.values()]==[LR, 2*LR]
-
-@pytest.mark.parametrize('name', ['gan','wgan','phases','lbfgs','pcgrad','fixmatch'])
-def test_lr_find_leaves_the_learner_as_it_was(name):
-    learn = LOOPS[name].learner()
-    was = weights(learn.model)
-    torch.manual_seed(0)
-    with learn.no_logging(): learn.lr_find(1e-4, 1e-3, num_it=12, show_plot=False, suggest_funcs=None)
-    finder = learn.recorder.lr_finder
-    assert same(learn.model, was) and len(finder.losses)==12 and learn.count.opt_steps==0 and learn.open_turn is None
-    with learn.no_logging(): learn.fit(1)
-
-@pytest.mark.parametrize('kw', [dict(max_steps=5), dict(steps_per_epoch=5)], ids=str)
-def test_a_fit_by_steps_goes_by_those_that_count(kw):
-    for cbs,n in (([], 5), ([GradientAccumulation(n_batches=2)], 10)):
-        learn = gan(*cbs)
-        steps = counted(learn.opt_func)
-        fit(learn, None if 'max_steps' in kw else 1, **kw)
-        assert steps==dict(critic=5, gen=5) and learn.count.batches==n and learn.count.opt_steps==5
 
 def test_windows_of_optimizers_that_share_parameters_are_refused():
     class L(GanLearner):
@@ -607,31 +420,7 @@ def test_windows_of_optimizers_that_share_parameters_are_refused():
             self.turn(lambda: critic_loss(self.model, self.x, self.model.gen(noise(self.bs))), name='all')
     refused(L.train_batch, ValueError, "GradientAccumulation: turns of 'gen' and of all optimizers share parameters", cbs=[GradientAccumulation(n_batches=2)])
 
-def test_what_is_known_of_each_turn_is_in_checkpoints(tmp_path):
-    class Boom(Exception): pass
-    def cbs(): return [CheckFinite('skip'), SpikeDetection(warmup=3), GradientAccumulation(n_batches=2), spoilt('critic', {9})]
-    def boom(cb):
-        if cb.learn.iter==11: raise Boom
-    with pytest.raises(Boom): fit(gan(*cbs()), cbs=[CheckpointCallback(tmp_path, every_steps=5), Callback(name='boom', before_batch=boom)])
-    learn,ref = gan(*cbs()),fit(gan(*cbs()))
-    with learn.no_logging(): learn.fit(1, resume=tmp_path, accept=['callbacks'])
-    check(learn.spike_detection.state_dict(), ref.spike_detection.state_dict())
-    check(learn.check_finite.state_dict(), ref.check_finite.state_dict())
-    assert same(learn.model, ref.model) and learn.check_finite.skipped==1 and set(learn.spike_detection.turns)=={'critic','gen'}
-
 # --- what a turn leaves behind
-
-class OfLoss(Learner):
-    "Gradients of one's own that come of `loss_grad`, whatever it was multiplied by"
-    def train_batch(self): self.turn(grads=lambda: torch.autograd.grad(self.loss_grad, [*self.turn_params]))
-
-@pytest.mark.parametrize('cbs', [lambda: [], lambda: [GradientAccumulation(n_batches=2)], lambda: [GradientAccumulation(20), GradientClip(.1)],
-    lambda: [MixedPrecision('fp16', init_scale=8.)]], ids=['alone', 'batches', 'samples', 'fp16'])
-def test_gradients_that_come_of_the_scaled_loss_are_scaled_once(cbs):
-    a,b = (mk_learner(cbs(), cls=cls) for cls in (Learner, OfLoss))
-    for o in (a, b): o.fit(2)
-    for p,q in zip(a.model.parameters(), b.model.parameters(), strict=True): assert torch.allclose(p, q, atol=1e-6)
-    assert a.count.opt_steps==b.count.opt_steps>0
 
 class Named(Learner):
     def train_batch(self): self.turn(name='only')
@@ -645,14 +434,6 @@ def test_a_turn_cancelled_in_a_window_leaves_the_window_as_it_was(bad, event):
     hand = mk_learner([GradientAccumulation(n_batches=2)], cls=Named, dls=([o for i,o in enumerate(batches(7, 1)) if i!=bad],))
     for o in (learn, hand): o.fit(1)
     assert same(learn.model, hand.model) and learn.count.opt_steps==hand.count.opt_steps==3
-
-def test_a_turn_cancelled_after_its_step_leaves_no_gradients_to_the_next_window():
-    seen = []
-    def stop(cb): raise CancelTurnException
-    learn = mk_learner([GradientAccumulation(n_batches=2), listener('stop', ['after_opt_step'], lambda cb, e: stop(cb)),
-        listener('look', ['before_backward'], lambda cb, e: seen.append(any(p.grad is not None for p in cb.learn.model.parameters())))], cls=Named, dls=([*batches(6, 1)],))
-    learn.fit(1)
-    assert seen==[False, True]*3
 
 def test_a_step_that_is_cancelled_in_a_line_search_leaves_the_optimizer_what_it_knew():
     from copy import deepcopy
@@ -695,40 +476,3 @@ def test_fp16_refuses_gradients_that_nobody_has_scaled_and_takes_those_of_a_wind
     else:
         with pytest.raises(ValueError, match='which are not scaled'): learn.fit(1)
     assert learn.count.opt_steps==kept
-
-def test_the_last_step_of_a_window_knows_its_turn():
-    seen = []
-    class Near(Learner):
-        def train_batch(self): self.turn(name='near')
-    look = listener('look', ['after_opt_step'], lambda cb, e: seen.append(cb.learn.turn_name))
-    learn = mk_learner([GradientAccumulation(n_batches=3), look], cls=Near, dls=(batches(4),))
-    learn.fit(1)
-    assert seen==['near', 'near']
-
-def test_a_list_of_gradients_may_have_those_of_what_is_frozen():
-    class Frozen(Learner):
-        def train_batch(self): self.turn(grads=lambda: [torch.ones_like(p) for p in self.turn_params])
-    learn = mk_learner(cls=Frozen, opt_func=lambda ps: torch.optim.SGD([*ps], lr=.1))
-    learn.create_opt()
-    bias = learn.model.bias.requires_grad_(False).clone()
-    learn.fit(1)
-    assert torch.equal(learn.model.bias, bias)
-
-def test_a_train_batch_without_a_turn_is_told():
-    class Nothing(Learner):
-        def train_batch(self): pass
-    with pytest.warns(UserWarning, match='took no optimizer step: no batch had a loss, or train_batch called no turn'): mk_learner(cls=Nothing).fit(1, cbs=Checks())
-
-@pytest.mark.parametrize('cbs', [lambda: [GradientAccumulation(n_batches=2)], lambda: [MixedPrecision('bf16')], lambda: []], ids=['accumulation', 'bf16', 'plain'])
-def test_turns_may_be_taken_wherever_a_batch_is_made(cbs):
-    "An override of `_do_one_batch` is as good as one of `train_batch`"
-    class Inner(Learner):
-        def train_batch(self):
-            for o in 'abb': self.turn(lambda: F.mse_loss(self.model(self.x).float(), self.y), name=o, counts=o=='a')
-    class Outer(Learner):
-        def _do_one_batch(self):
-            if self.training: Inner.train_batch(self)
-            else: super()._do_one_batch()
-    a,b = (mk_learner(cbs(), cls=cls, dls=(batches(5), batches(2, seed=1))) for cls in (Inner, Outer))
-    for o in (a, b): o.fit(2)
-    assert same(a.model, b.model) and vars(a.count)==vars(b.count)

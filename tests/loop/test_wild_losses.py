@@ -30,25 +30,6 @@ def test_parts_are_the_whole_or_the_loss_is_named(name):
             alone = torch.tensor([learn.validate(dl=[b])[0] for b in cut(whole, [1]*N)])
             torch.testing.assert_close(losses.nan_to_num(0.).to(alone), alone.nan_to_num(0.))
 
-def with_zero(g, *shape):
-    "Random numbers with zeros in a late row"
-    y = rand(g, *shape)
-    y[40, 1:] = 0
-    return y
-def hidden(p, y): return F.mse_loss(p[y!=0], y[y!=0])
-def confident(p, y):
-    m = p.softmax(1).amax(1)>.995
-    return (F.cross_entropy(p, y, reduction='none')*m).sum()/m.sum().clamp(1)
-LATE = [(hidden, lambda g: with_zero(g, 60, C)), (confident, lambda g: ints(g, 60))]
-
-@pytest.mark.parametrize('loss,targs', LATE)
-def test_a_mean_that_differs_in_a_late_batch_only_is_named(loss, targs):
-    g = torch.Generator().manual_seed(0)
-    batches = cut((rand(g, 60, 5), targs(g)), [3]*20)
-    learn = mk(seeded(Net, '', ''), loss, batches, GradientAccumulation(n_batches=20))
-    with torch.no_grad(): learn.model.lin.weight.mul_(5)
-    assert loss.__name__ in said(learn.fit, 1)[1]
-
 def compiled(f): return torch.compile(f, backend='eager', dynamic=True)
 def scripted(f):
     with warnings.catch_warnings():
@@ -87,14 +68,6 @@ def test_a_denominator_is_one_of_items_where_all_have_as_many_elements():
     def note(cb): seen.append(cb.learn.denominator)
     learn.fit(1, cbs=[Callback(after_batch=note), MicroBatch(2)])
     assert seen==[3, 2, 5, 7]
-
-def test_the_probe_leaves_what_a_loss_function_counts():
-    state = dict(n=0)
-    def later(p, y):
-        state['n'] += 1
-        return F.mse_loss(p, y)*state['n']
-    learn = mk(seeded(Net, '', ''), later, cut(DATA['numbers'](torch.Generator()), [3, 2, 5, 7]), GradientAccumulation(n_batches=2))
-    assert 'later is not a mean' in said(learn.fit, 1)[1] and state['n']==4
 
 class Own(nn.Module):
     "A model with an untrained head, which computes a loss with class weights"

@@ -1,6 +1,5 @@
 "Which value of a metric is better: declared or known, the same for all who need it, whatever its name is"
-import operator
-import pytest, torch
+import pytest
 from functools import partial
 from helpers import mk_learner
 from learnloop import (AccumMetric, AvgMetric, CheckpointCallback, CSVLogger, DictMetric, EarlyStoppingCallback, Metric, ReduceLROnPlateau, Run,
@@ -58,8 +57,3 @@ def test_what_is_known():
     assert [better(o) for o in (away, F.cosine_similarity, AvgMetric(accuracy, 'b', then=lambda v: 1-v), tm.MeanMetric(), lambda p, y: accuracy(p, y))]==[None]*5
     for bad in ('min', 'Less', True, 0, 'less is better'):
         with pytest.raises(ValueError, match="must be 'less' or 'more'"): AvgMetric(away, better=bad)
-
-@pytest.mark.parametrize('comp,rule', [(operator.lt, 'less is better'), (torch.gt, 'more is better')])
-def test_fastais_comp_is_a_declaration(comp, rule, tmp_path):
-    fit(mk('euros', [1., 2.], None, 'class', tmp_path), 2, cb := TrackerCallback('euros', comp))
-    assert cb.rule==rule

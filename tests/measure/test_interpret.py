@@ -56,22 +56,6 @@ def test_top_losses_are_those_computed_by_hand(mk_dl):
     assert interp.top_losses(3)[1].tolist()==idxs[:3].tolist() and interp.top_losses(2, largest=False)[1].tolist()==idxs[-2:].flip(0).tolist()
     assert len(interp.top_losses(99)[0])==N
 
-def test_several_inputs_and_dicts():
-    class Two(nn.Linear):
-        def forward(self, a, b): return super().forward(a+b)
-    ds = [(X[i], X[i], Y[i]) for i in range(N)]
-    a,b = Interpretation.from_learner(mk(model=Two(4, C)), dl=DataLoader(ds, 5)).inputs(3)
-    assert torch.equal(a, X[3]) and torch.equal(b, X[3])
-    class Named(nn.Linear):
-        def forward(self, x, labels):
-            out = super().forward(x)
-            return dict(loss=F.cross_entropy(out, labels), logits=out)
-    learn = mk(model=Named(4, C), loss_func=None)
-    learn.loss_func = None
-    learn.show_results(dl=DataLoader([dict(x=X[i], labels=Y[i]) for i in range(N)], 5), n=3)
-    interp = Interpretation.from_learner(learn, dl=DataLoader([dict(x=X[i], labels=Y[i]) for i in range(N)], 5), with_loss=False)
-    assert torch.equal(interp.inputs(2)['x'], X[2]) and len(interp)==N and interp.preds.shape==(N, C)
-
 def test_without_targets_there_are_no_losses():
     interp = Interpretation.from_learner(mk(), dl=DataLoader(TensorDataset(X), 5), with_loss=False)
     assert interp.losses is None and interp.targs is None and len(interp.show_results([0, 1]).rows)==3

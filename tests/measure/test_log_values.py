@@ -121,10 +121,3 @@ def test_a_model_that_logs_is_not_made_a_graph():
         a = fit(True)
     b = fit(False)
     assert column(a, 'train_size')==column(b, 'train_size') and column(a, 'train_size')[0]>0
-
-def test_parts_of_a_batch_are_weighted():
-    from learnloop import MicroBatch
-    class Sizes(Callback):
-        def after_loss(self): self.learn.log('bs', float(self.learn.bs))
-    learn = quietly(mk([Sizes(), MicroBatch(2)]), 1)
-    assert 'train_bs' in learn.recorder.columns

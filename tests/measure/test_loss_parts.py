@@ -1,5 +1,5 @@
 "Losses of several parts: what is trained on, and what the table, loggers, trackers and checkpoints make of the rest"
-import math, operator
+import operator
 import pytest, torch
 from learnloop import (
     Callback, CheckpointCallback, CSVLogger, DataLoaders, EarlyStoppingCallback, Learner,
@@ -63,17 +63,6 @@ def mk_own(what, **kwargs):
     torch.manual_seed(0)
     m = type(what, (Own,), dict(give=GIVES[what]))(4, 4)
     return mk(None, m, DataLoaders(TRAIN, VALID, device='cpu', n_inp=2), **kwargs)
-
-@pytest.mark.parametrize('what', ['logits_loss', 'loss_logits'])
-def test_the_rest_of_a_tuple_is_the_prediction(what):
-    def size(pred): return pred.abs().mean()
-    learn = mk_own(what, metrics=size)
-    learn.fit(1)
-    with torch.no_grad(): want = nn.Linear.forward(learn.model, X[:7])
-    assert math.isclose(row(learn)['size'], size(want).item(), rel_tol=1e-6)
-    torch.testing.assert_close(learn.get_preds()[0], want)
-    torch.testing.assert_close(learn.get_preds(cbs=Callback(after_pred=lambda cb: None))[0], want)  # with events
-    torch.testing.assert_close(learn.predict(X[0])[1], want[0])
 
 @pytest.mark.parametrize('out', [(X, Y), (X.mean(), Y.mean()), dict(a=X, b=X.mean()), [X.mean()], (X, X.sum().int())])
 def test_a_model_without_a_loss(out):

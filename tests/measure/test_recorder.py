@@ -3,7 +3,7 @@ import math, re
 from functools import partial
 import pytest, torch, torchmetrics
 from learnloop import (
-    AccumMetric, AvgLoss, AvgSmoothLoss, Callback, DataLoaders, DictMetric, Learner,
+    AccumMetric, Callback, DataLoaders, DictMetric, Learner,
     Metric, Perplexity, Recorder, ValidateCallback, ValueMetric, accuracy, as_metric, error_rate, mae)
 from learnloop.measure.metric import mk_metrics
 from torch import nn
@@ -53,21 +53,6 @@ def test_torchmetrics_and_collections():
     assert math.isclose(column(other, 'acc')[1], whole(other, accuracy), rel_tol=1e-6) and 'accuracy' in learn.recorder.columns
     one = fitted(mk(torchmetrics.Accuracy(task='multiclass', num_classes=2)))
     assert math.isclose(one.recorder.values[0][-1], whole(one, accuracy), rel_tol=1e-6)
-
-def three(pred, y, extra): return pred.sum()
-def alone(pred): return pred.sum()
-@pytest.mark.parametrize('f', [three, alone])
-def test_wrong_signature_is_found_before_anything_is_trained(f):
-    learn = mk(f)
-    before = learn.model.weight.clone()
-    for _ in range(2):  # the second fit finds nothing left over from the first
-        with learn.no_bar(), pytest.raises(TypeError, match=f'metric {f.__name__}.*prediction and 1 target'): learn.fit(1)
-    assert torch.equal(learn.model.weight, before) and [o.name for o in learn.cbs]==['train_eval', 'checks', 'recorder', 'progress']
-
-def test_metrics_by_name():
-    assert [o.name for o in mk_metrics([AvgLoss(), AvgSmoothLoss, ValueMetric(lambda: 1, 'one'), mae])]==['loss', 'smooth_loss', 'one', 'mae']
-    with pytest.raises(ValueError, match='two metrics are named'): mk_metrics([mae, mae])
-    with pytest.raises(TypeError, match='is not a metric'): mk_metrics(['accuracy'])
 
 def test_state_goes_round():
     learn = fitted(mk(), 2)

@@ -56,17 +56,6 @@ def test_evaluations_outside_a_fit_leave_it_as_it_was(clock):
     learn.get_preds()
     assert (repr(cb), cb.epochs[0], cb.state_dict())==before
 
-def test_window(clock):
-    waits = iter([9., 9., 1., 1., 1.])
-    def slower(cb): clock.now += next(waits, 0)
-    learn = mk(clock, [cb := Throughput(window=2), Callback('s', after_step=slower)], step=0)
-    seen = []
-    learn.add_cb(Callback('look', before_fetch=lambda _: seen.append(cb.samples_per_sec) if learn.training else None))
-    learn.fit(1)
-    # looked at before the mark of the batch that is over
-    assert seen==[None, None, .4, .4, pytest.approx(8/12)] and cb.samples_per_sec==2 and cb.epochs[0]['samples_per_sec']==pytest.approx(16/24)
-    assert len(cb._marks)==3
-
 def at(e, exc, i=1):
     def hear(cb, _):
         if cb.learn.training and cb.learn.iter==i and cb.learn.epoch==0: raise exc

@@ -2,7 +2,7 @@
 import os, subprocess, sys
 from pathlib import Path
 
-ROOT,KILLS = Path(__file__).parents[2],6
+ROOT,KILLS = Path(__file__).parents[2],4
 
 def test_case_77_a_run_whose_processes_are_killed_at_any_time_ends_like_one_that_is_not():
     cmd = [sys.executable, '-m', 'benchmarks.crash', '-n', str(KILLS), '--processes', '2', '--setups', 'ddp_windows', 'sharded']

@@ -3,8 +3,6 @@ import copy, warnings
 import pytest, torch
 import torch.distributed as dist
 from learnloop import EMA, Callback, DataLoaders, GradientAccumulation, GradientClip, Learner
-from learnloop.loop.team import SingleProcess
-from learnloop.scale.distributed import find_units
 from learnloop.scale.team import Team, find_team
 from torch import nn
 from torch.nn import functional as F
@@ -268,10 +266,6 @@ def test_a_weight_without_gradient_is_named_before_a_step():
 def test_arguments_are_checked_alone_too(how, kwargs, text):
     with pytest.raises(TypeError, match=text.replace('(', r'\(')): getattr(mk(), how)(**kwargs)
 
-def test_alone_nothing_changes():
-    a,b = mk(),mk().to_ddp(find_unused_parameters=True).to_fsdp(units=lambda m: 1/0)
-    assert type(b.team) is SingleProcess and all(map(torch.equal, fitted(a), fitted(b)))
-
 def sharded_by_hand():
     from torch.distributed.fsdp import fully_shard
     find_team()
@@ -290,14 +284,6 @@ def mk_sharded():
 def test_sharded_by_hand():
     off,(kind,text) = same(together(sharded_by_hand))
     assert off<=NEAR and kind=='TypeError' and 'already sharded' in text
-
-def test_units():
-    m = Tied()
-    assert {*find_units(m)}=={*m.blocks, m.head}  # inner ones first, and none of those that share
-    outer = nn.Sequential(nn.Sequential(nn.Linear(2, 2), nn.Tanh()), nn.Linear(2, 1))
-    assert find_units(outer, lambda m: [m[0], m[0][0], m[1], m[1]])==[outer[1], outer[0][0], outer[0]]
-    twice = nn.Linear(2, 2)
-    assert find_units(nn.Sequential(nn.Sequential(twice), nn.Sequential(twice), nn.Linear(2, 2)), lambda m: [m[0], m[1]])==[]
 
 # ---- together, and not
 def not_joined():

@@ -7,7 +7,7 @@ from torch.utils.data import DataLoader, TensorDataset
 import learnloop
 from learnloop import *
 from learnloop.measure.interpret import Interpretation
-from learnloop.measure.metric import Metric, ValueMetric
+from learnloop.measure.metric import Metric
 from learnloop.measure.metrics import AvgSmoothLoss, Dice, DictMetric, JaccardCoeff, Perplexity
 from learnloop.measure.metrics import accuracy, skm_metric
 from learnloop.measure.throughput import Throughput
@@ -92,15 +92,6 @@ def everything():
 @pytest.mark.parametrize('n', [2, 4])
 def test_case_84_as_one_process(n): agree(everything, n=n)
 
-def test_torchmetrics():
-    tm = pytest.importorskip('torchmetrics.classification')
-    def f():
-        learn = mk(nv=6, metrics=[tm.MulticlassF1Score(2), tm.MulticlassAUROC(2, thresholds=None)]).to_ddp()
-        learn.recorder.train_metrics = True
-        fit(learn)
-        return history(learn)
-    agree(f)
-
 def test_parts_of_the_loss():
     def f(alone):
         def loss(pred, y):
@@ -153,18 +144,6 @@ def test_cancels_of_one_process():
     def every(): return {f'{e} {what}':f(e, what) for e,what in CANCELS}
     agree(every)
 
-def test_within_a_fit():
-    def f():
-        seen = []
-        def look(cb):
-            learn = cb.learn
-            if learn.iter!=3: return
-            seen.extend([learn.validate(), learn.get_preds()[0], learn.predict(torch.ones(4))[1]])
-        learn = mk(metrics=accuracy).to_ddp()
-        fit(learn, 2, cbs=Callback(name='look', after_step=look))
-        return history(learn) | dict(seen=seen)
-    agree(f)
-
 def test_state_in_the_middle_of_an_epoch():
     "It is that of the run; the fit that goes on, and one that takes it up, have the same history"
     def f(how):
@@ -202,16 +181,6 @@ def test_a_metric_that_says_nothing_is_refused_before_the_first_batch():
         kind,text,n = same(together(f, how))
         assert kind=='TypeError' and n==0 and 'metric total does not declare how' in text and 'Give Total a `sync`' in text
 
-def test_a_value_of_one_process_is_refused():
-    def f():
-        learn = mk(metrics=ValueMetric(lambda: learn.team.rank/2, 'own')).to_ddp()
-        first = ending(fit, learn)
-        learn.metrics = [ValueMetric(lambda: len(learn.team.gather(1)), 'world')]
-        fit(learn)  # processes are together still
-        return first,learn.recorder.values[-1][-1]
-    (kind,text),world = same(together(f))
-    assert kind=='ValueError' and 'metric own is 0.0 on rank 0, but 0.5 on rank 1' in text and world==2
-
 def test_an_evaluation_that_one_process_cancels():
     def f():
         def stop(cb):
@@ -220,25 +189,6 @@ def test_an_evaluation_that_one_process_cancels():
         return learn.validate(cbs=Callback(name='stop', after_batch=stop)),learn.validate(),len(learn.get_preds()[0])
     none,vals,n = same(together(f))
     assert none is None and n==NV and near(vals, mk(metrics=accuracy).validate())
-
-def test_one_item_is_predicted_alone():
-    def f():
-        learn = mk().to_ddp()
-        res = [learn.predict(torch.ones(4)*i)[1] for i in range(3 if learn.team.is_first else 1)]
-        learn.team.gather(1)
-        return res
-    a,b = together(f)
-    assert len(a)==3 and torch.equal(a[0], b[0]) and near(a[2], mk().predict(torch.ones(4)*2)[1])
-
-def test_files_of_predictions(tmp_path):
-    def f(folder):
-        learn = mk().to_ddp()
-        res = learn.get_preds(save_preds=tmp_path/folder/'p', save_targs=tmp_path/folder/'t', with_preds=False)
-        return res[0] is None,res[1]
-    agree(f, 'one')
-    f('alone')
-    for k in ('p', 't'):
-        for i in range(5): assert near(torch.load(tmp_path/'one'/k/f'{i}.pt'), torch.load(tmp_path/'alone'/k/f'{i}.pt'))
 
 def test_one_process_writes(tmp_path, capsys):
     def f(bar):
@@ -257,15 +207,6 @@ def test_one_process_writes(tmp_path, capsys):
         assert [r['step'] for r in rows]==['3', '6', '6', '9', '12', '12']
         assert float(rows[-1]['valid_loss'])==a[0]['values'][-1][1]
         assert len((tmp_path/'h.jsonl').read_text().splitlines())==2
-
-def test_report(tmp_path):
-    def f():
-        learn = mk(metrics=accuracy, path=tmp_path).to_ddp()
-        fit(learn)
-        p = learn.report('r.html', n_preds=2)
-        return str(p),ending(learn.report, tmp_path)
-    p,(kind,_) = same([(str(o[0]), o[1][:1]+('',)) for o in together(f)][:1])
-    assert 'First items of the validation set' in (tmp_path/'r.html').read_text() and kind=='IsADirectoryError'
 
 def test_traces_in_one_file(tmp_path):
     def f(path):

@@ -1,13 +1,12 @@
 "Fingerprints: what hashes tell apart, what is written, and that training is the same with them"
 import errno, random
 from functools import partial
-from itertools import pairwise
 import pytest, torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from learnloop import Callback, CheckpointCallback, Fingerprint, GradientAccumulation, Learner, TrainEvalCallback, diff_runs, event, on, set_seed
+from learnloop import Callback, CheckpointCallback, Fingerprint, Learner, TrainEvalCallback, diff_runs, event, on, set_seed
 from learnloop.see import fingerprint as fp, hashes
-from learnloop.see.fingerprint import about_run, hash_parts, read_fingerprint
+from learnloop.see.fingerprint import about_run, read_fingerprint
 from learnloop.see.hashes import tensor_hash
 
 def mk_learn(path='.', cbs=(), n=24, model=None, opt=torch.optim.AdamW, **kwargs):
@@ -40,27 +39,6 @@ def test_any_change_of_any_element_is_seen(dtype, n):
         assert h!=own
     assert tensor_hash(x)==own
 
-@pytest.mark.parametrize('n', [2, 64, *BIG])
-def test_positions_count(n):
-    x = torch.randn(n)
-    for _ in range(20):
-        i,j = random.sample(range(n), 2)
-        y = x.clone()
-        y[[i, j]] = x[[j, i]]
-        assert tensor_hash(y)!=tensor_hash(x)
-    assert tensor_hash(x.flip(0))!=tensor_hash(x)!=tensor_hash(x.roll(1))
-
-def test_constants_signs_and_numbers_that_are_none():
-    "An exclusive or has 0 for all constants of even length, and even factors lose the upper bit"
-    hashes = [tensor_hash(torch.full((1024,), v)) for v in (0., -0., 1., -1., 2., float('nan'), float('inf'))]
-    x = torch.ones(1024)
-    signs = [x.clone() for _ in range(30)]
-    for i,o in enumerate(signs): o[random.Random(i).sample(range(1024), 2*i+2)] *= -1
-    doubles = [o.double() for o in signs]
-    quiet = torch.tensor([0x7fc00000, 0x7fc00001], dtype=torch.int32).view(torch.float32)
-    nans = [tensor_hash(quiet[i]) for i in (0, 1)]
-    for res in (hashes, [tensor_hash(o) for o in signs], [tensor_hash(o) for o in doubles], nans): assert len({*res})==len(res)
-
 def test_shapes_types_and_places_among_others_count():
     x,y = torch.arange(6.),torch.arange(6.)+1
     res = [tensor_hash(o) for o in (x, x.view(2, 3), x.view(3, 2), x.int(), torch.empty(0), torch.empty(0, 2), torch.tensor(0.))]
@@ -86,26 +64,6 @@ def test_unusual_tensors():
     assert tensor_hash(x.as_subclass(Own))==tensor_hash(x)
     x8 = x.to(torch.float8_e4m3fn)
     assert tensor_hash(x8)!=tensor_hash((2*x).to(torch.float8_e4m3fn))
-
-def test_few_collide():
-    "A hundred thousand vectors that differ in little: with 48 bits, one pair in 50,000 such tests would collide"
-    x = torch.zeros(100_000, 4, dtype=torch.int32)
-    x[:, 0],x[:, 3] = torch.arange(100_000) % 317,torch.arange(100_000)//317
-    sums = (x.long()*hashes._odds(0, 4, x.device)).sum(1).tolist()
-    assert sums[:50]==[hash_parts([o])[0][0].item() for o in x[:50]]
-    assert len({hashes.fold_hashes([o])>>16 for o in sums})==100_000
-
-@pytest.mark.parametrize('n', [1, 5, *BIG])
-def test_the_sum_is_the_one_of_whole_numbers(n):
-    "Computed in Python, so that each device and each way of adding up has to come to it"
-    x = torch.randint(-2**31, 2**31, (n,)).int()
-    odds,many = hashes._odds(0, hashes._WIDTH, x.device).tolist(),n//hashes._WIDTH
-    rows = [sum(a*b for a,b in zip(x[i*hashes._WIDTH:(i+1)*hashes._WIDTH].tolist(), odds, strict=False)) % 2**64 for i in range(many+1)]
-    own = hashes._odds(1, 1 << max(many-1, 0).bit_length(), x.device).tolist()
-    def signed(v): return v-2**64 if v>=2**63 else v
-    sums = sum(signed(r ^ r>>32)*k for r,k in zip(rows[:many], own, strict=False))
-    assert hashes._sum_up(x).item() % 2**64==(sums+rows[many]) % 2**64
-    assert all(o%2 for o in odds) and len({*odds})==len(odds)
 
 @pytest.mark.parametrize('n', [1, 16, 17, 40_000])
 def test_sums_of_bytes_are_exact_however_they_are_multiplied(n, monkeypatch):
@@ -133,27 +91,6 @@ def test_training_is_the_same(opt, tmp_path):
         learn.fit(2)
         return [*weights(learn), torch.rand(3)]
     assert same(end([]), end([Fingerprint(detail=5)]))
-
-@pytest.fixture
-def waits(monkeypatch):
-    "How often a device was waited for"
-    n = []
-    def counted(f, k):
-        def g(self, *args, **kwargs):
-            n.append(k)
-            return f(self, *args, **kwargs)
-        return g
-    for k in ('item','tolist','cpu','numpy','__float__','__bool__','__int__','nonzero','__index__'):
-        monkeypatch.setattr(Tensor, k, counted(getattr(Tensor, k), k))
-    return n
-
-def test_nothing_waits_between_two_blocks(tmp_path, waits):
-    at = []
-    note = Callback('note', cleanup_batch=lambda cb: at.append(len(waits)))
-    note.run_valid = False
-    mk_learn(tmp_path, [note, Fingerprint(detail=8)], opt=torch.optim.SGD).fit(1)
-    waited = [y-x for x,y in pairwise(at)]
-    assert len(at)==24 and [i for i,n in enumerate(waited) if n]==[6, 14, 22] and sum(waited)==3, '`tolist`, once a block'
 
 def test_a_fused_step_stays_fused_and_has_no_gradients(tmp_path):
     def fit(path, cbs):
@@ -217,19 +154,6 @@ def test_a_wrapped_model_has_the_names_of_the_plain_one(tmp_path):
     res = diff_runs(tmp_path/'a', tmp_path/'b')
     assert res.equal and 'model.class' in res.settings
 
-def test_accumulation_and_cancels_have_rows(tmp_path):
-    mk_learn(tmp_path, [GradientAccumulation(n_acc=None, n_batches=4), Fingerprint()]).fit(1)
-    there = [*read_fingerprint(tmp_path)]
-    assert [o.step for o in there if not o.flags & fp.NO_STEP]==[4, 8, 12, 16, 20, 24]
-    assert len({o.gradients for o in there})==24
-
-def test_a_batch_that_fails_has_a_row(tmp_path):
-    @on(event.after_pred, once=5)
-    def fail(cb): raise RuntimeError('bad')
-    with pytest.raises(RuntimeError, match='bad'): mk_learn(tmp_path, [fail, Fingerprint()]).fit(1)
-    there = read_fingerprint(tmp_path)
-    assert len(there)==5 and there.row(-1).flags==fp.FAILED and there.row(-1).batch!=bytes(6)==there.row(-1).loss
-
 def test_only_the_first_process_writes(monkeypatch, tmp_path):
     monkeypatch.setenv('RANK', '1')
     mk_learn(tmp_path, [Fingerprint()]).fit(1)
@@ -266,7 +190,7 @@ def runs(path, k=None, n_epoch=3):
     learn = mk_learn(path, [Fingerprint(detail=7), Callback('stop', before_step=never)])
     learn.fit(n_epoch, resume=path/'c')
 
-@pytest.mark.parametrize('k', [11, 25, 33, 60])
+@pytest.mark.parametrize('k', [11, 33])
 def test_a_run_that_goes_on_has_the_rows_of_one_that_was_never_stopped(k, tmp_path):
     runs(tmp_path/'a')
     runs(tmp_path/'b', k)
@@ -289,5 +213,3 @@ def test_asking_for_the_first_items_draws_nothing():
     a = torch.get_rng_state(),random.getstate()
     first = about_run(learn)['data']
     assert torch.equal(a[0], torch.get_rng_state()) and a[1]==random.getstate() and first==about_run(learn)['data']
-
-# ---- sizes

@@ -2,9 +2,9 @@
 import csv, errno, json, math, os, shutil, signal, sys
 from types import SimpleNamespace
 import pytest, torch
-from helpers import VALID, StopAt, batches, fail, kill, mk_learner
-from learnloop import (Callback, CancelFitException, CheckpointCallback, CSVLogger,
-    JSONLogger, Logger, MLflowCallback, Recorder, ValidateCallback, WandbCallback, event, mae, on)
+from helpers import VALID, StopAt, batches, covering, fail, kill, mk_learner
+from learnloop import (Callback, CheckpointCallback, CSVLogger,
+    JSONLogger, Logger, MLflowCallback, Recorder, ValidateCallback, WandbCallback, mae)
 
 def learner(cb, cbs=(), **kwargs): return mk_learner([Recorder(), cb, *cbs], **kwargs)
 
@@ -34,21 +34,6 @@ def test_what_is_no_fit_is_not_logged(what, tmp_path):
     told,before = list(cb.told),[o.read_bytes() for o in sorted(tmp_path.iterdir())]
     what(learn)
     assert cb.told==told and [o.read_bytes() for o in sorted(tmp_path.iterdir())]==before
-
-def test_only_the_first_process_logs(monkeypatch, tmp_path):
-    monkeypatch.setenv('RANK', '1')
-    learner(cb := Notes(every_steps=1), [CSVLogger(tmp_path/'a.csv')]).fit(1)
-    assert cb.told==[] and not list(tmp_path.iterdir())
-
-@pytest.mark.parametrize('exc', [ValueError, KeyboardInterrupt, CancelFitException])
-def test_it_is_finished_whatever_happened(exc):
-    def stop(cb): raise exc
-    learn = learner(cb := Notes(every_steps=1), [Callback(before_batch=on(event.before_batch, once=3)(stop))])
-    try: learn.fit(1)
-    except (ValueError,KeyboardInterrupt) as e: assert type(e) is exc
-    assert cb.told==['start', (1, POINT), (2, POINT), 'flush', 'finish']
-    learn.fit(1)
-    assert cb.told.count('start')==cb.told.count('finish')==2
 
 def test_nothing_to_log_is_an_error():
     with pytest.raises(ValueError, match='give every_steps'): mk_learner([Notes()]).fit(1)
@@ -85,17 +70,6 @@ def test_rows_are_the_recorders(cls, name, tmp_path):
     if cls is CSVLogger: assert (tmp_path/name).read_text().count('epoch,step,train_loss,valid_loss,mae\n')==1
 
 @FILES
-@pytest.mark.parametrize('every', [(1,), (2,), (1, 2)], ids=str)
-def test_an_epoch_is_one_row_with_all_that_the_table_has(cls, name, every, tmp_path):
-    more = [ValidateCallback(every_epochs=n, dl=VALID, name=f'set_{n}') for n in every]
-    learn = learner(cls(tmp_path/name), more, metrics=mae)
-    learn.fit(4)
-    r = learn.recorder
-    want = [{k:v for k,v in zip(r.columns, o, strict=True) if v is not None} for o in r.values]
-    assert [{k:v for k,v in o.items() if k not in ('epoch', 'step')} for o in rows(tmp_path/name)]==want
-    assert [len(o) for o in want]==[3+2*sum(i%n==0 for n in every) for i in range(1, 5)]
-
-@FILES
 def test_a_new_learner_begins_anew_unless_asked(cls, name, tmp_path):
     for append,n in ((False, 1), (False, 1), (True, 2), (True, 3), (False, 1)):
         learner(cls(tmp_path/name, append=append)).fit(1)
@@ -120,16 +94,6 @@ def test_another_file_is_refused(cls, name, text, tmp_path):
         learn = learner(cls(tmp_path/name, append=append))
         with pytest.raises(ValueError, match='line 1 of .*: give it another fname'): learn.fit(1)
         assert (tmp_path/name).read_text()==text and learn.count.batches==0
-
-def test_other_columns_need_another_file(tmp_path):
-    learn = learner(CSVLogger(tmp_path/'a.csv'))
-    learn.fit(1)
-    before = (tmp_path/'a.csv').read_bytes()
-    learn.metrics = [mae]
-    with pytest.raises(ValueError, match='has the columns epoch, step, train_loss, valid_loss, but this fit has .*, mae: give it another fname'): learn.fit(1)
-    assert learn.count.batches==3 and (tmp_path/'a.csv').read_bytes()==before
-    learner(CSVLogger(tmp_path/'a.csv'), metrics=mae).fit(1)
-    assert 'mae' in rows(tmp_path/'a.csv')[0], 'a new run has its own'
 
 def test_json_takes_what_comes_and_csv_says_so(tmp_path):
     def more(cb): cb.learn.recorder.record('odd', dict(odd=1, worse=math.inf, bad=math.nan, low=-math.inf))
@@ -164,15 +128,6 @@ def test_a_folder_that_cannot_be_made_is_told_and_training_goes_on(cls, name, tm
         assert len(w)==1 and learn.count.opt_steps==6
 
 @FILES
-def test_a_folder_that_goes_away_is_told_once(cls, name, tmp_path):
-    def away(cb): shutil.rmtree(tmp_path/'log')
-    learn = learner(cls(tmp_path/'log'/name), [Callback(before_epoch=on(event.before_epoch, once=2)(away))])
-    with pytest.warns(UserWarning, match='has a gap.*FileNotFoundError') as w: learn.fit(4)
-    assert len(w)==1 and learn.count.opt_steps==12
-    learn.fit(1)
-    assert rows(tmp_path/'log'/name)[-1]['step']==15
-
-@FILES
 def test_rows_wait_for_room_on_a_full_disk(cls, name, tmp_path, monkeypatch):
     full = []
     def fsync(fd):
@@ -201,23 +156,14 @@ def train(folder, stop=None, every=1, n=3):
 
 def files(folder): return [(folder/o).read_bytes() for o in ('a.csv', 'a.jsonl')]
 
-@pytest.mark.parametrize('every', [None, 1, 2])
-@pytest.mark.parametrize('name,stops', [*(('after_batch', o) for o in ([2], [3], [5, 9], [6, 8, 8], [10, 11], [15])), *(('after_epoch', o) for o in ([5], [10], [15]))], ids=str)
-def test_resumed_runs_have_the_files_of_one(name, stops, every, tmp_path):
+@covering(every=[None, 1, 2], at=[*(('after_batch', o) for o in ([3], [5, 9], [6, 8, 8], [15])), *(('after_epoch', o) for o in ([5], [10]))])
+def test_resumed_runs_have_the_files_of_one(at, every, tmp_path):
+    name,stops = at
     train(tmp_path/'a', every=every)
     for o in stops:
         with pytest.raises(MemoryError): train(tmp_path/'b', StopAt(o, fail, name), every)
     train(tmp_path/'b', every=every)
     assert files(tmp_path/'a')==files(tmp_path/'b')
-
-@FILES
-def test_points_before_a_checkpoint_are_in_the_file_with_it(cls, name, tmp_path):
-    def run(stop=None):
-        learn = learner(cls(tmp_path/name, every_steps=1), [stop or StopAt(), CheckpointCallback(tmp_path/'run', every_steps=2)], dls=(batches(5),))
-        with learn.no_logging(): learn.fit(1, resume=tmp_path/'run')
-    with pytest.raises(MemoryError): run(StopAt(3, fail))
-    run()
-    assert [o['step'] for o in rows(tmp_path/name)]==[1, 2, 3, 4, 5, 5]
 
 def child(*args):
     "`train` in a fork, which is killed; False if it finished"
@@ -236,18 +182,6 @@ def test_killed_runs_have_the_files_of_one(every, tmp_path):
         if at>=5: assert 5 in [o['step'] for o in rows(b) if 'train_loss' in o], 'a row is there as soon as it is written'
     train(tmp_path/'b', every=every)
     assert files(tmp_path/'a')==files(tmp_path/'b')
-
-def test_paused_and_resumed_in_memory(tmp_path):
-    train(tmp_path/'a')
-    logs = tmp_path/'b'
-    learn = learner(CSVLogger(logs/'a.csv', every_steps=1), [JSONLogger(logs/'a.jsonl', every_steps=1),
-        ValidateCallback(every_steps=2, dl=VALID, name='test'),
-        stop := StopAt(7, lambda: (setattr(stop, 'at', None), fail()), 'before_fetch')], dls=(batches(5),VALID), opt_func=torch.optim.AdamW, metrics=mae)
-    with learn.no_logging():
-        with pytest.raises(MemoryError): learn.fit(3)
-        assert learn.count.opt_steps==7
-        learn.resume()
-    assert files(tmp_path/'a')==files(logs)
 
 @FILES
 def test_a_file_that_lost_rows_is_gone_on_with_and_told(cls, name, tmp_path):
@@ -306,11 +240,6 @@ def platform(request, monkeypatch):
     return SimpleNamespace(name=request.param, cls=dict(wandb=WandbCallback, mlflow=MLflowCallback)[request.param], pkg=pkg, ok=ok, bad=bad,
         begin=dict(wandb=lambda: pkg.init(), mlflow=lambda: pkg.start_run())[request.param],
         away=pkg.errors.CommError if request.param=='wandb' else pkg.exceptions.MlflowException)
-
-def test_a_failed_fit_is_a_failed_run(platform):
-    with pytest.raises(MemoryError): learner(platform.cls(every_steps=1), [StopAt(2, fail)]).fit(1)
-    run, = platform.pkg.runs.values()
-    assert run.ends==[platform.bad] and [s for s,_ in run.kept]==[1, 2]
 
 def test_resumed_fits_are_one_run_of_a_platform(platform, tmp_path):
     def run(stop=None):

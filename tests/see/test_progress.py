@@ -1,15 +1,12 @@
 "What a fit shows in terminals, notebooks and pipes; that screen and logger are left as they were; and what a batch costs"
-import io, json, os, pty, re, subprocess, sys, threading, warnings
-from contextlib import suppress
+import io, json, re, subprocess, sys, threading, warnings
 from itertools import count
-from threading import Thread, Timer
 from types import SimpleNamespace
 import pexpect, pytest, torch
-from helpers import TRAIN, VALID, covering, in_terminal, mk_learner
-from learnloop import (Checks, Callback, Pass, CancelEpochException, CancelFitException, FetchPredsCallback, ProgressCallback, Recorder, ShowGraph, event, on)
+from helpers import TRAIN, covering, in_terminal, mk_learner
+from learnloop import (Checks, Callback, FetchPredsCallback, ProgressCallback, Recorder, ShowGraph, event, on, Pass)
 from learnloop.see import progress
 from learnloop.loop.learner import print_row
-from learnloop.measure.metrics import mae
 from learnloop.measure.series import Scalars
 
 TIMEOUT = 60  # of a process, most of it torch's import on a busy machine
@@ -56,54 +53,6 @@ class Sized(Unsized):
     def __init__(self, bs, n): self.bs,self.n = bs,n
     def __len__(self): return self.n
 
-def test_plain_lines(capsys):
-    learn = learner(metrics=mae)
-    learn.fit(2)
-    out = capsys.readouterr().out.splitlines()
-    assert out[0].split()==['epoch', 'train_loss', 'valid_loss', 'mae']
-    assert [o.split() for o in out[1:]]==[[str(i), *(f'{v:.6f}' for v in vals)] for i,vals in enumerate(learn.recorder.values)]
-    assert len({len(o) for o in out})==1, 'columns are aligned'
-
-def test_silent(capsys):
-    learn = learner()
-    with learn.no_logging():
-        learn.fit(1)
-        learn.validate()
-    learn.validate()
-    learn.get_preds()
-    assert capsys.readouterr().out==''
-
-def test_no_bar(capsys, screens):
-    learn = learner()
-    with learn.no_bar():
-        assert not hasattr(learn, 'progress')
-        learn.fit(1)
-    assert not screens and len(capsys.readouterr().out.splitlines())==2
-    assert learn.progress in learn.cbs
-
-def test_own_logger_is_kept_and_bar_shown(screens):
-    learn,rows = learner(),[]
-    learn.logger = rows.append
-    learn.fit(1)
-    assert rows==[['epoch', 'train_loss', 'valid_loss'], [0, *learn.recorder.values[0]]]
-    assert learn.logger==rows.append and screens[0].lines==[] and screens[0].drawn
-
-STOPS = [None, CancelFitException, CancelEpochException, RuntimeError, KeyboardInterrupt]
-@covering(at=['before_fit', 'after_batch', 'before_validate', 'after_validate', 'cleanup_train', 'after_fit'], exc=STOPS)
-def test_all_is_left_as_it_was(exc, at, screens):
-    def stop(cb):
-        if exc and not (exc is CancelEpochException and at.endswith('fit')): raise exc
-    learn = learner([(cb := Callback(**{at:stop}, name='stop'))])
-    cb.order = 99
-    for i in range(2):
-        try: learn.fit(2)
-        except (RuntimeError,KeyboardInterrupt) as e: assert type(e) is exc
-        assert learn.logger is print_row and progress._open==[] and learn.progress._bars==[]
-        assert [o.n_closed for o in screens]==[1]*(i+1)
-    learn.remove_cb(learn.stop)
-    learn.fit(1)
-    assert len(screens[-1].lines)==2
-
 def remove(learn): learn.remove_cb(ProgressCallback)
 
 @pytest.mark.parametrize('n,start', [(2, 0), (11, 0), (3, 1)])
@@ -144,39 +93,6 @@ def test_evaluation_within_a_fit_leaves_its_bar(screens):
     labels = [o[0].split()[-1] for o in screens[0].drawn]
     assert labels==(['train']*2 + ['validate']*3 + ['predict']*3)*2
 
-@pytest.mark.parametrize('exc', [None, RuntimeError])
-def test_learner_within_a_learner_has_lines_alone(exc, clock, capsys, monkeypatch):
-    made = []
-    monkeypatch.setattr(progress, '_Terminal', lambda: made.append(Screen()) or made[-1])
-    monkeypatch.setattr(progress, '_is_tty', lambda f: True)
-    def inner(cb):
-        learn = learner()
-        learn.fit(1)
-        learn.validate()
-        if exc: raise exc
-    learn = learner([Callback(before_train=inner)])
-    if exc: pytest.raises(exc, learn.fit, 2)
-    else: learn.fit(2)
-    assert len(made)==1 and len(made[0].lines)==(1 if exc else 3) and progress._open==[]
-    shown = [o[0].strip() for o in made[0].drawn]
-    assert shown==['train']*4 + ['validate']*6 if exc else (['train']*4 + ['validate']*6 + ['train']*4 + ['validate']*3)*2, 'inner fit, its validation, outer'
-    above = [a[0] for o in made[0].above for a in o]
-    assert above==['epoch 1 of 1']*10 if exc else above==['epoch 1 of 1']*10 + ['epoch 1 of 2']*17 + ['epoch 2 of 2']*7, 'the outer fit, as soon as it is there'
-    assert len(capsys.readouterr().out.splitlines())==(2 if exc else 4)
-
-@pytest.mark.parametrize('width', [120, 80, 60, 40, 20])
-def test_bars_fit_the_width_of_a_terminal(width):
-    from rich.console import Console
-    d,f = progress._Terminal(),io.StringIO()
-    d.graph = SimpleNamespace(spark=lambda n: ('▁'*n, '1.2345 to 0.1234'))
-    for i in (999, 1000, 999):
-        d.bars = [('epoch 9 of 10', .5, 1, '00:20<00:20'), ('train   ', i, 2000, f'{i}/2000  00:12<00:12  80/s  loss 0.1234')]
-        Console(file=f, width=width, force_terminal=True, color_system=None).print(d)
-    lines = f.getvalue().splitlines()
-    assert len(lines)==9 and max(map(len, lines))<=min(width, 80)
-    if width>=80: assert all('loss 0.1234' in o for o in lines[1::3]) and '…' not in f.getvalue()
-    assert len({o.count('━')+o.count('╸')+o.count('╺') for o in lines[1::3][1:]})==1, 'its length does not follow that of the numbers'
-
 def syncs(monkeypatch, learn):
     "How often a fit waits for the device"
     n = count()
@@ -193,24 +109,6 @@ def test_no_sync_but_for_a_drawing(screens, clock, monkeypatch):
     assert syncs(monkeypatch, learn)==base and screens[-1].drawn==[]
     clock.step = 1.
     assert syncs(monkeypatch, learn)>base and len(screens[-1].drawn)==122
-
-def test_a_terminal_gets_few_bytes_however_many_batches(clock, monkeypatch):
-    master,slave = pty.openpty()
-    got,clock.step = [],.002
-    def read():
-        with suppress(OSError):  # its other end is closed
-            while b := os.read(master, 4096): got.append(b)
-    reader = Thread(target=read, daemon=True)
-    reader.start()
-    with monkeypatch.context() as m, open(slave, 'w') as f:
-        m.setattr(sys, 'stdout', f)
-        m.setenv('TERM', 'xterm')
-        learner(dls=(TRAIN*600,)).fit(1)
-    reader.join(TIMEOUT)
-    os.close(master)
-    n_draws,n = b''.join(got).count(b'train '),len(b''.join(got))
-    secs = clock.now
-    assert secs>3 and 0<n_draws<=10*secs and n<=1000*n_draws, (secs, n_draws, n)
 
 class Handle:
     def __init__(self): self.shown = []
@@ -236,20 +134,6 @@ def states(notebook, key='text/html'):
     out, = notebook
     return [o[key] for o in out.shown]
 
-def test_notebook_has_one_output(clock, notebook):
-    learn = learner(metrics=mae)
-    learn.fit(2)
-    shown = states(notebook)
-    assert shown[0].count('<tr>')==1, 'titles come at once'
-    lines = [o.split('<table')[0].count('<div') for o in shown]
-    assert lines==[2]*(len(shown)-1)+[0], 'room for the bars is there from the start, and left when they are gone'
-    assert '<progress value="2" max="3"' in shown[3] and 'epoch 1 of 2' in shown[3] and shown[3].count('<progress')==2
-    assert shown[3].index('<progress')<shown[3].index('<table'), 'the table grows downwards, and moves nothing'
-    assert 'progress' not in shown[-1] and shown[-1].count('<tr>')==3
-    plain = states(notebook, 'text/plain')
-    assert re.findall('<t[hd] [^>]*>([^<]*)', shown[-1])==plain[-1].split()
-    assert 'train     2/3  ' in plain[3], 'for those who show text'
-
 def test_notebook_evaluation_vanishes_and_interrupt_leaves_the_table(clock, notebook):
     learn = learner([Callback(after_validate=on(event.after_validate, once=2)(lambda cb: (_ for _ in ()).throw(KeyboardInterrupt)))])
     learn.validate()
@@ -257,16 +141,6 @@ def test_notebook_evaluation_vanishes_and_interrupt_leaves_the_table(clock, note
     notebook.clear()
     with pytest.raises(KeyboardInterrupt): learn.fit(2)
     assert 'progress' not in states(notebook)[-1] and '<tr>' in states(notebook)[-1]
-
-def test_notebook_shows_a_fit_within_below_until_the_next(clock, notebook):
-    def inner(cb): learner(metrics=None, dls=(TRAIN[:1], None)).fit(cb.learn.epoch+1)
-    def look(cb): learner().validate()
-    learner([Callback(before_train=inner), Callback(before_train=look, name='look')]).fit(2)
-    shown = states(notebook)
-    tables = [o.count('<table') for o in shown]
-    assert tables==sorted(tables) and tables[-1]==2, 'what was there stays'
-    assert max(o.count('<progress') for o in shown)==2 and '<progress' not in shown[-1]
-    assert shown[-1].count('<tr>')==6 and states(notebook, 'text/plain')[-1].count('\n  epoch')==1
 
 def two_threads():
     "Fit in two threads; the one that began first ends first"
@@ -303,24 +177,6 @@ def test_fits_in_two_threads_of_a_terminal(clock, monkeypatch, capsys):
     two_threads()
     assert len(made)==1 and len(made[0].lines)==3 and len(capsys.readouterr().out.splitlines())==3
 
-@pytest.mark.parametrize('cls', [progress._Notebook, progress._Terminal])
-def test_what_takes_long_to_draw_is_drawn_less_often(cls, clock, notebook, monkeypatch):
-    now,times = [0.],[]
-    monkeypatch.setattr(progress, 'perf_counter', lambda: now[0])
-    monkeypatch.setattr(progress, 'monotonic', lambda: now[0])
-    monkeypatch.setattr(progress, '_waits', 20)
-    def slow(*args, **kwargs):
-        times.append(now[0])
-        now[0] += .5
-    d = cls()
-    monkeypatch.setattr(d, '_html', lambda: slow() or '', raising=False)
-    d.live = SimpleNamespace(refresh=slow, stop=lambda: None)
-    d.row = lambda vals: None
-    monkeypatch.setattr(progress, '_mk_display', lambda plain: d)
-    def later(cb): now[0] += .1
-    learner([Callback(after_batch=later)], dls=(TRAIN*100, None)).fit(1)
-    assert len(times)>2 and all(b-a>=9 for a,b in zip(times[:-2], times[1:-1], strict=True)), times
-
 class Gone(io.StringIO):
     "A pipe or a terminal whose reader goes away after `n` writes"
     encoding = 'utf-8'
@@ -334,11 +190,6 @@ class Gone(io.StringIO):
         return super().write(s)
     def flush(self):
         if self.n<0: raise self.error('gone')
-
-def closed():
-    f = io.StringIO()
-    f.close()
-    return f
 
 def fit_at(monkeypatch, stdout, stderr=None):
     "A fit that writes to `stdout`"
@@ -365,16 +216,6 @@ def test_a_reader_that_goes_away_does_not_stop_the_fit(n, tty, clock, monkeypatc
     from rich import get_console
     get_console()._buffer.clear()
 
-@pytest.mark.parametrize('stderr', [None, closed()])
-def test_closed_stdout(stderr, clock, monkeypatch):
-    if stderr:
-        with warnings.catch_warnings():
-            warnings.simplefilter('always')
-            warnings.showwarning = lambda message, *args: print(message, file=sys.stderr)
-            fit_at(monkeypatch, closed(), stderr)
-    else:
-        with pytest.warns(UserWarning, match='ValueError: I/O operation on closed file'): fit_at(monkeypatch, closed())
-
 def test_no_stdout_is_silence(clock, monkeypatch): fit_at(monkeypatch, None)
 
 def test_front_end_that_fails_gets_lines(clock, notebook, monkeypatch, capsys):
@@ -387,14 +228,6 @@ def test_front_end_that_fails_gets_lines(clock, notebook, monkeypatch, capsys):
     with pytest.warns(UserWarning, match='RuntimeError: no comm') as seen: learn.fit(2)
     assert len(seen)==1
     assert [o.split()[0] for o in capsys.readouterr().out.splitlines()]==['0', '1'], 'the rows that came after it failed'
-
-def test_a_fit_within_one_whose_screen_is_gone(clock, monkeypatch, capsys):
-    monkeypatch.setenv('TERM', 'xterm')
-    def inner(cb): learner(dls=(TRAIN, None)).fit(1)
-    with monkeypatch.context() as m, pytest.warns(UserWarning, match='OSError: gone'):
-        m.setattr(sys, 'stdout', Gone(9))
-        learner([Callback(before_validate=inner)]).fit(2)
-    assert progress._open==[]
 
 def test_interrupt_while_it_draws(clock, notebook, monkeypatch):
     n = count()
@@ -428,22 +261,6 @@ def left(screen):
     texts = [o[3].partition('<')[2] for o, in screen.above]
     return [int(o[:2])*60+int(o[3:]) if o else None for o in texts]
 
-@pytest.mark.parametrize('train', [Unsized(TRAIN*10), TRAIN*10], ids=['unsized','sized'])
-def test_time_left_falls_while_time_goes_by(train, screens, clock):
-    clock.step = 0.
-    def later(cb): clock.now += 1
-    learn = learner([cb := Callback(after_batch=later, name='later')], dls=(train, VALID*10))
-    cb.order = -20
-    learn.fit(3)
-    secs = left(screens[0])
-    assert len(secs)>100 and secs[-1]<=3
-    n = len(secs)//3
-    if isinstance(train, Unsized): assert set(secs[:n])=={None}
-    for i in range(3):
-        part = [o for o in secs[i*n+1:(i+1)*n] if o is not None]
-        falls = part if isinstance(train, Unsized) else part[-20:]  # the validation, in an epoch that has a length
-        assert falls==sorted(falls, reverse=True), f'epoch {i}'
-
 @pytest.mark.parametrize('plain', [True, False])
 def test_only_the_first_process_shows_something(plain, clock, monkeypatch, capsys):
     monkeypatch.setattr(progress, '_is_tty', lambda f: True)
@@ -456,33 +273,8 @@ def test_only_the_first_process_shows_something(plain, clock, monkeypatch, capsy
     learn.fit(1)
     assert len(rows)==2, 'a logger of your own has its rows'
 
-def test_sanity_and_lr_find_say_what_they_are(screens):
-    from learnloop import SanityCheck
-    learn = learner([SanityCheck(1)])
-    learn.fit(1)
-    assert [(a[0][0], b[0]) for a,b in zip(screens[0].above, screens[0].drawn, strict=True)][0]==('sanity  ', 'validate')
-    learn.remove_cb(SanityCheck)
-    learn.lr_find(num_it=3, show_plot=False, suggest_funcs=None)
-    assert {o[0][0] for o in screens[-1].above}=={'lr_find '}
-
 def svgs(html): return re.findall('<svg.*?</svg>', html, flags=re.S)
 def said(html): return re.search('<desc>(.*?)</desc>', html)[1]
-
-@pytest.mark.parametrize('stop', ['no', 'after_epoch', 'after_batch', 'error'])
-def test_graph_has_the_last_epoch_whatever_the_end(stop, clock, notebook):
-    def end(cb):
-        if cb.learn.epoch==1 and stop!='no': raise RuntimeError if stop=='error' else CancelFitException
-    event_ = 'after_batch' if stop=='after_batch' else 'after_epoch'
-    cb = Callback(**{event_:end}, name='end')
-    cb.order = 63
-    learn = learner([cb, ShowGraph()])
-    if stop=='error': pytest.raises(RuntimeError, learn.fit, 3)
-    else: learn.fit(3)
-    shown = states(notebook)
-    assert all(len(svgs(o))==1 for o in shown), 'its room is there from the start'
-    n = dict(no=9, after_batch=4).get(stop, 6)
-    assert f'train: {n} values' in said(shown[-1]) and 'progress' not in shown[-1]
-    assert (f'valid: {n//3} values' if n>4 else 'valid: 1') in said(shown[-1])
 
 def test_graph_without_recorder_validation_or_batches(clock, notebook):
     learner([ShowGraph()], recorder=False).fit(1)
@@ -530,23 +322,6 @@ def test_stored_outputs_of_a_notebook_are_the_table_alone():
     res, = json.loads(out.stdout)
     assert res['output_type']=='display_data', res
     assert ''.join(res['data']['text/html']).count('<tr>')==3 and 'progress' not in str(res)
-
-def test_pipe_gets_each_line_at_once_and_rich_stays_out():
-    code = SETUP + 'learner(lambda cb: cb.learn.training or cb.learn.iter or sys.stdin.readline()).fit(2)\nprint("rich" in sys.modules, "IPython" in sys.modules)'
-    env = {k:v for k,v in os.environ.items() if k!='PYTHONUNBUFFERED'}
-    with subprocess.Popen([sys.executable, '-c', code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env) as p:
-        timer = Timer(TIMEOUT, p.kill)  # a line that is held back would be waited for, and the fit goes on when it is told to
-        timer.start()
-        try:
-            lines = [p.stdout.readline()]
-            for _ in range(2):
-                print(file=p.stdin, flush=True)
-                lines.append(p.stdout.readline())
-            assert lines[0].split()==['epoch', 'train_loss', 'valid_loss'] and [o.split()[0] for o in lines[1:]]==['0', '1']
-            assert p.communicate(timeout=TIMEOUT)[0]=='False False\n'
-        finally:
-            timer.cancel()
-            p.kill()
 
 def on_screen(raw):
     "The lines that the codes which rich writes leave on a screen, and whether its cursor is shown"

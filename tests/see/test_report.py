@@ -1,16 +1,16 @@
 "Reports: one file that says what was, whatever happened, and that browsers, printers and screen readers can read"
-import base64, io, json, math, re, warnings
+import json, math, re, warnings
 from html.parser import HTMLParser
 from pathlib import Path
 import pytest, torch
 from fastcore.basics import listify
-from helpers import LR, TRAIN, VALID, check, mk_learner, mk_model, weights
+from helpers import LR, TRAIN, VALID, check, covering, mk_learner, mk_model, weights
 from learnloop import (
     Callback, CancelFitException, CancelStepException, CheckpointCallback, CSVLogger, DataLoaders, Fingerprint, JSONLogger, Learner,
     SaveModelCallback, TensorBoardCallback, Terminated, Tracer, ValueMetric, synth_learner)
 from learnloop.app.cli import write_report
 from learnloop.see.page import Numbers, shown
-from learnloop.see.report import KeepWarnings, _columns, _grouped, _png, report_from, results_of
+from learnloop.see.report import KeepWarnings, _columns, _grouped, report_from, results_of
 from torch import nn
 from torch.nn import functional as F
 
@@ -192,15 +192,6 @@ def test_any_learner_has_a_report(make, tmp_path):
     if make is raised: assert page.rows('Errors')[1][:4]==['fail', 'RuntimeError', 'before_batch', '1'] and len(page.rows('Loss and'))==2
     if make is odd_metrics: assert '<b>odd</b>' in page.rows('Loss and')[1] and 'tensor([0, 1, 2])' in page.rows('Loss and')[1]
 
-def test_after_resume_it_is_one_run(tmp_path):
-    def mk(): return synth_learner(path=tmp_path, metrics=[F.l1_loss])
-    torch.manual_seed(0)
-    fit(mk(), 2, resume=tmp_path/'c')
-    learn = mk()
-    fit(learn, 4, resume=tmp_path/'c')
-    page = read(learn.report())
-    assert [o[0] for o in page.rows('Loss and')[1:]]==['0','1','2','3'] and page.facts()['Epochs']=='4' and 'train: 40 values' in text(page.all('svg')[0])
-
 EVIL = '<script>alert("1")</script>','"><img src=x onerror=alert(1)>',"' onload='x","</style></title><script>x",'a\x00b\ud800','&amp;','</textarea>','日本語','x'*300
 @pytest.mark.parametrize('evil', EVIL, ids=ascii)
 def test_names_are_text(evil, tmp_path):
@@ -219,13 +210,6 @@ def test_names_are_text(evil, tmp_path):
     assert page.texts('h1')==[shown] and shown in page.rows('Loss and')[0] and shown in page.rows('Warnings')[1][1] and len(ds)==6
     if evil.isprintable() and '.' not in evil: assert any(shown in o for o in page.rows('Layers')[1])
 
-def stripped(path): return re.sub('<time.*?</time>', '', path.read_text())
-@pytest.mark.parametrize('cbs,kw', [([Tracer], {}), ([], dict(n_preds=3, shapes=True))], ids=str)
-def test_all_but_its_date_is_the_same_again(cbs, kw, tmp_path):
-    learn = fit(synth_learner(path=tmp_path, cbs=[o() for o in cbs]))
-    a,b = (stripped(learn.report(o, **kw)) for o in ('a.html', 'b.html'))
-    assert a==b
-
 @pytest.mark.parametrize('kw', [{}, dict(shapes=True), dict(n_preds=4)], ids=str)
 def test_the_learner_is_as_it_was(kw, tmp_path):
     model = nn.Sequential(nn.Linear(1, 4), nn.BatchNorm1d(4), nn.Dropout(), nn.Linear(4, 1))
@@ -240,13 +224,6 @@ def test_the_learner_is_as_it_was(kw, tmp_path):
     fresh = synth_learner(path=tmp_path)
     read(fresh.report())
     assert fresh._opt is None
-
-def test_a_report_runs_no_batch_unasked(tmp_path):
-    class Loader(list):
-        def __iter__(self): raise AssertionError('a batch was taken')
-    learn = Learner(DataLoaders(Loader(TRAIN), Loader(VALID)), mk_model(), F.mse_loss, path=tmp_path)
-    learn.model.forward = None
-    read(learn.report())
 
 def test_a_place_that_cant_be_written_to_is_told_before_anything_long(tmp_path):
     class Loader(list):
@@ -300,17 +277,6 @@ def test_images_of_examples(c, tmp_path):
     for i in range(4): assert imgs[i][1]['alt']==f'item {i}, predicted {preds[i]}, is {targs[i]}'
     assert [o[1].get('class')=='wrong' for o in page.all('figcaption')][:4]==[p!=t for p,t in zip(preds[:4], targs, strict=True)]
 
-def test_png(tmp_path):
-    Image = pytest.importorskip('PIL.Image')
-    ints = [torch.randint(256, o, dtype=torch.uint8) for o in ((3,4,5), (1,7,2))]
-    for x in (*ints, torch.rand(1, 3, 3), torch.randn(3, 2, 2)*9, torch.full((1,2,2), .5)):
-        im = Image.open(io.BytesIO(base64.b64decode(_png(x).partition(',')[2])))
-        got = torch.tensor(list(im.tobytes()), dtype=torch.uint8).reshape(*x.shape[1:], x.shape[0]).permute(2, 0, 1)
-        if x.is_floating_point() and (x.min()<0 or x.max()>1): assert got.min()==0 and got.max()==255
-        else: assert torch.equal(got, x if x.dtype==torch.uint8 else (x*255).round().to(torch.uint8))
-    im = Image.open(io.BytesIO(base64.b64decode(_png(torch.rand(3, 1000, 600)).partition(',')[2])))
-    assert im.size==(150,250), 'a photograph is made smaller'
-
 def test_large_models_are_put_together(tmp_path):
     def block(): return nn.Sequential(*[nn.Linear(2, 2) for _ in range(9)])
     model = nn.ModuleDict(dict(a=nn.Sequential(*[block() for _ in range(10)]), b=nn.Linear(2, 2)))
@@ -334,13 +300,6 @@ def test_warnings_are_kept_and_shown():
     assert [(o[0], o[1], o[3]) for o in learn.keep_warnings.rows]==[('UserWarning','one',1), ('FutureWarning','two',2)]
     with pytest.warns(UserWarning): warnings.warn('outside', stacklevel=1)
     assert len(learn.keep_warnings.rows)==2
-
-@pytest.mark.parametrize('event', ['before_fit', 'after_batch', 'cleanup_epoch', 'cleanup_fit'])
-def test_the_hook_is_put_back_whatever_happens(event):
-    def fail(learn): raise KeyboardInterrupt
-    hook,learn = warnings.showwarning,synth_learner(cbs=[KeepWarnings(), Callback(**{event:fail})])
-    with pytest.raises(KeyboardInterrupt): fit(learn)
-    assert warnings.showwarning==hook
 
 def test_only_so_many_are_kept_and_they_survive_a_checkpoint():
     def many(learn):
@@ -366,19 +325,9 @@ def test_torn_and_odd_histories(tmp_path):
     page = read(report_from(tmp_path))
     assert page.texts('h2')==['History: a.jsonl','History: b.csv'] and page.rows('Loss and')[1][2:]==['nan','1']
 
-def test_a_checkpoint_has_the_curves(tmp_path):
-    learn = fit(synth_learner(metrics=[F.l1_loss], path=tmp_path), 3, cbs=CheckpointCallback(tmp_path/'run'/'c'))
-    page = read(report_from(tmp_path))
-    assert page.texts('h2')==['Curves: run/c', 'Schedules: run/c', 'Epochs: run/c', 'Checkpoints: run/c', 'Versions'] and 'train: 30 values' in text(page.all('svg')[0])
-    assert [o[0] for o in page.rows('Checkpoints')[1:]]==['20','30'] and len(page.rows('Loss and'))==4
-    for o in (tmp_path/'run'/'c').glob('step-*/state.json'): o.write_bytes(b'x')
-    page = read(report_from(tmp_path))
-    assert page.texts('h2')==['Checkpoints: run/c','Versions'] and learn.count.epochs==3
-
 LEFT = dict(csv=lambda d: CSVLogger(), json=lambda d: JSONLogger(), tensorboard=lambda d: TensorBoardCallback('tb'), fingerprint=lambda d: Fingerprint(),
     checkpoints=lambda d: [CSVLogger('logs/a.csv'), CheckpointCallback(d/'saved')])
-@pytest.mark.parametrize('n', [2, 14])
-@pytest.mark.parametrize('by', LEFT)
+@covering(n=[2, 5], by=LEFT)
 def test_a_folder_of_several_runs_is_refused(by, n, tmp_path):
     for i in range(n): fit(synth_learner(path=tmp_path/f'folds/{i}', seed=i), 1, cbs=LEFT[by](tmp_path/f'folds/{i}'))
     names = ['0/logs', '1/logs'] if by=='checkpoints' else ['0/tb', '1/tb'] if by=='tensorboard' else ['0', '1']
@@ -417,14 +366,6 @@ def test_what_failed_is_told_whatever_has_noted_it(epoch, by, tmp_path):
     with pytest.raises(ValueError): fit(synth_learner(path=tmp_path), cbs=[*listify(NOTED[by](tmp_path)), Callback(after_loss=fail)])
     page = read(report_from(tmp_path))
     assert 'It ended with ValueError: boom' in page.texts('h2') and page.facts()['Epochs']==f'{epoch}'
-
-def test_what_was_said_by_those_who_stopped_it(tmp_path):
-    def f(cb):
-        if cb.epoch==1: raise RuntimeError('the <loss> is gone')
-    learn = synth_learner(path=tmp_path, cbs=[Tracer(), Callback(before_train=f, name='f')])
-    with pytest.raises(RuntimeError): fit(learn)
-    head,row = read(learn.report()).rows('Errors')
-    assert (head[-1], row[-1])==('message of the last', 'the <loss> is gone')
 
 def test_groups_of_optimizers_can_be_told_apart(tmp_path):
     learn = fit(Learner(DataLoaders(TRAIN, VALID), mk_model(), F.mse_loss, lr=LR, opt_func=torch.optim.AdamW, path=tmp_path), 1)
@@ -484,17 +425,6 @@ def failing(path, e=None, cbs=(), **kwargs):
     with pytest.raises(type(e)): fit(learn, 3, cbs=[Boom(e), *cbs], **kwargs)
     return learn
 
-def test_what_failed_is_on_top(tmp_path):
-    learn = failing(tmp_path)
-    title,facts,helps,trace = card(page := read(learn.report()))
-    assert title=='It ended with ValueError: odd <b>batch</b>' and page.facts()['Last fit']=='ended with an error'
-    assert facts['Raised by']=='Boom, in after_loss' and facts['When']=='epoch 1, batch 4 of training'
-    assert facts['Batch'].startswith('xb (float32 (16') and 'pred' in facts['Batch']
-    assert [o[:28] for o in helps]==['fit(…, keep_failed=True) wou'] and 'in after_loss\n' in trace and 'ValueError: odd <b>batch</b>' in trace
-    assert str(Path.home()) not in trace
-    fit(learn, 1)
-    assert card(read(learn.report())) is None, 'another fit finished'
-
 def test_what_was_kept_is_what_helps(tmp_path):
     learn = failing(tmp_path, keep_failed=True, cbs=[saver := CheckpointCallback(tmp_path/'c', every_steps=5), tracer := Tracer()])
     said = ' '.join(card(read(learn.report(cbs=[saver, tracer])))[2])
@@ -517,41 +447,11 @@ def test_an_error_of_nobody_has_its_phase(tmp_path):
     with pytest.raises(ZeroDivisionError): fit(learn)
     assert card(read(learn.report()))[1]['Raised by']=='the loop itself, in the batch phase'
 
-def test_the_error_keeps_no_batch_alive(tmp_path):
-    learn = failing(tmp_path)
-    assert all(type(o) in (str, list) for o in learn.recorder.error.values()) and json.dumps(learn.recorder.error)
-
-def test_a_folder_tells_how_the_run_ended(tmp_path):
-    failing(tmp_path, cbs=[CSVLogger(), CheckpointCallback(tmp_path/'c', every_steps=5)])
-    page = read(report_from(tmp_path))
-    title,facts,helps,trace = card(page)
-    assert title=='It ended with ValueError: odd <b>batch</b>' and facts['When']=='epoch 1, batch 4 of training' and 'in after_loss\n' in trace
-    assert any(f"resume='{tmp_path/'c'}') resumes from step" in o for o in helps)
-    facts = page.facts()
-    assert (facts['The run'], facts['Epochs'], facts['Optimizer steps'])==('ended with an error', '1', '14')
-    at = tmp_path/'run.json'
-    old = json.loads(at.read_text())
-    at.write_text(json.dumps(old | dict(told=None)))
-    assert card(read(report_from(tmp_path)))[0]=='It ended with ValueError: odd <b>batch</b>', 'of a file that has no more'
-    at.write_text(json.dumps(old | dict(state='running', error=None, told=None)))
-    assert card(read(report_from(tmp_path)))[0]=='It was killed'
-    at.write_text(json.dumps(old | dict(told=[1], facts=3, seconds='x', steps=None)))
-    assert card(read(report_from(tmp_path)))[0].startswith('It ended with'), 'damaged, and told as far as it goes'
-
 @pytest.mark.parametrize('secs,said', [(.25, '250 ms'), (75, '1 min 15 s'), (7300, '2 h 2 min')])
 def test_the_duration_has_units(secs, said, tmp_path):
     learn = fit(synth_learner(path=tmp_path))
     learn.recorder._seconds = secs
     assert read(learn.report()).facts()['Duration']==said
-
-def test_what_the_run_is_is_there_folded(tmp_path):
-    torch.manual_seed(321)
-    learn = fit(synth_learner(path=tmp_path), cbs=CSVLogger())
-    for path in (learn.report(), report_from(tmp_path, tmp_path/'folder.html')):
-        page = read(path)
-        folds = {text(o[2][0]):text(o) for o in page.all('details')}
-        assert {'Fit','Numbers and seed','Optimizer','Data','Callbacks','Machine','All versions'}<={*folds} and not any('open' in o[1] for o in page.all('details'))
-        assert '321' in folds['Numbers and seed'] and 'torch' in folds['All versions'] and '0.1' in folds['Optimizer']
 
 def test_one_number_of_decimals():
     for vals,said in (([2.5, .1234567, .0051], ['2.500000', '0.123457', '0.005100']), ([1., .5], ['1.0', '0.5']), ([3, 20], ['3', '20']), ([0., 0.], ['0', '0']),

@@ -1,12 +1,10 @@
 "Runs, as they are found on disk: of each end that a fit may have, damaged ones, and what is no run"
-import glob, json, math, os, shutil
+import glob, math, os
 from functools import partial
 from pathlib import Path
 import pytest, torch
-from helpers import StopAt, as_script, fail, mk_learner
-from learnloop import (
-    Callback, CancelFitException, CheckpointCallback, CSVLogger, EarlyStoppingCallback, Fingerprint, JSONLogger, Recorder, TensorBoardCallback, Tracer,
-    ValidateCallback, mae, on)
+from helpers import StopAt, as_script, mk_learner
+from learnloop import Callback, CancelFitException, CheckpointCallback, CSVLogger, EarlyStoppingCallback, Recorder, Tracer, mae, on
 from learnloop.see.runfile import LOCK, is_held, open_run, read_run
 from learnloop.see.runs import Run, age_of, runs
 
@@ -18,21 +16,6 @@ def run_in(folder, n=3, cbs=(), logger=CSVLogger, resume=None, **kwargs):
     return learn
 
 def stop(): raise CancelFitException
-def interrupt(): raise KeyboardInterrupt
-
-@pytest.mark.parametrize('how, state, epochs, error', [(None, 'done', 3, None), (fail, 'failed', 1, 'MemoryError'),
-    (interrupt, 'interrupted', 1, 'KeyboardInterrupt'), (stop, 'done', 1, None)])
-@pytest.mark.parametrize('logger', [CSVLogger, JSONLogger, TensorBoardCallback, Fingerprint])
-def test_how_it_ended(how, state, epochs, error, logger, tmp_path):
-    if logger is TensorBoardCallback: logger = lambda: TensorBoardCallback(tmp_path)
-    learn = run_in(tmp_path, 3, [StopAt(4, how)] if how else [], logger)
-    run = Run(tmp_path)
-    assert (run.state, run.epochs, run.n_epoch, run.error)==(state, epochs, 3, error)
-    assert run.about['steps']==learn.count.opt_steps and run.about['samples']==learn.count.samples
-    last = dict(zip(learn.recorder.columns, learn.recorder.values[-1], strict=True))
-    assert run.about['metrics']==pytest.approx(last)
-    if logger is not Fingerprint: assert run.results['mae']['last']==pytest.approx(last['mae'], rel=1e-5)
-    assert not (tmp_path/LOCK).exists() and run.goes_on=='no checkpoint' and run.unread==[]
 
 def test_while_it_runs_and_when_it_is_done(tmp_path):
     seen = []
@@ -66,22 +49,6 @@ def test_what_stopped_early_resumes_nowhere_and_what_came_to_its_end_does(n, log
     assert (run.goes_on=='no: stopped early')==early==(n==5) and (early or run.goes_on==f'from step {3*n}')
     assert (run_in(tmp_path, 2*n, cbs(), logger, resume=tmp_path).count.epochs==run.epochs)==early
 
-def test_a_fit_that_goes_on_adds_its_time(tmp_path):
-    run_in(tmp_path, 3, [CheckpointCallback(tmp_path), StopAt(5, fail)])
-    one = read_run(tmp_path)
-    assert (one['state'], one['sessions'])==('failed', 1)
-    run_in(tmp_path, 3, [CheckpointCallback(tmp_path), StopAt()], resume=tmp_path)
-    two = read_run(tmp_path)
-    assert (two['state'], two['sessions'], two['epochs'], two['started'])==('done', 2, 3, one['started'])
-    assert two['seconds']>one['seconds'] and two['samples']==(5+6)*4, 'what was trained twice took its time twice'
-
-def test_a_new_run_in_the_same_folder_begins_anew(tmp_path):
-    run_in(tmp_path)
-    old = read_run(tmp_path)
-    run_in(tmp_path, 1)
-    new = read_run(tmp_path)
-    assert (new['sessions'], new['epochs'], new['n_epoch'])==(1, 1, 1) and new['started']>old['started']
-
 def test_a_fit_within_another_leaves_its_file_alone(tmp_path):
     inner = mk_learner([Recorder(), CSVLogger('inner.csv')], path=tmp_path)
     def go(cb):
@@ -107,27 +74,9 @@ def test_facts_that_fail_end_no_fit(tmp_path, monkeypatch):
     monkeypatch.setattr('learnloop.see.runfile.run_facts', broken)
     assert run_in(tmp_path, 1).count.epochs==1 and read_run(tmp_path)['facts']=={'not_told':'RuntimeError: no'}
 
-def test_no_homes_and_no_infinities_in_the_file(tmp_path):
-    def bad(cb): raise RuntimeError(f'no room in {Path.home()}/x\nat all')
-    learn = mk_learner([Recorder(), CSVLogger()], path=tmp_path, metrics=lambda p, y: torch.tensor(math.inf))
-    with pytest.raises(RuntimeError), learn.no_logging(): learn.fit(2, cbs=Callback(before_epoch=on('before_epoch', once=2)(bad)))
-    text = (tmp_path/'run.json').read_text()
-    run = json.loads(text, parse_constant=lambda o: pytest.fail(f'{o} is not JSON'))
-    assert run['error']=='RuntimeError: no room in ~/x at all' and 'inf' in run['metrics'].values()
-
 # ---- without run.json
 
 def checkpoints_only(folder, n=3, how=None): return run_in(folder, n, [CheckpointCallback(folder), *([StopAt(4, how)] if how else [])], None)
-
-@pytest.mark.parametrize('how, state, epochs', [(None, 'done', 3), (fail, 'failed', 1), (interrupt, 'interrupted', 1)])
-def test_what_checkpoints_tell(how, state, epochs, tmp_path):
-    learn = checkpoints_only(tmp_path, how=how)
-    run = Run(tmp_path)
-    assert (run.state, run.epochs, run.n_epoch)==(state, epochs, 3) and not run.about
-    assert list(run.series)==['train_loss', 'valid_loss', 'mae'] and len(run.rows)==epochs
-    assert run.results['valid_loss']['last']==pytest.approx(learn.recorder.values[epochs-1][1])
-    s = run.settings
-    assert (s['optimizer.class'], s['optimizer.lr'], s['settings.loss'])==('SGD', .1, 'mse_loss') and s['versions.torch']==torch.__version__
 
 def test_weights_are_not_read_and_no_code_runs(tmp_path, monkeypatch):
     checkpoints_only(tmp_path)
@@ -146,11 +95,6 @@ def test_weights_are_not_read_and_no_code_runs(tmp_path, monkeypatch):
     assert run.row() and run.settings and run.series
     assert 'manifest.json' in read and not {'model.pt','opt.pt'} & {*read} and all(loads)
 
-def test_points_of_steps_are_no_metrics(tmp_path):
-    run_in(tmp_path, 2, logger=lambda: CSVLogger(every_steps=1), cbs=[ValidateCallback(every_steps=2)])
-    run = Run(tmp_path)
-    assert {*run.results}=={'train_loss', 'valid_loss', 'mae'} and len(run.series['loss'])==6 and [s for _,s,_ in run.series['mae']]==[2, 3, 4, 6, 6]
-
 def test_costs_of_a_tracer_and_of_a_saved_trace(tmp_path):
     learn = run_in(tmp_path/'a', 1, [Tracer()])
     assert Run(tmp_path/'a').costs['recorder']>0
@@ -160,18 +104,6 @@ def test_costs_of_a_tracer_and_of_a_saved_trace(tmp_path):
     assert Run(tmp_path/'b').state=='unknown'
 
 # ---- damage
-
-@pytest.mark.parametrize('text', ['', '{', '[]', '{"version": 1}', '{"version": "x", "state": "done"}', '\x00\xff', '['*100_000])
-def test_a_damaged_file_of_a_run_is_as_if_there_were_none(text, tmp_path):
-    run_in(tmp_path)
-    (tmp_path/'run.json').write_text(text)
-    assert read_run(tmp_path)=={} and (Run(tmp_path).state, Run(tmp_path).epochs)==('unknown', 3)
-
-def test_values_of_other_types_do_no_harm(tmp_path):
-    (tmp_path/'run.json').write_text(json.dumps(dict(version=1, state='done', epochs='x', n_epoch=[], seconds='y', samples={}, facts=3, costs=4,
-        metrics=None, updated='?', error=5)))
-    run = Run(tmp_path)
-    assert run.row() and (run.settings, run.costs, run.seconds, run.series)==({}, {}, None, {})
 
 def test_damaged_checkpoints(tmp_path):
     checkpoints_only(tmp_path)
@@ -187,15 +119,6 @@ def test_a_recorder_that_cannot_be_read_is_noted(tmp_path):
     run = Run(tmp_path)
     run._state['callbacks']['recorder'] = {'raw':3}
     assert run.rows==[] and len(run.unread)==1 and 'step-000000009' in run.unread[0] and run.row()
-
-def test_a_cut_history_has_its_rows_and_a_broken_one_is_noted(tmp_path):
-    run_in(tmp_path, logger=JSONLogger)
-    p = tmp_path/'history.jsonl'
-    p.write_bytes(p.read_bytes()[:-9])
-    assert len(Run(tmp_path).rows)==2
-    shutil.copytree(tmp_path, tmp_path/'tb')
-    (tmp_path/'tb'/'events.out.tfevents.1').write_bytes(b'\xff'*99)
-    assert Run(tmp_path/'tb').row()
 
 # ---- which are runs
 

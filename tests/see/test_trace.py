@@ -1,5 +1,5 @@
 "A tracer records what ran, how long it took and how it ended, and changes nothing about it"
-import gc, gzip, json, os, traceback, weakref
+import gc, gzip, json, traceback, weakref
 from itertools import count
 from types import MethodType, SimpleNamespace
 import pytest, torch
@@ -10,9 +10,7 @@ from learnloop.loop.callback import Callback, on
 from helpers import mk_learner, players, same
 from learnloop.data.checks import *
 from learnloop.loop.flow import *
-from learnloop.interop.transformers import TrainerCallback
 from learnloop.loop.learner import Learner, TrainEvalCallback
-from learnloop.measure.recorder import Recorder
 from learnloop.see.timeline import _unpacked, _us, load_trace
 from learnloop.see.trace import Trace, TraceRow, Tracer
 from learnloop.train.training import GradientAccumulation
@@ -42,19 +40,6 @@ def run(at, exc, trace):
     notes = [type(err).__name__, str(err), *getattr(err, '__notes__', [])]
     return log.seen, notes, dict(learn.outcome), list(learn.model.parameters()), torch.rand(1)
 
-def test_rows_have_outcome_epoch_iter_and_depth():
-    def skip(cb):
-        if cb.training and cb.epoch==1: raise CancelBatchException
-    learn = mk_learn(Callback(after_pred=skip))
-    learn.fit(2, cbs=(t := Tracer()))
-    i = next(i for i,o in enumerate(t.rows) if o.outcome=='CancelBatchException')
-    assert t.rows[i-1:i+5]==[
-        TraceRow('after_pred', '', '', 4, 1, 0), TraceRow('after_pred', 'skip', 'CancelBatchException', 4, 1, 0),
-        TraceRow('cleanup_turn', '', 'cancelled', 4, 1, 0), TraceRow('after_cancel_batch', '', 'cancelled', 4, 1, 0), TraceRow('after_batch', '', 'cancelled', 4, 1, 0),
-        TraceRow('after_batch', 'train_eval', '', 4, 1, 0)]
-    assert t.rows[0]==TraceRow('before_fit', '', '', 1, None, None) and t.rows[-1]==TraceRow('cleanup_fit', '', 'done', 1, None, None)
-    assert {o.outcome for o in t.rows if o.event.startswith('before_') and not o.callback}=={''}
-
 def test_failure_is_recorded_to_the_end():
     def fail(cb): raise KeyError('x')
     learn = mk_learn(Callback(before_backward=fail))
@@ -65,35 +50,7 @@ def test_failure_is_recorded_to_the_end():
     assert e.value.__notes__[0].startswith('learnloop: in Callback(fail).before_backward; epoch 0, batch 0')
     assert len(traceback.extract_tb(e.value.__traceback__))>0
 
-def test_two_fits_and_validate_are_recorded_and_removal_ends_it():
-    learn = mk_learn(Callback(after_batch=nothing), t := Tracer())
-    assert t.events()==['after_create']
-    t.clear()
-    learn.fit(1)
-    first = t.rows
-    learn.fit(1)
-    assert t.rows==first*2
-    t.clear()
-    learn.validate()
-    assert t.events()[0]=='before_evaluate' and t.events()[-1]=='cleanup_evaluate'
-    n = len(t.rows)
-    learn.remove_cb(t)
-    learn.fit(1)
-    assert len(t.rows)==n and all(f.__self__ is not t for f in learn._handlers['after_batch'])
-
 def nothing(cb): pass
-
-def test_comes_and_goes_in_a_fit():
-    t,log = Tracer(),Log()
-    def add(cb):
-        if cb.epoch==0 and cb.iter==0 and cb.training: cb.learn.add_cb(t)
-        if cb.epoch==1 and cb.iter==0 and cb.training: cb.learn.remove_cb(t)
-    learn = mk_learn(log, Callback(before_batch=add))
-    learn.fit(3)
-    assert 'after_create' not in t.events() and t.events()[0]=='before_turn'  # heard from the next event on
-    assert [o.event for o in t.rows[-2:]]==['before_batch']*2 and t.rows[-1].epoch==1
-    assert t.events().count('cleanup_epoch')==0  # it wasn't there when this epoch began, and gone before the other ended
-    assert log.seen.count('cleanup_fit')==1 and log.seen.count('before_epoch')==log.seen.count('cleanup_epoch')==3
 
 def test_muted_callbacks_have_no_turn_and_a_muted_tracer_records_nothing():
     log = Log()
@@ -194,19 +151,6 @@ def stepped(max_rows=10_000, n=6, n_epoch=2, **kwargs):
     learn = mk_learn(GradientAccumulation(n_batches=2), n=n)
     learn.fit(n_epoch, cbs=Tracer(max_rows, clock=ticks()), **kwargs)
     return learn.trace
-
-def test_why_of_a_step():
-    t = stepped()
-    assert t.why('step', epoch=1, iter=2)=='GradientAccumulation raised CancelStepException in before_step'
-    assert t.why('step', epoch=1, iter=3)=='step ran'
-    assert t.why('zero_grad', epoch=1, iter=0)=='GradientAccumulation raised CancelZeroGradException in before_zero_grad'
-    assert t.why('step', epoch=0)=='GradientAccumulation raised CancelStepException in before_step: 3 times; step ran: 3 times'
-    assert t.why('step')=='step began 12 times: done 6, cancelled 6, failed 0; GradientAccumulation raised CancelStepException in before_step: 6 times'
-    assert t.why('step', epoch=0, iter=0, training=False)=='step did not begin: batch ran without it, since it was in validation'
-    assert t.why('validate', epoch=1)=='validate ran' and t.why('fit')=='fit ran'
-    assert t.why('step', epoch=1, iter=6)=='step of epoch 1, iter 6 did not begin; recorded are epochs 0–1'
-    assert t.why('train', epoch=9)=='train of epoch 9 did not begin; recorded are epochs 0–1'
-    assert repr(t.why('fit'))=='fit ran'
 
 @pytest.mark.parametrize('what', ['step', 'batch', 'fetch', 'before_step', 'after_loss', 'loss'])
 def test_what_ran_is_not_denied_once_its_rows_are_dropped(what):
@@ -356,12 +300,6 @@ def test_nothing_recorded():
     with pytest.raises(AttributeError, match='no trace was recorded: call learn.add_cb'): str(mk_learn().trace)
     assert not hasattr(mk_learn(), 'trace')
 
-def test_why_of_the_models_work():
-    t = stepped()
-    assert {'pred','loss'}<=t.phases().keys()
-    assert t.why('pred', epoch=0, iter=1)=='after_pred fired, but called no callback' and t.why('loss').startswith('after_loss fired')
-    assert 'after_pred of' not in t.why('pred', epoch=0, iter=77) and 'did not fire' in t.why('pred', epoch=0, iter=77)
-
 def test_why_of_an_event():
     class Muted(Callback):
         run_train = False
@@ -428,16 +366,6 @@ def test_why_tells_of_each_turn(args, want, tmp_path):
     t = duel()
     assert t.why(*args)==want==load_trace(t.save(tmp_path/'t.json')).why(*args)
 
-def test_turns_have_rows_lanes_and_totals_of_their_own():
-    t = duel()
-    assert [(o.event, o.turn, o.depth) for o in t.rows if o.event in ('before_turn','before_step','after_batch') and o.callback=='' and (o.epoch, o.iter, o.depth>3)==(0, 0, True)][:5]==[
-        ('before_turn','critic',5), ('before_step','critic',6), ('before_turn','generator',5), ('before_step','generator',6), ('after_batch','',4)]
-    assert {k:n for k,(n,_) in t.phases().items() if k in ('batch','turn','turn critic','turn generator','step')}=={'batch':6, 'turn critic':4, 'turn generator':4, 'step':6}
-    assert [*dict(t.timeline(epoch=0, iter=0).lanes)][:5]==['fetch', 'batch', 'turn critic', 'turn generator', 'pred'] and t.depth('turn critic')==t.depth('step')-1==5
-    assert [o.split()[-4:] for o in str(t.sequence()).splitlines() if 'after_cancel_turn' in o]==[['critic', '1', '1', '0'], ['critic', '1', '1', '1']]
-    assert [(o.turn, o.in_event) for o in t.cancels]==[('generator','before_step of turn generator')] + [('critic','after_loss of turn critic'), ('critic','after_loss of turn critic'), ('generator','before_step of turn generator')]
-    check_nesting([*t._chrome_events()])
-
 def test_a_step_that_begins_again_is_one():
     learn = mk_learn()
     learn.opt_func = lambda ps: torch.optim.LBFGS(ps, max_iter=3)
@@ -474,24 +402,6 @@ def test_timeline_of_a_fit_that_runs():
 
 # ---- files
 
-def slices(t, folder):
-    d = json.loads(t.save(folder/'run.json').read_text())
-    return d,d['traceEvents']
-
-def test_chrome_format(tmp_path):
-    t = stepped()
-    d,es = slices(t, tmp_path)
-    assert d['displayTimeUnit']=='ms' and {o['ph'] for o in es}=={'M','X','i'}
-    assert all(isinstance(o[k], int) for o in es for k in ('pid','tid')) and {(o['pid'], o['tid']) for o in es}=={(os.getpid(), es[0]['tid'])}
-    assert {(o['name'], o['args']['name']) for o in es if o['ph']=='M'}=={('process_name','learnloop'), ('thread_name','phases and callbacks')}
-    check_nesting(es)
-    [step] = [o for o in es if o['name']=='step' and o['args'].get('epoch')==1 and o['args']['iter']==2]
-    [turn] = [o for o in es if o['name']=='gradient_accumulation.before_step' and (o['args']['epoch'], o['args']['iter'])==(1,2)]
-    assert step['args']['outcome']=='cancelled' and step['args']['by']=='GradientAccumulation raised CancelStepException in before_step'
-    assert turn['args']['raised']=='CancelStepException' and step['ts']<turn['ts']<turn['ts']+turn['dur']<step['ts']+step['dur']
-    rows = [o for o in t.rows if o.callback=='gradient_accumulation' and o.event=='before_step']
-    assert [round(o.start*1e6, 3) for o in rows]==[o['ts'] for o in es if o['name']=='gradient_accumulation.before_step']  # in µs
-
 def check_nesting(es):
     "Slices of a thread lie in each other, or apart"
     todo = []
@@ -500,18 +410,6 @@ def check_nesting(es):
         end = round(o['ts']+o['dur'], 3)
         assert o['dur']>=0 and (not todo or end<=todo[-1]), o
         todo.append(end)
-
-@pytest.mark.parametrize('name', ['run.json', 'sub/run.json.gz'])
-@pytest.mark.parametrize('max_rows', [None, 20])
-def test_what_is_loaded_is_what_was_saved(tmp_path, name, max_rows):
-    t = stepped(max_rows)
-    path = t.save(tmp_path/name)
-    assert path==tmp_path/name and [o.name for o in path.parent.iterdir()]==[path.name]
-    new = load_trace(str(path))
-    assert new.rows==t.rows and [o.seconds for o in new.rows]==[o.seconds for o in t.rows] and new.cancels==t.cancels and new.totals()==t.totals()
-    def told(t): return str(t), str(t.sequence()), str(t.timeline()), str(t.timeline(epoch=1, iter=0, training=False)), t.why('step'), t._packed()
-    assert told(new)==told(t)
-    assert new.why('step', epoch=0, iter=0)=='GradientAccumulation raised CancelStepException in before_step'
 
 def test_paths(tmp_path):
     t = stepped()
@@ -542,17 +440,6 @@ class FakeProfiler:
         if k==self.fails: raise RuntimeError(f'no {k}')
     def export_chrome_trace(self, path):
         with open(path, 'w') as f: json.dump(dict(baseTimeNanoseconds=10**18, traceEvents=[dict(name='aten::mm', ph='X', ts=5., dur=1., pid=1, tid=1)]), f)
-
-def test_profiler_is_stepped_by_batches_of_training(tmp_path):
-    learn = mk_learn(n=3)
-    learn.fit(2, cbs=Tracer(profiler=(p := FakeProfiler()), clock=ticks()))
-    assert p.calls==['start', *['step']*6, 'stop']
-    learn.trace._unix = 10**18-2000-learn.trace._t0  # the trace began 2 µs before 0 of torch's time
-    d,es = slices(learn.trace, tmp_path)
-    assert es.count(dict(name='aten::mm', ph='X', ts=7., dur=1., pid=1, tid=1))==1 and d['baseTimeNanoseconds']==10**18-2000
-    [fit] = [o for o in es if o['name']=='fit']
-    assert fit['ts']==(learn.trace._found('fit')[0].start-learn.trace._t0)/1e3
-    assert [o for o in es if o['ph']=='M' and o['name']=='process_name']==[]  # torch names the process
 
 class Once(FakeProfiler):
     "Exports each of its traces once, as torch does"
@@ -628,14 +515,6 @@ def test_it_is_the_first_even_of_those_that_come_first():
         assert [(o.event, o.callback, o.outcome) for o in t.rows[i-1:i+5]]==[('before_step','',''), ('before_step','early','CancelStepException'),
             ('after_cancel_step','','cancelled'), ('after_step','','cancelled'), ('cleanup_step','','cancelled'), ('cleanup_step','early','')]
 
-def test_callbacks_of_other_systems_are_traced():
-    class Theirs(TrainerCallback):
-        def on_step_end(self, args, state, control, **kwargs): pass
-    learn = mk_learn(Recorder(), Theirs())
-    learn.fit(1, cbs=Tracer())
-    assert {('transformers_theirs','before_fit'), ('transformers_theirs','after_batch')}<={(o['callback'], o['event']) for o in learn.trace.totals()}
-    assert learn.trace.phases()['batch'][0]==3
-
 def test_point_8_a_phase_beside_the_batch_is_one_of_each_batch(tmp_path):
     class Augments(Learner, phases=[Phase('augment', inside='train validate')]):
         def one_batch(self, i, b):
@@ -650,22 +529,6 @@ def test_point_8_a_phase_beside_the_batch_is_one_of_each_batch(tmp_path):
         assert [o.iter for o in t.rows if o.event=='before_augment' and o.callback=='']==[0, 1, 2, 0]*2
         assert t.why('augment', epoch=1, iter=0)=='augment ran'
         assert t.why('augment', epoch=1, iter=1)=='Callback(skipper) raised CancelAugmentException in before_augment'
-
-def test_turns_that_cost_nothing_are_one_row():
-    now = count(0, 1000)
-    def clock(): return next(now)+extra[0]
-    def slow(cb): extra[0] += 10**10
-    def cancels(cb):
-        if cb.iter==1: raise CancelBatchException
-    extra,quick = [0],[Callback(f'quick{i}', after_batch=lambda cb: None) for i in range(20)]
-    learn = mk_learn(*quick, Callback('slow', after_loss=slow), Callback('cancels', before_batch=cancels), Tracer(clock=clock))
-    learn.fit(1)
-    phases,turns,_ = str(learn.trace).split('\n\n')
-    *rows,last = turns.splitlines()[1:]
-    assert 'quick3' not in turns and last.endswith(' 0.0%') and [o.split()[0] for o in rows]==['slow', 'cancels']
-    totals = learn.trace.totals()
-    n,word,calls = last.split()[:3]
-    assert (int(n), word)==(len(totals)-2, 'others') and int(calls)==sum(o['calls'] for o in totals[1:] if o['callback']!='cancels')
 
 @pytest.mark.parametrize('k,v', [('learnloop', 3), ('ranks', 1), ('ranks', [3]), ('muted', 1), ('inside', [1]), ('inside', 3), ('phases', [1]), ('totals', {'a': 1}), ('names', None), ('rows', 'x')])
 def test_what_is_none_of_a_tracer_says_so(k, v, tmp_path):

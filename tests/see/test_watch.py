@@ -17,10 +17,6 @@ def test_nothing_is_kept_of_a_batch_but_the_recorders_floats(tmp_path, capsys):
     assert 24<=recorder<150
     assert len((tmp_path/'history.csv').read_text().splitlines())==1+watch.EPOCHS and 'train_loss' in capsys.readouterr().out
 
-def test_in_a_terminal():
-    res = watch.run('terminal', 100)
-    assert res['own']>0 and res['raw']>0 and res['out']>200 and res['csv']>100  # bars come only to fits that last
-
 def test_terminal_reads_all_and_says_what_failed():
     assert watch.in_terminal([sys.executable, '-c', 'print("x"*99_998, end="")'])==99_998
     with pytest.raises(RuntimeError, match='broken on purpose'): watch.in_terminal([sys.executable, '-c', 'raise SystemExit("broken on purpose")'])

@@ -8,7 +8,6 @@ from learnloop import (EMA, SWA, Callback, CancelFitException, CancelStepExcepti
 from torch import nn
 from torch.nn import functional as F
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn, get_swa_multi_avg_fn, update_bn
-from torch.utils.data import DataLoader, TensorDataset
 
 cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason='needs CUDA')
 devices = pytest.mark.parametrize('device', ['cpu', pytest.param('cuda', marks=cuda)])
@@ -73,19 +72,6 @@ def test_weights_in_16_bits_are_averaged_in_float32(dtype):
     with ema.swapped(): assert torch.equal(p.data, ema.averages['p'].to(dtype))
     assert torch.equal(p.data, live)
 
-@cuda
-@pytest.mark.parametrize('device', [None, 'cpu'])
-def test_averages_go_along_when_the_model_moves(device):
-    learn = mk_learner([ema := EMA(.9, device=device)], device='cuda')
-    fit(learn, 1)
-    sd = {k:{n:t.cpu() for n,t in v.items()} if isinstance(v, dict) else v for k,v in ema.state_dict().items()}
-    ema.load_state_dict(sd)
-    fit(learn, 1)
-    assert {o.device.type for o in ema.averages.values()}=={device or 'cuda'}
-    learn.dls.device = torch.device('cpu')
-    fit(learn, 1)
-    assert {o.device.type for o in ema.averages.values()}=={'cpu'}
-
 # --- when
 
 class Accumulate(Callback):
@@ -139,17 +125,7 @@ def test_training_is_the_same_bit_for_bit_over_several_fits(kind):
         learn.validate()
         assert same(params(plain.model), live_in(cb, learn.model)) and not same(plain.model, learn.model)
 
-def test_the_optimizer_and_tied_weights_keep_their_parameters():
-    model = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3), nn.Linear(3, 1))
-    model[1].weight = model[0].weight
-    learn = mk_learner([ema := EMA()], model=model)
-    ids = list(map(id, model.parameters()))
-    fit(learn, 2)
-    assert ids==list(map(id, model.parameters())) and model[0].weight is model[1].weight and '1.weight' not in ema.averages
-
 # --- swapped in
-
-def in_model(learn, cb): return same(params(learn.model), avgs_in(cb, learn.model))
 
 STOPS = ['CancelBatchException', 'CancelValidException', 'CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt']
 @covering(order=[-20, 99],
@@ -165,30 +141,6 @@ def test_live_weights_come_back_whatever_ends_a_validation(e, what, order):
     assert ema.live is None and ema._mine==[] and same(plain.model, learn.model)
     fit(learn, 0)
 
-@pytest.mark.parametrize('what', ['ValueError', 'KeyboardInterrupt', 'CancelFitException'])
-def test_live_weights_stay_after_an_error_and_averages_after_CancelFit(what):
-    def act(cb, _):
-        if cb.learn.epoch==1: raise _named(what)
-    learn = mk_learner([ema := EMA(), listener('stop', ['after_loss'], act)])
-    ending(lambda: fit(learn, 3))
-    assert in_model(learn, ema)==(what=='CancelFitException')==(ema.live is not None)
-
-def test_the_same_object_in_the_next_fit_goes_on():
-    one,two = mk_learner([a := EMA()]),mk_learner()
-    b = EMA()
-    for _ in range(2):
-        fit(one, 2)
-        fit(two, 2, cbs=b)
-    assert same(one.model, two.model) and str(a.state_dict())==str(b.state_dict())
-
-def test_other_weights_loaded_in_between_are_trained_and_averages_begin_anew():
-    learn = mk_learner([ema := EMA()])
-    fit(learn, 2)
-    new = mk_model(seed=5)
-    learn.model.load_state_dict(new.state_dict())
-    learn.fit(0)
-    assert same(learn.model, new) and ema.averages is None and ema.live is None
-
 def test_no_fit_inside_swapped():
     learn = mk_learner([ema := EMA(at_end=False)])
     fit(learn, 1)
@@ -197,19 +149,6 @@ def test_no_fit_inside_swapped():
     assert same(before, params(learn.model))
     with pytest.raises(RuntimeError, match='averages are in the model'), ema.swapped(): ema.update()
     fit(learn, 1)
-
-def test_swapped_puts_live_weights_back_after_an_error_and_nests():
-    learn = mk_learner([ema := EMA(at_end=False)])
-    fit(learn, 1)
-    before = params(learn.model)
-    with pytest.raises(KeyboardInterrupt), ema.swapped():
-        with ema.swapped() as m: assert m is learn.model and in_model(learn, ema)
-        assert in_model(learn, ema)
-        raise KeyboardInterrupt
-    assert same(before, params(learn.model))
-    other = mk_model(seed=3)
-    with ema.swapped(other): assert same(params(other), avgs_in(ema, other))
-    assert same(other, mk_model(seed=3))
 
 def test_averages_of_another_model_are_refused():
     learn = mk_learner([ema := EMA(at_end=False)])
@@ -241,20 +180,6 @@ def test_buffers(buffers):
     with learn.removed_cbs(avg): before = learn.validate()
     avg._swap_out(learn.model)
     assert same(learn.model, plain.model) and before
-
-def test_batch_norms_are_recomputed_once_and_random_numbers_stay():
-    ds = TensorDataset(*map(torch.cat, zip(*data(), strict=True)))
-    dls = [(DataLoader(ds, BS, shuffle=True), DataLoader(ds, BS)) for _ in range(2)]
-    avg = WeightAveraging(buffers='recompute')
-    plain,learn = (mk_learner(cbs, model=mk_model(norm=True), dls=o) for o,cbs in zip(dls, ([], [avg]), strict=True))
-    for o in (plain, learn):
-        torch.manual_seed(3)
-        fit(o, 2)
-    assert all(torch.equal(p, avg.live[k]) for k,p in plain.model.named_parameters())
-    stats = avg.stats
-    learn.validate()
-    learn.get_preds()
-    assert avg.stats is stats
 
 def test_an_error_while_recomputing_leaves_everything_as_it_was():
     class Fails:
@@ -305,27 +230,6 @@ def test_a_run_that_goes_on_in_a_new_learner_is_bit_equal(kind, at_end):
     assert same(whole.model, then.model)
     a,b = (cb_of(o).state_dict() for o in (whole, then))
     assert a.keys()==b.keys() and all(torch.equal(a[k][n], b[k][n]) for k in ('averages', 'live') if k in a for n in a[k])
-
-def test_state_can_be_loaded_within_an_epoch():
-    fit(mk_learner([one := EMA(at_end=False)]), 1)
-    def load(cb):
-        if cb.learn.iter==3: ema.load_state_dict(one.state_dict())
-    learn = mk_learner([ema := EMA(at_end=False), Callback(name='loads', after_zero_grad=load)])
-    fit(learn, 1)
-    assert ema.n_averaged==N+4 and not torch.equal(ema.averages['0.weight'], one.averages['0.weight'])
-
-def test_the_best_of_a_fit_is_loaded_with_its_averages(tmp_path):
-    "`SaveModelCallback` loads before the averages go in, though both at the end of the fit"
-    values = iter([3., 1., 2.])
-    states = {}
-    def note(cb): states[cb.learn.epoch] = {k:v.clone() for k,v in ema.averages.items()}, params(cb.learn.model)
-    def fake(cb): cb.learn.recorder.row['valid_loss'] = next(values)
-    fake_cb,note_cb = Callback(name='fake', after_validate=fake),Callback(name='note', after_epoch=note)
-    fake_cb.order = 55  # after the recorder, before those who look
-    learn = mk_learner([ema := EMA(), learnloop.SaveModelCallback(), fake_cb, note_cb], path=tmp_path)
-    fit(learn, 3)
-    avgs,live = states[1]
-    assert in_model(learn, ema) and all(torch.equal(ema.averages[k], v) for k,v in avgs.items()) and same(live_in(ema, learn.model), live)
 
 # --- SWA's learning rate
 

@@ -2,7 +2,7 @@
 import builtins, io
 import learnloop, pytest, torch
 from helpers import covering, ending, listener, same
-from learnloop import (Callback, CancelBackwardException, CancelStepException, CancelZeroGradException, DataLoaders, Learner, MixedPrecision, TrainEvalCallback,
+from learnloop import (Callback, CancelStepException, CancelZeroGradException, DataLoaders, Learner, MixedPrecision, TrainEvalCallback,
     TruePrecision)
 from torch import nn
 from torch.nn import functional as F
@@ -102,47 +102,6 @@ def test_case_36_skipped_steps_are_no_optimizer_steps():
     assert mp.skipped==2 and learn.count.opt_steps==N-2 and learn.count.batches==N
     assert [i for i,o in enumerate(outcomes) if o!='done']==[0, 5]
 
-def test_loss_stays_raw():
-    losses,scaled = [],[]
-    def look(cb):
-        losses.append(cb.learn.loss)
-        scaled.append(cb.learn.loss_grad.detach())
-    look_cb = Callback(after_backward=look)
-    learn = mk_learner([MixedPrecision(init_scale=8.), look_cb])
-    learn.fit(1)
-    assert losses and all(torch.equal(8*a, b) for a,b in zip(losses, scaled, strict=True))
-
-def test_several_optimizers_skip_together_and_a_shared_parameter_is_divided_once():
-    def opt(m): return dict(a=torch.optim.SGD([*m[0].parameters(), m[2].bias], lr=.1), b=torch.optim.SGD([m[2].weight, m[2].bias], lr=.05))
-    models = []
-    for cbs in ([MixedPrecision('bf16')], [MixedPrecision(init_scale=8.)]):
-        model = mk_model()
-        learn = mk_learner(cbs, model=model, opt_func=opt(model))
-        learn.fit(1)
-        models.append(model)
-    for p,q in zip(*(m.parameters() for m in models), strict=True):
-        torch.testing.assert_close(p, q, atol=.02, rtol=.02)  # bf16 and fp16 round differently
-    before = [p.clone() for p in models[1].parameters()]
-    learn.fit(1, cbs=Overflow(set(range(N))))
-    assert all(map(torch.equal, before, models[1].parameters()))
-
-def test_one_optimizer_without_gradients_is_no_error():
-    model = mk_model()
-    spare = nn.Parameter(torch.ones(1))
-    opt = dict(a=torch.optim.SGD(model.parameters(), lr=.1), spare=torch.optim.SGD([spare], lr=.1))
-    learn = mk_learner([MixedPrecision(init_scale=8.)], model=model, opt_func=opt)
-    learn.fit(1)
-    assert learn.count.opt_steps==N and spare.item()==1
-
-@pytest.mark.parametrize('order', [5, 20])
-def test_cancelled_backward_leaves_nothing_to_unscale(order):
-    def skip(cb):
-        if cb.learn.iter in (0, 3): raise CancelBackwardException
-    learn = mk_learner([mp := MixedPrecision(init_scale=8.), cb := Callback(before_backward=skip)])
-    cb.order = order
-    learn.fit(2)
-    assert mp.skipped==0 and learn.count.opt_steps==2*N  # a step without gradients changes nothing
-
 @pytest.mark.parametrize('e', ['before_step', 'after_step', 'after_cancel_step'])
 def test_a_step_that_a_later_callback_cancels_leaves_the_scaler_in_order(e):
     stop = listener('stop', [e], lambda cb, _: _raise(CancelStepException), order=20)
@@ -166,30 +125,6 @@ def test_autocast_never_leaks_out_of_a_cancelled_or_failed_batch(what, at, order
     assert learn.outcome['fit']=='done'
 def _stop(what): raise getattr(learnloop, what, None) or getattr(builtins, what)
 
-@pytest.mark.parametrize('where', ['model', 'loss'])
-def test_autocast_never_leaks_out_of_a_model_or_loss_that_fails(where):
-    class Fails(nn.Linear):
-        def forward(self, x): raise ValueError
-    def fails(pred, y): raise ValueError
-    learn = mk_learner([MixedPrecision()], model=Fails(3, 1) if where=='model' else None, loss_func=fails if where=='loss' else F.mse_loss)
-    for f in (lambda: learn.fit(1), learn.validate): assert ending(f)=='ValueError' and not any(autocasts())
-
-def test_removal_in_a_batch_closes_autocast():
-    seen = []
-    mp = MixedPrecision('bf16')
-    def gone(cb):
-        if mp in cb.learn.cbs: cb.learn.remove_cb(mp)
-        seen.append(any(autocasts()))
-    mk_learner([mp, Callback(after_pred=gone)]).fit(1)
-    assert seen and not any(seen)
-
-def test_added_in_a_batch_it_begins_with_the_next():
-    def add(cb):
-        if not hasattr(cb.learn, 'mixed_precision'): cb.learn.to_bf16()
-    learn = mk_learner([Callback(after_pred=add)])
-    learn.fit(1)
-    assert not any(autocasts()) and learn.outcome['fit']=='done'
-
 @pytest.mark.parametrize('e', ['before_batch', 'after_pred', 'after_loss'])
 def test_validate_within_a_batch_changes_no_gradient(e):
     "Autocast keeps cast weights, and those that it cast without a graph would cut the gradients"
@@ -202,56 +137,6 @@ def test_validate_within_a_batch_changes_no_gradient(e):
         assert not any(autocasts())
         models.append(learn.model)
     assert same(*models) and not same(models[0], mk_model())
-
-def test_validate_within_a_batch_sees_weights_that_were_changed():
-    "Weights that autocast has cast before must not stand in for those that are there now"
-    learn = mk_learner([MixedPrecision('bf16')])
-    got = []
-    def swap(cb):
-        if not cb.learn.training or got: return
-        old = [p.detach().clone() for p in cb.learn.model.parameters()]
-        for p in cb.learn.model.parameters(): p.data.zero_()
-        got.append(cb.learn.get_preds()[0])
-        for p,o in zip(cb.learn.model.parameters(), old, strict=True): p.data.copy_(o)
-    learn.fit(1, cbs=Callback(after_pred=swap))
-    assert torch.equal(got[0], torch.zeros(2*BS, 1))
-
-def test_weights_that_a_validate_within_a_batch_cast_are_forgotten():
-    "Evaluations that need gradients, of inputs for instance, have their weights kept by autocast"
-    models = []
-    for inner in (False, True):
-        def evaluate(cb, inner=inner):
-            if not cb.learn.training: return torch.set_grad_enabled(True)
-            if not inner: return
-            ps = [(p, p.detach().clone()) for p in cb.learn.model.parameters()]
-            for p,_ in ps: p.data.zero_()
-            cb.learn.validate()
-            for p,o in ps: p.data.copy_(o)
-        cb = Callback(before_batch=evaluate)
-        cb.order = 20
-        learn = mk_learner([MixedPrecision('bf16'), cb])
-        learn.fit(1)
-        models.append(learn.model)
-    assert same(*models)
-
-@devices
-def test_validation_get_preds_and_predict_use_it(device):
-    learn = mk_learner([MixedPrecision('bf16')], device, metrics=[])
-    learn.fit(1)
-    with torch.no_grad(), torch.autocast(device, torch.bfloat16): want = torch.cat([learn.model(x) for x,_ in data(2, device, seed=2)]).float().cpu()
-    preds,_ = learn.get_preds()
-    assert preds.dtype is torch.float32 and torch.equal(preds, want)
-    assert torch.equal(learn.predict(data(2, seed=2)[0][0][0])[1].cpu(), want[0])
-    plain = learn.to_fp32().get_preds()[0]
-    assert not torch.equal(plain, want)
-
-def test_losses_see_float32_predictions_also_in_nested_ones():
-    class Dict(nn.Linear):
-        def forward(self, x): return dict(logits=super().forward(x), n=[x.long()])
-    def loss(pred, y):
-        assert pred['logits'].dtype is torch.float32 and pred['n'][0].dtype is torch.int64 and torch.is_autocast_enabled('cpu')
-        return F.binary_cross_entropy(pred['logits'].sigmoid(), y.sigmoid())  # in 16 bits, autocast refuses this one
-    mk_learner([MixedPrecision('bf16')], model=Dict(3, 1), loss_func=loss).fit(1)
 
 # --- state
 
@@ -270,39 +155,6 @@ def test_scaler_state_goes_on_in_a_new_learner_bit_for_bit():
     for o,sd in zip((then.model, then.opt, then.mixed_precision), sds, strict=True): o.load_state_dict(sd)
     then.fit(2)
     assert same(one.model, then.model) and one.mixed_precision.state_dict()==then.mixed_precision.state_dict()
-
-def test_settings_are_the_constructors_and_not_the_checkpoints():
-    learn = mk_learner([MixedPrecision(init_scale=4., growth_interval=3)])
-    learn.fit(1)
-    mp = MixedPrecision(init_scale=2., growth_interval=100)
-    mp.load_state_dict(learn.mixed_precision.state_dict())
-    mk_learner([mp]).fit(1)
-    assert mp.scaler.get_growth_interval()==100 and mp.scaler.get_scale()==4*2**4
-
-def test_state_can_be_loaded_within_a_fit():
-    sd = dict(scaler=dict(scale=32., _growth_tracker=0), skipped=3)
-    learn = mk_learner([mp := MixedPrecision(init_scale=4.)])
-    learn.fit(1, cbs=Callback(before_epoch=lambda cb: mp.load_state_dict(sd)))
-    assert mp.scaler.get_scale()==32 and mp.skipped==3
-
-def test_evaluation_leaves_the_scaler_alone():
-    learn = mk_learner([mp := MixedPrecision(init_scale=2.**30)])
-    learn.validate()
-    assert mp.scaler is None and mp.state_dict()=={}
-    learn.fit(1, cbs=Callback(after_step=lambda cb: cb.learn.validate()))
-    plain = mk_learner([other := MixedPrecision(init_scale=2.**30)])
-    plain.fit(1)
-    scaler,sd = mp.scaler,mp.state_dict()
-    learn.validate()
-    assert mp.scaler is scaler and mp.state_dict()==sd==other.state_dict() and same(learn.model, plain.model)
-
-def test_an_error_in_a_step_leaves_a_scaler_for_the_next_fit():
-    learn = mk_learner([MixedPrecision(init_scale=8.), cb := Callback(before_step=lambda cb: _raise(KeyboardInterrupt))])
-    cb.order = 20
-    assert ending(lambda: learn.fit(1))=='KeyboardInterrupt'
-    learn.remove_cb(cb)
-    learn.fit(1)
-    assert learn.count.opt_steps==N
 
 # --- errors
 
@@ -342,14 +194,6 @@ def test_true_precision_equals_the_loop_by_hand(dtype):
             opt.step()
             opt.zero_grad()
     assert same(learn.model, model) and learn.model[0].weight.dtype is dtype
-
-def test_true_precision_takes_the_optimizers_state_along():
-    learn = mk_learner()
-    learn.fit(1)
-    for cb,dtype in ((TruePrecision(), torch.bfloat16), (TruePrecision(torch.float64), torch.float64), (None, torch.float32)):
-        learn.to_fp32().add_cbs(cb).fit(1)
-        assert {o.dtype for s in learn.opt.state.values() for k,o in s.items() if k!='step'}=={dtype}
-        assert {p.dtype for p in learn.model.parameters()}=={dtype}
 
 def test_true_precision_evaluates_too():
     learn = mk_learner([TruePrecision()])
