@@ -357,6 +357,7 @@ class _Arrived(KeyboardInterrupt):
     "A rewind between two fits has come to its place"
     in_all = True
 
+# %% ../../nbs/checkpoint/09_rewind.ipynb #9e71000e
 def _apply(learn, changes):
     "Change the hyper-parameters; callbacks may change more"
     change_hypers(learn, **{k:v for k,v in changes.items() if not k.startswith('skip_')})
