@@ -151,8 +151,8 @@ class Trainer(TrainerView):  # chkstyle: ignore-node
     ):
         super().__init__(learn, loggers=[MetricLog()], min_epochs=0, min_steps=None, _root=None, _metrics={},
             _sums={}, _means={}, _seen=None, _past=None, _stage='', _stages=[], _outer='', _last=None, _checkpoint=None,
-            _epoch=0, _first_epoch=0, _begun=False, _epoch_begun=False, _checked=False, _validated=False, _logging=False,
-            _bar={}, _of_passes={}, _rows=dict(step={}, epoch={}, eval={}), _passes={}, _evaluated={})
+            _epoch=0, _first_epoch=0, _begun=False, _epoch_begun=False, _checked=False, _validated=False,
+            _logging=False, _bar={}, _of_passes={}, _rows=dict(step={}, epoch={}, eval={}), _passes={}, _evaluated={})
         self._wrap()
 
     def __setattr__(self, k, v):

@@ -41,7 +41,7 @@ class Checks(Callback):
         if not n: raise ValueError(f'epoch {learn.epoch}: the training loader {why_empty(learn.dl)}')
         self._check_length(n)
     def cleanup_train(self):
-        self.unhook()
+        self._unhook()
         if self.learn.outcome['train']!='failed': self.learn.warn_of_unheld()
     def before_validate(self): self._pass = self.learn.data_pass
     def after_validate(self):
@@ -66,7 +66,7 @@ def _hook(self:Checks):
         if hasattr(o, '_optimizer_step_post_hooks')]
 
 @patch
-def unhook(self:Checks)->int:
+def _unhook(self:Checks)->int:
     "Stop counting; return how many steps callbacks took"
     while self._hooks: self._hooks.pop().remove()
     return self._n_own
@@ -129,7 +129,7 @@ class _FirstLoss(Callback):
         if n>took:
             raise ValueError(f'a batch increased count.opt_steps by {n}, but took {took} optimizer steps, which the '
                 'loop counts: leave the count to the loop')
-        own = self._checks.unhook()
+        own = self._checks._unhook()
         if n and own:
             warnings.warn(f'the first batch took {n} optimizer step(s) by the loop and {own} by a callback, '
                 'which called step() of the optimizer: leave steps to the loop, or raise CancelStepException in '

@@ -20,7 +20,7 @@ from ..data.batch import detuplify, row_keys, tensors_in, to_detach, unpack
 from .callback import Callback, as_list, mk_cb
 from .denominator import MeanOf
 from ..data.checks import check_place, check_whole, checked_args, did_you_mean, replaced, say
-from ..data.loaders import batch_len, mk_dls, rows_of, why_empty
+from ..data.loaders import Until, batch_len, mk_dls, rows_of, why_empty
 from .errors import release_refs, tip, where
 from .flow import Flow
 from .lazy import with_lazy_methods
@@ -97,7 +97,6 @@ class Learner(Flow):
         with torch.set_grad_enabled(self.valid_grad): self.with_events('validate', self.all_batches)
     def all_batches(self):
         "Run `one_batch` for each batch of `dl`"
-        if self.training and self.dl is not self.dls.train: self.n_iter = batch_len(self.team.share(self.dl, True))
         with self.mk_pass(self.dl) as batches:
             if self._taken('pass'): return
             while self._between() and self.with_events('fetch', self._fetch, batches):
@@ -177,7 +176,10 @@ def mk_pass(self:Learner,
     dl # Loader: any iterable of batches
 )->Pass: # A context manager, and an iterator of batches
     "Make a pass through this process's share of `dl`"
-    return Pass(self, self.team.share(dl, self.training))
+    share = self.team.share(dl, self.training)
+    is_new = self.training and dl is not self.dls.train and not isinstance(dl, Until)  # from a callback
+    if is_new: self.n_iter = batch_len(share)
+    return Pass(self, share)
 
 @patch
 def _fetch(self:Learner, batches):

@@ -853,10 +853,10 @@ class Learner(_LearnerMethods, Flow):
     created: bool
     has_stepped: Any
     last_cancels: dict
-    n_iter: Any
     paused: Any
     failed: Any
     saved_hashes: Any
+    n_iter: Any
     batch: Any
     source: Any
     xb: Any

@@ -206,8 +206,8 @@ def backward(self:Turn):
 def _check_copy(loss, loss_grad):
     "Raise an error if a callback changed `loss` instead of `loss_grad`"
     if loss is loss_grad or torch.equal(loss, loss_grad): return
-    raise ValueError(f'learn.loss was set to {loss.item():.6g}, but it is only a copy for logging, and learn.loss_grad, '
-        f'which is trained on, is {loss_grad.item():.6g}: set learn.loss_grad')
+    raise ValueError(f'learn.loss was set to {loss.item():.6g}, but it is only a copy for logging, and '
+        f'learn.loss_grad, which is trained on, is {loss_grad.item():.6g}: set learn.loss_grad')
 
 # %% ../../nbs/loop/04_turn.ipynb #7a00f1d9
 def _refuse_loss(loss):

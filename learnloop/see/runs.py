@@ -109,7 +109,7 @@ class Run:
     def __repr__(self): return f'Run({str(self.folder)!r}, {self.state})'
     series  = property(lambda self: series_of(self.rows), doc="The `series_of` the run's rows")
     results = property(lambda self: results_of(self.series, self.directions), doc="The `results_of` the run's series")
-    seconds = property(lambda self: to_number(self.about.get('seconds')), doc='Duration of all sessions; None if unknown')
+    seconds = property(lambda self: to_number(self.about.get('seconds')), doc='Duration of all sessions, or None')
 
     @cached_property
     def about(self)->dict:

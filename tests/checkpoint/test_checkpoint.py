@@ -351,7 +351,7 @@ def test_a_loader_that_cannot_be_gone_on_with_is_named_before_training(tmp_path)
         cbs = [CheckpointCallback(tmp_path/folder), Callback(before_epoch=lambda cb: seen.append(1))]
         with pytest.warns(UserWarning, match=match): quiet(mk_learner(dl=dl, metrics=None), 1, cbs=cbs)
     fit(iter(tensors()), 'a', match='training loader, list_iterator: it is an iterator')
-    fit((b for b in tensors()), 'b', match='generator to train on')
+    fit((b for b in tensors()), 'b', match='training loader, generator: it is an iterator')
     fit(DataLoader(Noisy(8), 4, num_workers=1, persistent_workers=True), 'c', match='Noisy or collate_fn may draw random numbers there.*SeededItems')
     assert len(seen)==3
     for i,dl in enumerate([DataLoader(SeededItems(Noisy(8)), 4, num_workers=1, persistent_workers=True), Stateful(tensors())]):

@@ -223,7 +223,7 @@ def test_each_rewind_keeps_the_changes_of_earlier_ones(seed, tmp_path):
 def test_what_is_refused():
     def go(**kwargs): return lambda cb: cb.learn.rewind(**kwargs)
     def at_3(how): return Callback(after_batch=lambda cb: cb.learn.rewind(**how) if cb.learn.training and cb.learn.iter==3 else None)
-    for error,message,how,cbs in ((ValueError, 'can only go back', dict(to=Place(2)), [Snapshots(2)]), (ValueError, 'has had fewer', dict(batches=99), [Snapshots(2)]),
+    for error,message,how,cbs in ((ValueError, 'can only go back', dict(to=Place(2)), [Snapshots(2)]), (ValueError, 'has trained on fewer', dict(batches=99), [Snapshots(2)]),
         (ValueError, 'unknown hyper-parameter', dict(batches=1, lrr=1), [Snapshots(2)]), (ValueError, 'use fit\\(cbs=Snapshots', dict(batches=1), []), (ValueError, 'give one of them', {}, []),
         (RuntimeError, 'would repeat forever', dict(batches=2), [Snapshots(2)])):
         with pytest.raises(error, match=message): mk().fit(1, cbs=[*cbs, at_3(how)])
