@@ -1,7 +1,8 @@
 "A fit with several turns, killed before each batch, or taken back to each place: as without that, tables included"
 import pytest, torch
 from benchmarks.crash import difference as differ
-from learnloop import Callback, CancelBatchException, CheckpointCallback, DataLoaders, GradientAccumulation, Learner, MixedPrecision, Place, Snapshots, on
+from learnloop import (
+    Callback, CancelBatchException, CheckpointCallback, DataLoaders, GradientAccumulation, Learner, MixedPrecision, Place, Snapshots, on)
 from torch import nn
 from torch.nn import functional as F
 
@@ -15,7 +16,7 @@ class Turns(Learner):
     def train_batch(self):
         def loss(head): return F.mse_loss(self.model[head](self.model[0](self.x).mean(1)), self.y)
         self.turn(lambda: loss(1), 'table')
-        for nm in ('late','again') if self.iter>1 else (): self.turn(lambda: loss(2), 'late', name=nm, counts=nm=='late')
+        for nm in ('late','again') if self.iter>1 else (): self.turn(lambda: loss(2), 'late', name=nm, counts=nm=='again')
 
 def mk():
     g = torch.Generator().manual_seed(0)
@@ -23,7 +24,7 @@ def mk():
     with torch.no_grad():
         for p in model.parameters(): p.copy_(torch.randn(p.shape, generator=g))
     bs = [(torch.randint(5, (4, 2), generator=g), torch.randn(4, 1, generator=g)) for _ in range(N)]
-    opts = dict(table=torch.optim.SGD(model[0].parameters(), lr=.1, momentum=.9), late=torch.optim.Adam([*model[1].parameters(), *model[2].parameters()], lr=.1))
+    opts = dict(table=torch.optim.SGD(model[0].parameters(), lr=.1, momentum=.9), late=torch.optim.Adam([*model[1:].parameters()], lr=.1))
     return Turns(DataLoaders(bs, bs[:2], device='cpu'), model, F.mse_loss, opts)
 
 class Skips(Callback):
@@ -32,8 +33,8 @@ class Skips(Callback):
     def after_batch(self):
         if self.learn.iter!=2: raise CancelBatchException
 
-CBS = dict(plain=list, skips=lambda: [Skips()], fp16=lambda: [MixedPrecision('fp16', init_scale=8., growth_interval=2)], window=lambda: [GradientAccumulation(n_batches=3)],
-    fp16_window=lambda: [MixedPrecision('fp16', init_scale=8., growth_interval=2), GradientAccumulation(n_batches=3)])
+CBS = dict(plain=list, skips=lambda: [Skips()], window=lambda: [GradientAccumulation(n_batches=3)],
+    fp16=lambda: [MixedPrecision('fp16', init_scale=8., growth_interval=2)], fp16_window=lambda: [*CBS['fp16'](), *CBS['window']()])
 
 def dense(state): return [{k:v.to_dense() if isinstance(v, torch.Tensor) and v.is_sparse else v for k,v in s.items()} for s in state.values()]
 def fitted(feature, *cbs, **kwargs):
@@ -58,8 +59,9 @@ def test_killed_before_each_batch(feature, tmp_path):
 def test_taken_back_to_each_place(feature):
     straight = fitted(feature)
     for n in range(N):
-        def back(cb, n=n, gone=[]):
+        gone = set()
+        def back(cb, n=n, gone=gone):
             if cb.iter<N-1 or gone: return
-            gone.append(n)
+            gone.add(n)
             cb.learn.rewind(to=Place(0, 'train', n))
         assert not differ(fitted(feature, Snapshots(1, keep=99), on('after_loss')(back)), straight), n
