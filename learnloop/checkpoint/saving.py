@@ -266,15 +266,17 @@ def _is_hyper(v, own):
     if not isinstance(v, Real) or isinstance(v, bool): return False
     return v==v and (v>=0 or not own>=0)
 
-def _first_state(o, g, p):
-    "Return the state that torch's optimizer `o` makes for a parameter like `p` in the group `g`; {} if that fails"
+def _layout(v): return getattr(v, 'layout', None)
+
+def _first_state(o, g, p, layout):
+    "Return the state of torch's optimizer `o` for a parameter like `p` with a gradient of `layout`; {} if that fails"
     like = torch.zeros(p.shape, dtype=p.dtype, device='cpu' if p.numel()<=2**16 else 'meta')
-    like.grad,known = torch.zeros_like(like),inspect.signature(type(o)).parameters
+    like.grad,known = torch.zeros_like(like, layout=layout),inspect.signature(type(o)).parameters
     slow = {k:False for k in ('foreach','fused','capturable','differentiable') if k in known}
     try:
         new = type(o)([like], **{k:v for k,v in g.items() if k in known and k!='params'} | slow)
         with torch.no_grad(): inspect.unwrap(type(o).step)(new)  # without the global hooks for optimizer steps
-    except Exception: return {}
+    except Exception: return {} if layout is torch.strided else _first_state(o, g, p, torch.strided)
     return dict(new.state[like])
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #630ffe8e
@@ -286,11 +288,12 @@ def _why_odd(v, made, p):
     if v.is_meta or v.is_quantized or v.is_complex() and not p.is_complex() or v.requires_grad: return describe(v)
     if not isinstance(made, Tensor): return ''
     if made.dim()==0 and p.dim(): return '' if _is_hyper(v, made) else describe(v)  # a count of steps
-    fits = v.layout is torch.strided and v.shape==made.shape and v.is_floating_point()==made.is_floating_point()
+    fits = v.layout is made.layout and v.shape==made.shape and v.is_floating_point()==made.is_floating_point()
     return describe(v) if not fits else f'{describe(v)} of elements that overlap' if _overlaps(v) else ''
 
 def _overlaps(t):
     "Whether elements of `t` share memory, so that it can't be written to"
+    if t.layout is not torch.strided: return False
     reach = 0
     for step,n in sorted((s, n) for s,n in zip(t.stride(), t.shape, strict=True) if n>1):
         if step<=reach: return True
@@ -304,8 +307,10 @@ def _odd_state(o, pairs, state):
     if len({*ids})<len(ids): return 'two parameters have the same number'
     if odd := [i for i in state if type(i) is int and i not in ids]: return f'{odd[0]} is not the number of a parameter'
     for p,i,g in pairs:
-        s,key = state.get(i, {}),(id(g), p.shape, p.dtype)
-        if s and is_torch_opt(o) and key not in seen: seen[key] = _first_state(o, g, p)
+        s = state.get(i, {})
+        layout = torch.sparse_coo if torch.sparse_coo in map(_layout, s.values()) else torch.strided
+        key = id(g),p.shape,p.dtype,layout
+        if s and is_torch_opt(o) and key not in seen: seen[key] = _first_state(o, g, p, layout)
         made = seen.get(key, {}) if s else {}
         lost = [k for k,v in made.items() if v is not None and k not in s]
         if lost: return f'parameter {i} has no {lost[0]!r}'

@@ -339,8 +339,7 @@ def check_plain(
     done = count['epochs']-base
     if e!=done and (loop['next']=='epoch' or count['batches']):
         raise odd(f'loop.epoch is {e}, but loop.count.epochs and loop.base give {done}')
-    if batch>count['batches']>0 or batch and loop['next']!='train':
-        raise odd(f"loop.batch is {batch} of {count['batches']} in all, before {loop['next']}")
+    if batch and loop['next']!='train': raise odd(f"loop.batch is {batch}, before {loop['next']}")
     if not 0<=pct<inf: raise odd(f'loop.pct_train is {pct}, but must be a fraction, 0 or more')
 
 # %% ../../nbs/checkpoint/03_state.ipynb #bd1b6a15

@@ -395,6 +395,7 @@ class MeanOf:
         f,d = learn.loss_func,self.declared
         self._refresh(f)
         if d is None: d = self._form_of(learn) if _is_of_model(learn) else self.known
+        if callable(d) and learn.pred is None and self.declared is None: d = ITEMS  # a turn's own loss
         if callable(d): d = d(learn.pred, *(learn.yb or learn.xb))
         if isinstance(d, Mapping): d = d.get(part)
         if isinstance(d, str) and self.declared is None and learn.loss.dim(): return _Elements(learn.loss.numel())
@@ -408,7 +409,7 @@ class MeanOf:
         "Return an approximate denominator of a training batch, at little cost"
         f,known = learn.loss_func,self.known
         if f is self.f and self.declared is None and learn._denominator[0] is not learn.loss and learn.yb:
-            if known is None: return learn.bs
+            if known is None or learn.pred is None: return learn.bs
             if known is _of_elements: return learn.pred.numel()
             if f is F.cross_entropy and learn.bs<=1024: return learn.yb[0]
         return as_size(self.units(learn))

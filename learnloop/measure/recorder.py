@@ -623,6 +623,7 @@ def load_state_dict(self:Recorder,
     lengths = {k:len(sd[k]) for k in ('raw','sizes','lrs') if sd}
     if len({*lengths.values()})>1: raise ValueError(f'a history of {lengths}: the lengths must be equal')
     self._clear()
+    for m in self.train_mets: m.reset()  # the history may not have some of them yet
     if not sd: return
     self._raw,self._sizes,self._lrs = Scalars(sd['raw']),Sizes(sd['sizes']),Series(sd['lrs'])
     self.values,self.iters,self.records = (Series(sd[k]) for k in ('values','iters','records'))
@@ -639,9 +640,7 @@ def load_state_dict(self:Recorder,
         self._make_metrics()
         self._add_parts(parts)
         self.columns = self._names[1:len(self._names)-self.add_time]
-    for m,o in zip(self.train_mets, sd['train_mets'], strict=False):
-        m.reset()
-        set_metric_state(m, o)
+    for m,o in zip(self.train_mets, sd['train_mets'], strict=False): set_metric_state(m, o)
     self._follow()
     for m in self.train_mets if self._keys is not None else ():
         self._n_before[id(m)] = m.n_listed

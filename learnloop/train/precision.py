@@ -66,7 +66,7 @@ class MixedPrecision(Callback):
             f'which {amp_mode} does not use: use fp16')
         torch.amp.GradScaler('cpu', **kwargs)  # raises errors for wrong settings now
         self.amp_mode,self.kwargs,self.scalers,self.skipped = amp_mode,kwargs,{},0
-        self._states,self._checked,self._autocasts,self._is_on,self._is_ready = {},False,[],False,False
+        self._states,self._checked,self._autocasts,self._is_on,self._is_ready,self._had = {},False,[],False,False,()
 
     def autocast(self): # A context manager
         "Return the autocast context of batches, for code that calls the model elsewhere"
@@ -131,6 +131,7 @@ def scaler(self:MixedPrecision):
     if nm not in self.scalers:
         res = self.scalers[nm] = torch.amp.GradScaler(self.learn.device.type, **self.kwargs)
         if nm in self._states: res.load_state_dict(res.state_dict() | self._states[nm])
+        res.scale(torch.ones((), device=self.learn.device))  # makes its tensors, since a window may step first
     return self.scalers[nm]
 
 # %% ../../nbs/train/05_precision.ipynb #fc36c067
