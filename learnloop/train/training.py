@@ -469,7 +469,6 @@ class MicroBatch(Callback):
         self._others,self._made = learn.loss_parts,learn.pred  # from earlier turns
         ats = [slice(i, min(i+size, n)) for i in range(0, n, size or 1)]
         self._left = [(o.stop-o.start,)*2 + (o, part(learn.xb, o), part(learn.yb, o)) for o in ats]
-        if not n: self._left = [(0, 1, slice(1), learn.xb, learn.yb)]  # all its rows are skipped: this one doesn't count
         if learn.team.world>1: self._keep_up(n_parts)
         self._next()
     def after_loss(self):
@@ -551,7 +550,8 @@ def _item_dim(preds, ns):
 @patch
 def _keep_up(self:MicroBatch, n):
     "Run `n` parts, as other processes do; gradients are synchronized with the last"
-    team,(_,bs,*first) = self.learn.team,self._left[0]
+    team,rest = self.learn.team,(0, 1, slice(1), *self._whole[1:])  # if all rows of this process are skipped
+    _,bs,*first = (self._left or [rest])[0]
     self._left += [(0, bs, *first)]*(n-len(self._left))  # it doesn't count
     self._defers = team.defer_sync
     if n>1: team.defer_sync = True
