@@ -58,8 +58,8 @@ def test_rows_are_left_out_in_all_processes():
         for r in (first, *others):
             assert all(map(torch.equal, r[i]['weights'], first[i]['weights'])) and differ(r[i]['weights'], one['weights'])<2e-5
             assert r[i]['attempt']==1
-            torch.testing.assert_close(r[i]['losses'], one['losses'])
-            torch.testing.assert_close(r[i]['rows'], one['rows'])
+            torch.testing.assert_close(r[i]['losses'], one['losses'], rtol=1e-4, atol=1e-5)
+            torch.testing.assert_close(r[i]['rows'], one['rows'], rtol=1e-4, atol=1e-5)
 
 # ---- Another number of processes
 
