@@ -408,7 +408,7 @@ class MeanOf:
     ): # The denominator; or targets, whose number without ignored ones is the denominator
         "Return an approximate denominator of a training batch, at little cost"
         f,known = learn.loss_func,self.known
-        if f is self.f and self.declared is None and learn._denominator[0] is not learn.loss and learn.yb:
+        if f is self.f and self.declared is None and learn._denominator[0] is not learn.loss and learn.yb and learn.bs:
             if known is None or learn.pred is None: return learn.bs
             if known is _of_elements: return learn.pred.numel()
             if f is F.cross_entropy and learn.bs<=1024: return learn.yb[0]

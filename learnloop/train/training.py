@@ -272,7 +272,9 @@ def grad_norm(
 )->torch.Tensor: # Scalar
     "Compute the norm of all `grads` together, in all processes"
     if not any(hasattr(g, 'full_tensor') for g in grads): return get_total_norm(grads, norm_type)
-    if norm_type!=math.inf: return get_total_norm(grads, norm_type).full_tensor()
+    if norm_type!=math.inf:
+        learn.team.meet('norm')  # another process may have cancelled this step
+        return get_total_norm(grads, norm_type).full_tensor()
     mine = [o for o in map(part_here, grads) if o.numel()]  # torch can't take the maximum of no values
     return torch.tensor(learn.team.gather(get_total_norm(mine, math.inf).item() if mine else 0.)).max()
 
@@ -465,7 +467,7 @@ class MicroBatch(Callback):
         def part(b, at): return narrow_batch(b, at, n) if b and n_parts>1 else b
         self._whole,self._autocast = (n, learn.xb, learn.yb),ambient_autocast(learn.device)
         self._others,self._made = learn.loss_parts,learn.pred  # from earlier turns
-        ats = [slice(i, min(i+size, n)) for i in range(0, n, size)]
+        ats = [slice(i, min(i+size, n)) for i in range(0, n, size or 1)]
         self._left = [(o.stop-o.start,)*2 + (o, part(learn.xb, o), part(learn.yb, o)) for o in ats]
         if learn.team.world>1: self._keep_up(n_parts)
         self._next()
@@ -509,8 +511,9 @@ def after_backward(self:MicroBatch):
     if self._joined:
         self._joined.add(learn.open_turn.parts)
         self._settle(self._joined.factor)
-    ns,preds,losses,parts,units = zip(*(o for o in self._seen if o[0]), strict=True)
     self._grads,(learn.bs,learn.xb,learn.yb),learn.part = [],self._whole,None
+    if not learn.bs: return
+    ns,preds,losses,parts,units = zip(*(o for o in self._seen if o[0]), strict=True)
     learn.pred = self._made if preds[0] is None else to_concat(preds, _item_dim(preds, ns))
     learn.loss,learn.loss_parts = _join_losses(losses, units, 'loss'),_mean_parts(parts, units, self._others)
     learn.set_denominator(join_units(o['loss'] for o in units))
@@ -547,7 +550,8 @@ def _item_dim(preds, ns):
 @patch
 def _keep_up(self:MicroBatch, n):
     "Run `n` parts, as other processes do; gradients are synchronized with the last"
-    team,(_,bs,*first) = self.learn.team,self._left[0]
+    team,rest = self.learn.team,(0, 1, slice(1), *self._whole[1:])  # if all rows of this process are skipped
+    _,bs,*first = (self._left or [rest])[0]
     self._left += [(0, bs, *first)]*(n-len(self._left))  # it doesn't count
     self._defers = team.defer_sync
     if n>1: team.defer_sync = True

@@ -1,6 +1,6 @@
 "One of two processes goes back, and so do both: DDP, FSDP, left-out rows, an accumulation window, and a pause"
 import threading, torch
-from learnloop import Callback, CheckpointCallback, GradientAccumulation, Place, Snapshots
+from learnloop import Callback, CheckpointCallback, GradientAccumulation, MicroBatch, Place, Snapshots, list_checkpoints
 from learnloop.checkpoint.steer import Steering
 from runs import differ, mk_learner, weights
 from together import same, together
@@ -16,12 +16,13 @@ class Back(Callback):
         self.done = True
         learn.rewind(**self.how)
 
-def fit(how, *cbs, n=2, keeps=None):
+def fit(how, *cbs, n=2, keeps=None, **kwargs):
     "Fit with `cbs`: what is to be the same in all processes"
     learn = mk_learner()
     if how: getattr(learn, f'to_{how}')(timeout=30)
-    learn.fit_one_cycle(n, .05, cbs=[keeps or Snapshots(4, keep=9), *cbs])
-    return dict(weights=weights(learn.model), attempt=learn.keeper.attempt, losses=[float(o) for o in learn.recorder.raw_losses])
+    learn.fit_one_cycle(n, .05, cbs=[keeps or Snapshots(4, keep=9), *cbs], **kwargs)
+    return dict(weights=weights(learn.model), attempt=learn.keeper.attempt, losses=[float(o) for o in learn.recorder.raw_losses],
+        rows=[row[:2] for row in learn.recorder.values])
 
 TO = dict(to=Place(1, 'train', 1))
 
@@ -45,13 +46,36 @@ def test_all_processes_go_back_with_one(tmp_path):
 
 SKIP = [3, 11, 12, 20, 21, 22, 40, *range(25, 33)]
 
-def skipping(how): return fit(how, Back('after_batch', int(how is not None), to=Place(0), skip_rows=SKIP))
+FEW = [*range(4, 45)]  # Some batches keep no row in one process, or none at all
+
+def skipping(how):
+    def run(rows, *cbs): return fit(how, Back('after_batch', int(how is not None), to=Place(0), skip_rows=rows), *cbs)
+    return [run(SKIP), run(FEW), run(FEW, MicroBatch(2)), run(FEW, GradientAccumulation(9), MicroBatch(1))]
 
 def test_rows_are_left_out_in_all_processes():
-    one,ranks = skipping(None),together(skipping, 'ddp')
-    for r in ranks:
-        assert all(map(torch.equal, r['weights'], ranks[0]['weights'])) and differ(r['weights'], one['weights'])<2e-5
-        assert r['attempt']==1
+    ones,(first,*others) = skipping(None),together(skipping, 'ddp')
+    for i,one in enumerate(ones):
+        for r in (first, *others):
+            assert all(map(torch.equal, r[i]['weights'], first[i]['weights'])) and differ(r[i]['weights'], one['weights'])<2e-5
+            assert r[i]['attempt']==1
+            torch.testing.assert_close(r[i]['losses'], one['losses'], rtol=1e-4, atol=1e-5)
+            torch.testing.assert_close(r[i]['rows'], one['rows'], rtol=1e-4, atol=1e-5)
+
+# ---- Another number of processes
+
+def from_start(folder, how, resume=False):
+    "Go back to the begin of an epoch, or resume from the checkpoint that was saved there"
+    back = Back('after_batch', int(how is not None), to=Place(1, 'train', 0), wd=.1)
+    back.done = resume
+    keeps = CheckpointCallback(f'{folder}_on' if resume else folder, every_steps=5, keep=99)
+    return fit(how, back, n=3, keeps=keeps, resume=_there(folder) if resume else None, accept=['callbacks.back'])
+
+def _there(folder): return next(o for o in list_checkpoints(folder) if o.manifest['epoch']==1 and o.manifest['batch']==0)
+
+def test_another_number_of_processes_goes_on_from_the_begin_of_a_pass(tmp_path):
+    one,two = from_start(tmp_path/'one', None),together(from_start, tmp_path/'two', 'ddp')[0]
+    for r in (two, together(from_start, tmp_path/'one', 'ddp', True)[0], from_start(tmp_path/'two', None, True)):
+        assert differ(r['weights'], one['weights'])<2e-5
 
 # ---- A pause
 
