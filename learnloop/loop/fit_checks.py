@@ -33,7 +33,8 @@ class Checks(Callback):
     def before_train(self):
         self.learn.warn_of_unheld()
         self._versions,self._pass = self._now(),self.learn.data_pass
-        if hasattr(self.learn, 'first_loss_checks'): self._hook()
+        # an optimizer with hooks isn't compiled
+        if hasattr(self.learn, 'first_loss_checks') and self.learn.fuser is None: self._hook()
     def after_train(self):
         learn,n = self.learn,self._n_batches('train')
         if n is None or not learn.training: return

@@ -25,7 +25,7 @@ from .runfile import open_run, run_label, run_labels
 # %% ../../nbs/see/04_log.ipynb #571ca4a0
 class KeepsGoing(Callback):
     "Base class of callbacks that turn their first error in a fit into a warning"
-    failures,_warned = (OSError,),False
+    failures,_warned,rank_invariant = (OSError,),False,True
     @contextmanager
     def guarded(self,
         *more, # Classes of errors to handle, too, besides `failures`
