@@ -113,7 +113,7 @@ def _state_leads_back(a, b, n):
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0f33
 def _first(a, states, epoch, most=0):
-    "Return what the first batch of a pass through `a` is and draws, and take up to `most` others"
+    "Return a hash of the first batch of `a`, and the random states after it; then take up to `most` more batches"
     write_rngs(states, [a])
     set_epoch(a, epoch)
     batches = iter(a)
@@ -132,7 +132,7 @@ def _repeats(make, epoch, once):
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0f43
 def _draws_aside(a, to_end):
-    "Whether threads of `a` draw random numbers, as far as its first batches show; with `to_end`, maybe only later"
+    "Whether threads of `a` draw in its first batches; with `to_end`, draws from its own generators count, too"
     before,states,batches = {*threading.enumerate()},read_rngs([a]),iter(a)
     if before=={*threading.enumerate()}: states = read_rngs([a])  # without the seed that a DataLoader draws
     next(batches, None)

@@ -170,7 +170,7 @@ class _Skipping:
             self.todo = self.todo-1 if idxs is not None else 0
 
 def _after_last(own, batches, state):
-    "Return no batch: after the last one, `state` may be that of the next pass, as of a sampler that starts again"
+    "Yield no batch; if the loaded `state` belongs to the next pass, load it again, because the test took a batch"
     saved = read_rngs([own])
     if next(batches, None) is None: return
     write_rngs(saved, [own])

@@ -29,7 +29,7 @@ class KeepsGoing(Callback):
     @contextmanager
     def guarded(self,
         *more, # Classes of errors to handle, too, besides `failures`
-        what='has a gap' # What is wrong then, for the warning
+        what='has a gap' # Consequence of the error, for the warning
     ):
         "Turn the first of `failures` in a fit into a warning, and ignore the rest"
         try: yield
