@@ -76,6 +76,7 @@ def take_rows(
 # %% ../../nbs/data/04_tensors.ipynb #c0de2027
 class TensorLoader(DataLoader):
     "Batches of rows of `tensors`, the same as in a `DataLoader`, taken at once"
+    @checked_args(batch_size='bs')
     def __init__(self,
         tensors, # A tuple of tensors with a row for each item, or a dict
         bs:int=64, # Rows per batch

@@ -180,7 +180,9 @@ def spread_hyper(
     is_one = not isinstance(val, (tuple,list))
     if isinstance(old, (tuple,list)): is_one = is_one or not any(isinstance(o, (tuple,list)) for o in val)
     if is_one: return [_checked_value(name, key, val, old)]*n
-    if len(val)!=n: raise ValueError(f"{name}={val!r} has {len(val)} values for {n} parameter group(s): give 1 or {n}")
+    if len(val)!=n:
+        fix = 'give 1' if n==1 else f'give 1 or {n}'
+        raise ValueError(f'{name}={val!r} has {len(val)} values for {n} parameter group(s): {fix}')
     return [_checked_value(name, key, o, old) for o in val]
 
 # %% ../../nbs/loop/03_optimizer.ipynb #561a1427

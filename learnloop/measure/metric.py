@@ -216,13 +216,14 @@ def mk_metrics(
         if isinstance(o, nn.ModuleDict) and hasattr(o, 'compute'): res += [TorchMetric(m, k) for k,m in o.items()]
         elif hasattr(o, 'accumulate') and hasattr(type(o), 'value'): res.append(o)
         elif all(hasattr(o, k) for k in ('update', 'compute', 'reset')): res.append(TorchMetric(o))
-        elif callable(o):
+        elif callable(o) and not isinstance(o, type):
             f = getattr(o, 'func', o)
             _refuse_others(f)
             res.append(getattr(f, 'mk_metric', AvgMetric)(o))
         else:
             fix = f'; scikit-learn has some by name: skm_metric({o!r})' if isinstance(o, str) else ''
             if isinstance(o, dict): fix = '; metrics must be a list: each metric has its own name'
+            if isinstance(o, type): fix = f'; give an instance, {o.__name__}(…)'
             if isinstance(o, torch.Tensor|float): fix = '; give the function itself, without calling it'
             take = 'a function of (pred, *yb), a Metric, or a torchmetrics object'
             raise TypeError(f'{o!r} is not a metric: give {take}{fix}')
