@@ -1,4 +1,4 @@
-# Written by `python -m tools.stubs`: methods that other modules patch on are here, too
+# Written by `python -m tools.stubs`, with methods that other modules patch on
 __version__: str
 from learnloop.loop.flow import PHASES as PHASES
 from learnloop.loop.flow import CancelBackwardException as CancelBackwardException

@@ -1,7 +1,7 @@
-"""The size of the project in figures, which may only get better: `python -m tools.house`
+"""Measure the size of the project: `python -m tools.house`
 
-It prints them beside those that are kept in `tools/house.json`, and beside the budget. `--list FIGURE` shows where the numbers come from. With
-`--check`, as `make check` runs it, a figure that got worse is an error. `--keep` keeps the figures as they are, for the reviewer of a change to see.
+It prints each figure beside the one kept in `tools/house.json` and beside the budget. `--list FIGURE` shows its parts. `--check`, as in `make check`,
+fails if a figure is worse than the kept one. `--keep` stores the current figures, so that the reviewer of a change sees them.
 """
 import ast, io, json, os, subprocess, sys, tokenize, tomllib
 from argparse import ArgumentParser
@@ -35,7 +35,7 @@ LAYOUT = {getattr(tokenize, o) for o in 'COMMENT NL NEWLINE INDENT DEDENT ENDMAR
 
 @cache
 def code_tokens(path):
-    "Tokens of the code in a Python file: no comments, blank lines and docstrings"
+    "Return the tokens of a Python file without comments, blank lines and docstrings"
     text,left_out = path.read_text(),set()
     for o in ast.walk(ast.parse(text)):
         body = getattr(o, 'body', None) if isinstance(o, (ast.Module, *DEFS)) else None
@@ -46,36 +46,36 @@ def code_tokens(path):
 def code_lines(path): return {i for t in code_tokens(path) for i in range(t.start[0], t.end[0]+1)}
 
 def tokens(path):
-    "Number of tokens of a module, without imports and `__all__`"
+    "Count the tokens of a module, without imports and `__all__`"
     def _is_head(o): return isinstance(o, (ast.Import, ast.ImportFrom)) or isinstance(o, ast.Assign) and getattr(o.targets[0], 'id', '')=='__all__'
     left_out = {i for o in filter(_is_head, ast.walk(ast.parse(path.read_text()))) for i in range(o.lineno, o.end_lineno+1)}
     return sum(t.start[0] not in left_out for t in code_tokens(path))
 
 def code_in(*folders):
-    "Number of code lines of each Python file below `folders`"
+    "Count the code lines of each Python file below `folders`"
     return lambda root: {str(p.relative_to(root)):len(code_lines(p)) for o in folders for p in sorted((root/o).rglob('*.py')) if p.name!='_modidx.py'}
 
 def core_tokens(root): return {str(p.relative_to(root)):tokens(p) for o in CORE for p in sorted((root/o).rglob('*.py'))}
 
 def functions(root):
-    "Place of each function -> its code lines"
+    "Place of each function -> number of its code lines"
     return {f'{m.path}:{o.lineno}':len(code_lines(root/m.path) & {*range(o.lineno, o.end_lineno+1)})
         for m in modules(root).values() for o in ast.walk(m.tree) if isinstance(o, ast.FunctionDef)}
 
 def generated(root):
-    "The generated files that git has"
+    "List generated files in git"
     found = subprocess.run(['git', 'ls-files', '*.pyi', '*_modidx.py'], cwd=root, capture_output=True, text=True).stdout.split()
     return dict.fromkeys(found, 1)
 
 def patches(mod):
-    "Line, class and name of each method that a module patches onto a class"
+    "Yield line, class and name of each method that a module patches onto a class"
     for o in mod.tree.body:
         if not isinstance(o, ast.FunctionDef) or not any(ast.unparse(d).startswith('patch') for d in o.decorator_list): continue
         cls = o.args.args[0].annotation
         for c in cls.elts if isinstance(cls, ast.Tuple) else [cls]: yield o.lineno,ast.unparse(c),o.name
 
 def replaced_methods(root):
-    "Methods that a module patches onto another's class which has them, or inherits them: who reads those is misled"
+    "List patches that replace a method of a class in another module: they mislead readers of that class"
     mods,where,bases,own = modules(root),{},{},{}
     for k,m in mods.items():
         for o in m.tree.body:
@@ -90,7 +90,7 @@ def replaced_methods(root):
             own.setdefault(cls, {})[name] = k
     return res
 
-# ---- the package as it runs
+# ---- the running package
 
 _ASK = '''
 import json
@@ -99,7 +99,7 @@ print(json.dumps([k for k in dir(synth_learner()) if k[:2]!='__']))'''
 
 @cache
 def attributes(root):
-    "Names that a learner has"
+    "List the names of a learner"
     env = os.environ | dict(PYTHONPATH=str(root), PYTHONWARNINGS='ignore')
     return json.loads(subprocess.run([sys.executable, '-c', _ASK.replace('PKG', PKG)], cwd=root, capture_output=True, text=True, env=env, check=True).stdout)
 
@@ -107,9 +107,9 @@ def attributes(root):
 
 class Figure(NamedTuple):
     name: str
-    find: object            # Function of the root: place -> number
-    whole: object = sum     # Of the numbers
-    budget: int|None = None # What it may be in the end; such a figure may get better without being kept
+    find: object            # Function of the root that returns place -> number
+    whole: object = sum     # Function of the numbers
+    budget: int|None = None # The aim. A figure with a budget may improve without being kept
 
 def highest(numbers): return max(numbers, default=0)
 
@@ -129,19 +129,19 @@ FIGURES = [  # chkstyle: ignore-node
 def measure(fig, root): return fig.whole(fig.find(root).values())
 
 def check(now, kept):
-    "Print what differs from what is kept; returns the exit status"
+    "Print figures that differ from the kept ones; return the exit status"
     worse = [k for k,v in now.items() if v>kept.get(k, 0)]
     better = [o.name for o in FIGURES if o.budget is None and now[o.name]<kept.get(o.name, 0)]
-    for k in worse: print(f'house: worse: {k}: {now[k]}, was {kept.get(k, 0)} (`--list {k!r}` shows where)')
-    for k in better: print(f'house: better: {k}: {now[k]}, was {kept[k]}; `--keep` keeps it')
-    if worse: print('house: mend it; what has to be is kept by `python -m tools.house --keep`, for a reviewer to see')
+    for k in worse: print(f'house: worse: {k}: {now[k]}, was {kept.get(k, 0)} (`--list {k!r}` shows its parts)')
+    for k in better: print(f'house: better: {k}: {now[k]}, was {kept[k]}; `--keep` stores it')
+    if worse: print('house: undo the increase; if it is necessary, `python -m tools.house --keep` stores it for the reviewer to see')
     return int(bool(worse or better))
 
 def main():
     p = ArgumentParser('python -m tools.house', description=__doc__.split('\n')[0])
-    p.add_argument('--list', metavar='FIGURE', help='the numbers of a figure, place by place')
-    p.add_argument('--check', action='store_true', help='compare with the figures that are kept')
-    p.add_argument('--keep', action='store_true', help='keep the figures')
+    p.add_argument('--list', metavar='FIGURE', help='show the parts of a figure')
+    p.add_argument('--check', action='store_true', help='compare with the kept figures')
+    p.add_argument('--keep', action='store_true', help='store the figures')
     args = p.parse_args()
     if args.list:
         fig = next((o for o in FIGURES if o.name.startswith(args.list)), None)

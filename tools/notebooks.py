@@ -1,7 +1,7 @@
-"""Run notebooks as `nbdev-test` does, each in a process of its own that needn't import torch again
+"""Run notebooks as `nbdev-test` does, each in its own process, which needn't import torch again
 
-`python -m tools.notebooks [FILE or FOLDER ...] [--save] [--timing]`: all of `nbs` without arguments. What one notebook patches doesn't reach the
-next. Its cells run by `nbdev.test.test_nb`, with the flags and limits of `pyproject.toml`."""
+`python -m tools.notebooks [FILE or FOLDER ...] [--save] [--timing]`: all of `nbs` without arguments. Patches of one notebook
+don't affect the next. Cells are run by `nbdev.test.test_nb`, with the flags and limits of `pyproject.toml`."""
 import os, sys
 from argparse import ArgumentParser
 from functools import partial
@@ -15,23 +15,23 @@ ROOT,TIMEOUT = Path(__file__).parents[1],600
 WARM = 'torch','torch._dynamo','torch.utils.tensorboard','matplotlib.pyplot','sklearn.datasets','rich'
 
 def notebooks(paths):
-    "The notebooks that `paths` name, each a file or a folder"
+    "List the notebooks in `paths`, which are files or folders"
     files = [p for o in paths for p in ([o] if o.suffix=='.ipynb' else sorted(o.rglob('*.ipynb')))]
     return [o.resolve() for o in reversed(files) if '.ipynb_checkpoints' not in o.parts]  # the longest are the tutorials
 
 def run_one(fn, save):
-    "Run the notebook `fn`; returns the exit status"
+    "Run the notebook `fn`; return the exit status"
     cfg = get_config(ROOT)
     passed,_ = test_nb(fn, skip_flags=cfg.tst_flags.split(), basepath=ROOT, save=save, cell_timeout=cfg.cell_timeout, cell_timing_min=cfg.cell_timing_min)
     return not passed
 
 def main(args):
-    p = ArgumentParser(description='Run notebooks, each in a process of its own')
+    p = ArgumentParser(description='Run notebooks, each in its own process')
     p.add_argument('paths', nargs='*', type=Path, default=[ROOT/'nbs'], help='Notebooks and folders')
-    p.add_argument('--save', action='store_true', help='Keep the outputs in the notebooks that succeed')
-    p.add_argument('--timing', action='store_true', help='Tell how long each took')
+    p.add_argument('--save', action='store_true', help='Store the outputs in notebooks that pass')
+    p.add_argument('--timing', action='store_true', help='Show how long each took')
     opts = p.parse_args(args)
-    if not (files := notebooks(opts.paths)): sys.exit(f'notebooks: there is none in {" ".join(map(str, opts.paths))}')
+    if not (files := notebooks(opts.paths)): sys.exit(f'notebooks: found none in {" ".join(map(str, opts.paths))}')
     warm(*WARM)
     bad = []
     for o in run_all(partial(run_one, save=opts.save), files, timeout=TIMEOUT):

@@ -1,8 +1,8 @@
-"""Stubs: what editors and type checkers can't read in the source. `python -m tools.stubs` writes one beside each module
+"""Write a stub beside each module, for editors and type checkers: `python -m tools.stubs`
 
-Methods come by `@patch`, also from higher wings. Callbacks are attributes of the learner, and read its attributes as theirs. Exceptions
-and events are made from a table. Git has the two stubs in `KEPT`, so that an editor knows a learner in a plain clone. `make export` and
-an installation write all of them, so that a type checker knows the rest. This needs nothing but the source, and nothing is imported.
+They can't read from the source that `@patch` adds methods to classes of other modules, that callbacks are attributes of the learner and read its attributes
+as their own, and that exceptions and events are created from a table. The two stubs in `KEPT` are in git, so that editors know a learner in a plain clone.
+`make export` and an installation write all stubs, for type checkers. This module reads only the source and imports nothing from the package.
 """
 import ast, io, re, tokenize
 from functools import cache
@@ -10,14 +10,14 @@ from pathlib import Path
 
 ROOT,PKG = Path(__file__).parents[1],'learnloop'
 KEPT = f'{PKG}/__init__.pyi',f'{PKG}/loop/learner.pyi'  # in git
-HEAD = '# Written by `python -m tools.stubs`: methods that other modules patch on are here, too\n'
-# What the source doesn't tell, or tells too narrowly: a model has attributes of its own, a loss function any arguments
+HEAD = '# Written by `python -m tools.stubs`, with methods that other modules patch on\n'
+# Types that the source lacks. Attributes in `FREE` may be of any type: models have their own attributes, loss functions take any arguments
 TYPES = {('Callback', 'learn'):'Learner', ('Callback', 'order'):'float', ('Learner', 'dls'):'DataLoaders', ('Learner', 'epoch'):'int',
     ('Learner', 'n_epoch'):'int', ('Learner', 'bs'):'int'}
 OURS = dict(NamedTuple='from typing import NamedTuple', AbstractContextManager='from contextlib import AbstractContextManager')
 FREE = 'model','forward_model','opt','loss','loss_func','metrics'
 
-# ---- the package, as its source has it
+# ---- the source of the package
 
 @cache
 def modules():
@@ -32,12 +32,12 @@ def modules():
 
 def body(mod, kind): return [o for o in modules()[mod][0].body if isinstance(o, kind)]
 def assigned(mod, name):
-    "The literal that `name` is in `mod`"
+    "Return the literal that `mod` assigns to `name`"
     return next(ast.literal_eval(o.value) for o in body(mod, ast.Assign) if getattr(o.targets[0], 'id', '')==name)
 
 @cache
 def bound(mod):
-    "Name -> the import that binds it in `mod`, as a statement with an absolute path; names defined there are imported from it"
+    "Name -> statement that imports it, with an absolute path, for names that `mod` imports or defines"
     res,here = {},f'{PKG}.{mod}'.split('.')
     for o in body(mod, (ast.Import, ast.ImportFrom)):
         base = '' if isinstance(o, ast.Import) else 'from ' + '.'.join([*(here[:-o.level] if o.level else []), *filter(None, [o.module])]) + ' '
@@ -46,7 +46,7 @@ def bound(mod):
 
 @cache
 def public():
-    "Name -> module, of all that `from learnloop import *` brings"
+    "Name -> module, of all names that `from learnloop import *` imports"
     tree = ast.parse((ROOT/PKG/'__init__.py').read_text())
     imports = [o for part in tree.body if isinstance(part, ast.Try) for o in part.body if isinstance(o, ast.ImportFrom)]
     now = {a.name:o.module for o in imports for a in o.names if not a.asname}
@@ -57,7 +57,7 @@ def rows(): return [o for o in body('loop.flow', ast.Assign) if getattr(o.target
 
 @cache
 def events():
-    "Names of all events, from the table of phases"
+    "List the names of all events, from the table of phases"
     def _of(o):
         name = o.args[0].value
         if o.func.id=='Event': return [name]
@@ -67,7 +67,7 @@ def events():
 
 @cache
 def classes():
-    "Name -> module and node, of each public class, and of those that have no namesake"
+    "Name -> module and node, of each class; of several with the same name, the public one"
     res = {}
     for mod in modules():
         for o in body(mod, ast.ClassDef):
@@ -76,33 +76,33 @@ def classes():
 
 @cache
 def needed():
-    "Names in annotations, and of what some class is made of"
+    "List names in annotations and names of base classes"
     nodes = [o for tree,_ in modules().values() for o in ast.walk(tree)]
     types = [t for o in nodes for t in (getattr(o, 'annotation', None), getattr(o, 'returns', None), *getattr(o, 'bases', ())) if t]
     return {k for t in types for k in re.findall(r'\w+', ast.unparse(t))}
 
 def bases(name):
-    "Names of a class and of those above it, as far as they are ours"
+    "List the names of a class and of its bases in this package"
     if name not in classes(): return []
     return [name, *(k for b in classes()[name][1].bases for k in bases(ast.unparse(b)))]
 
 @cache
 def callbacks():
-    "Name on the learner -> class, of the callbacks that are public or that each learner has"
+    "Name on the learner -> class, of public callbacks and default ones"
     def _name(o): return next((v.value for a in o.body if isinstance(a, ast.Assign) for t,v in pairs(a) if t.id=='name'),
         re.sub('(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])', '_', re.sub('(?<=.)Callback$', '', o.name)).lower())
     theirs = [k for k in classes() if 'Callback' in bases(k)[1:] and k in {*public(), *defaults()}]
     return {_name(classes()[k][1]):k for k in theirs}
 
-def text(o): return o.value if isinstance(getattr(o, 'value', None), str) else ast.unparse(o)  # of an annotation, without quotes
+def text(o): return o.value if isinstance(getattr(o, 'value', None), str) else ast.unparse(o)  # an annotation without quotes
 def decorators(node): return [ast.unparse(o) for o in node.decorator_list]
 def is_patch(node): return any(o.startswith('patch') for o in decorators(node))
 
-def of(name, mod): return bound(mod).get(name, '').split(' as ')[0]  # the import that tells a class from its namesakes
+def of(name, mod): return bound(mod).get(name, '').split(' as ')[0]  # identifies a class among those with the same name
 
 @cache
 def patched():
-    "Class, by its import -> name -> the module, and the function that it patches onto the class; None for what it assigns"
+    "Import of a class -> name -> module and function that it patches onto the class, None instead of a function for an assignment"
     res = {}
     for mod,(tree,_) in modules().items():
         for o in tree.body:
@@ -117,7 +117,7 @@ def patched():
 def params(node): return [*node.args.posonlyargs, *node.args.args, *filter(None, [node.args.vararg]), *node.args.kwonlyargs, *filter(None, [node.args.kwarg])]
 
 def docstring(node, mod):
-    "The docstring of `node`, and what comments say of parameters and of what a function returns"
+    "Return the docstring of `node`, with its comments on parameters and on the result"
     lines = [ast.get_docstring(node) or '']
     if isinstance(node, ast.FunctionDef):
         end,notes,at = node.body[0].lineno-1,modules()[mod][1],{o.end_lineno:o.arg for o in params(node)}
@@ -126,20 +126,20 @@ def docstring(node, mod):
     return '\n\n'.join(filter(None, lines))
 
 def is_plain(o):
-    "Is the default `o` one that a reader understands without the module?"
+    "Whether the default `o` is a literal"
     return all(isinstance(k, (ast.Constant, ast.UnaryOp, ast.Tuple, ast.USub, ast.Load)) for k in ast.walk(o))
 
 def function(node, mod, need, in_class=False, doc=''):
-    "Lines of the stub of the function `node` of `mod`; `need` gets the names in its annotations"
+    "Return the lines of a stub for the function `node` of `mod`; `need` imports the names in its annotations"
     decs,doc,node = ' '.join(decorators(node)),doc if doc is None else docstring(node, mod),ast.parse(ast.unparse(node)).body[0]
     keep = [o for o in decorators(node) if o in ('staticmethod', 'classmethod', 'property') or o.endswith('.setter')]
     keep += ['property' for o in ('as_prop=True', 'cached_property') if o in decs] + ['classmethod' for o in ['cls_method=True'] if o in decs]
     a = node.args
-    if 'annealer' in decs: a.args = [o for o in a.args if o.arg!='pct']  # it returns a function of that
+    if 'annealer' in decs: a.args = [o for o in a.args if o.arg!='pct']  # the decorated function takes it later
     if 'use_kwargs(event' in decs and mod=='loop.callback': a.kwonlyargs,a.kw_defaults = [ast.arg(e) for e in events()],[ast.Constant(...)]*len(events())
     me = [*a.posonlyargs, *a.args][:in_class and 'staticmethod' not in keep]
     for o in params(node):
-        is_any = o.annotation is None or isinstance(o.annotation, ast.Tuple)  # of a patch for several classes
+        is_any = o.annotation is None or isinstance(o.annotation, ast.Tuple)  # a patch for several classes
         o.annotation = None if o in me else ast.Name('Any' if is_any else need(text(o.annotation), mod))
     a.defaults,a.kw_defaults = ([o if o is None or is_plain(o) else ast.Constant(...) for o in ds] for ds in (a.defaults, a.kw_defaults))
     ret = need('AbstractContextManager[Any]', mod) if 'contextmanager' in decs else need(text(node.returns), mod) if node.returns else 'None' if node.name in ('__init__', '__init_subclass__', '__exit__') else 'Any'
@@ -151,21 +151,21 @@ def indented(lines): return [f'    {o}'.rstrip() for o in lines]
 # ---- classes
 
 def type_of(o):
-    "The type of the expression `o`, if it tells"
+    "Infer the type of the expression `o`, if possible"
     if isinstance(o, ast.Constant): return 'Any' if o.value in (None, ...) else type(o.value).__name__
     if isinstance(o, ast.Call) and getattr(o.func, 'id', '') in ('Path', 'dict', 'list', 'set'): return o.func.id
     if isinstance(o, ast.UnaryOp) and isinstance(o.op, ast.Not): return 'bool'
     return {ast.JoinedStr:'str', ast.List:'list', ast.ListComp:'list', ast.Dict:'dict', ast.DictComp:'dict'}.get(type(o), 'Any')
 
 def pairs(node):
-    "Targets and values of an assignment, those of tuples one by one; a value that can't be told apart is None"
+    "Yield pairs of target and value of an assignment, unpacking tuples; the value is None if it can't be unpacked"
     for t in node.targets:
         if not isinstance(t, (ast.Tuple, ast.List)): yield t,node.value
         elif isinstance(node.value, ast.Tuple) and len(node.value.elts)==len(t.elts): yield from zip(t.elts, node.value.elts, strict=True)
         else: yield from ((o, None) for o in t.elts)
 
 def attributes(node, methods):
-    "Public attributes that the body of a class and its `methods` set, with their types as far as the source tells"
+    "Public attribute that a class or its `methods` set -> its type, as far as the source shows it"
     res = {}
     def _add(k, typ): res.setdefault(k, set()).add(typ)
     for o in node.body:
@@ -181,18 +181,18 @@ def attributes(node, methods):
 
 def functions(node): return [o for o in node.body if isinstance(o, ast.FunctionDef)]
 def patches(name, mod):
-    "Name -> module and function of what is patched onto the class `name` of `mod`; onto its bases, too, if it is the learner"
+    "Name -> module and function, of patches onto the class `name` of `mod`, and for the learner also onto its bases"
     above = [patched().get(of(k, classes()[k][0]), {}) for k in bases(name)] if name=='Learner' else []
     return {k:v for o in (*above, patched().get(of(name, mod), {})) for k,v in o.items()}
 
 @cache
 def fields():
-    "Public fields of a pass, which are attributes of the learner"
+    "List public fields of a pass, which are attributes of the learner"
     calls = [o.value for o in body('loop.place', ast.Assign) if getattr(o.targets[0], 'id', '')=='PASS_FIELDS']
     return [k.arg for o in calls for k in o.keywords if k.arg[0]!='_']
 
 def more(name, mod):
-    "Lines of what a class has from a table"
+    "Return lines for attributes and methods that a class gets from a table"
     if name=='Events': return [f'{k}: str' for k in events()]
     if name=='Learner': return [*(f'{k}: Any' for k in fields()), *(f'{k}: {c}' for k,c in callbacks().items())]
     if (name, mod)!=('Callback', 'loop.callback'): return []
@@ -204,17 +204,17 @@ def more(name, mod):
 
 @cache
 def is_set(cls, name):
-    "Is `name` an attribute that the class `cls` sets?"
+    "Whether the class `cls` sets the attribute `name`"
     return name in attributes(classes()[cls][1], functions(classes()[cls][1]))
 
 def class_stub(node, mod, need):
-    "Lines of the stub of a class: attributes first, then its methods, then those that are patched onto it"
+    "Return the lines of a stub for a class: attributes, methods, patched methods"
     every = patches(node.name, mod)
     theirs = {k:o for k,o in every.items() if o[1]}
     own,names = functions(node),[need(text(o), mod) for o in node.bases if not isinstance(o, ast.Call)]
     methods = {*theirs, *(o.name for o in own)}
     attrs = attributes(node, [*own, *(f for _,f in theirs.values())]) | {k:'Any' for k in every if k not in theirs and k[0]!='_'}
-    given = {o.target.id for o in node.body if isinstance(o, ast.AnnAssign) and o.value}  # fields of a dataclass that have a default
+    given = {o.target.id for o in node.body if isinstance(o, ast.AnnAssign) and o.value}  # fields of a dataclass with a default
     is_prop = {t.id for o in node.body if isinstance(o, ast.Assign) for t in o.targets if getattr(getattr(o.value, 'func', None), 'id', '')=='property'}
     lines = [f'{k}: {"property" if k in is_prop else need(TYPES.get((node.name, k), "Any" if k in FREE else typ), mod)}' + (' = ...' if k in given else '')
         for k,typ in attrs.items() if k not in methods]
@@ -234,7 +234,7 @@ def class_stub(node, mod, need):
     head = []
     if imports and 'NamedTuple' not in names:
         names.insert(0, its := f'_{node.name}Methods')
-        # mypy takes what `if MYPY` has, pyright the other class, and jedi both branches in the first class
+        # mypy reads the branch `if MYPY`, pyright the other one, jedi both branches of the first class
         defs = ['if MYPY:', *indented(defs), 'else:', *indented(imports)]
         head = ['if MYPY:', *indented([f'class {its}:', *indented(defs)]), 'else:', *indented([f'class {its}:', *indented(imports)])]
     else: lines += defs
@@ -254,14 +254,14 @@ def defaults(): return {text(o.args[0]) for o in calls() if getattr(o.func, 'id'
 def told(): return {o.args[0].value:''.join(f', {k.arg}: Any' for k in o.keywords if k.arg) for o in calls() if getattr(o.args[0], 'value', None) in events() and o.keywords}
 
 def value(mod, name):
-    "The stub of `name`, which an assignment of `mod` has made"
+    "Return the stub of `name`, to which `mod` assigns a value"
     if re.fullmatch(r'Cancel\w+Exception', name) and mod=='loop.flow': return f'class {name}(CancelException): ...'
     v = next((v for o in body(mod, ast.Assign) for t,v in pairs(o) if getattr(t, 'id', '')==name), None)
     made = getattr(getattr(v, 'func', None), 'id', '')
     return f'{name}: {made if made in classes() and classes()[made][0]==mod else type_of(v)}'
 
 def module_stub(mod):
-    "The stub of the module `mod`"
+    "Return the stub of the module `mod`"
     tree,imports = modules()[mod][0],{}
     def _need(text, m):
         for k in {o.id for o in ast.walk(ast.parse(text)) if isinstance(o, ast.Name)}:
@@ -273,15 +273,15 @@ def module_stub(mod):
         if isinstance(o, ast.ClassDef) and o.name in {*public, *needed()}: lines += class_stub(o, mod, _need)
         elif isinstance(o, ast.FunctionDef) and o.name in public and not is_patch(o): lines += function(o, mod, _need)
     ours = {o.name:o for o in body(mod, ast.FunctionDef) if is_patch(o) and 'patch(' not in str(decorators(o)) and o.name[0]!='_' and o.name not in public}
-    for o in ours.values(): lines += function(o, mod, _need, doc=None)  # where a class's imports lead
+    for o in ours.values(): lines += function(o, mod, _need, doc=None)  # imports in stubs of classes lead here
     done = {o.name for o in body(mod, (ast.ClassDef, ast.FunctionDef)) if not is_patch(o)}
     for k in re.findall(r'^    \w+: (\w+)$', '\n'.join(lines), re.M):  # callbacks
         if k in classes() and classes()[k][0]!=mod: imports.setdefault(k, f'from {PKG}.{classes()[k][0]} import {k}')
-    return '\n'.join([HEAD + f'"""{ast.get_docstring(tree).splitlines()[0]}"""', 'from typing import Any, Literal', *sorted({*imports.values()}), '', 'MYPY: Literal[False]  # mypy takes it for True',
+    return '\n'.join([HEAD + f'"""{ast.get_docstring(tree).splitlines()[0]}"""', 'from typing import Any, Literal', *sorted({*imports.values()}), '', 'MYPY: Literal[False]  # mypy treats it as True',
         f'__all__ = {public!r}', '', *(value(mod, k) for k in public if k not in done), '', *lines]) + '\n'
 
 def package_stub():
-    "The stub of the package: all that is public, from where it is"
+    "Return the stub of the package: an import of each public name"
     lines = [f'from {mod} import {k} as {k}' for k,mod in public().items()]
     return '\n'.join([HEAD + '__version__: str', *lines, f'__all__ = {sorted(public())!r}', ''])
 

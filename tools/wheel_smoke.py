@@ -1,6 +1,6 @@
-"""The package as users get it: build a wheel, install it in an environment of its own, import every module, run the command
+"""Test the package as users install it: build a wheel, install it in a new environment, import every module, run the command
 
-An editable install hides what a wheel lacks: a module that isn't packaged, a dependency that only development brings, a
+An editable install hides faults of a wheel: a module that isn't packaged, a dependency that only developers have, a
 file that is read from the checkout. Everything here runs in a temporary folder, and each step has a time limit.
 """
 import os, subprocess, sys, tempfile, venv
@@ -11,7 +11,7 @@ from zipfile import ZipFile
 ROOT = Path(__file__).parents[1]
 PKG = 'learnloop'
 
-# Imported with warnings as errors: what a module warns of, it would tell each of its users
+# Imported with warnings as errors, since each user would see a warning of a module
 IMPORTS = f"""
 import pkgutil, sys
 from importlib import import_module
@@ -23,7 +23,7 @@ print(*names)
 """
 
 def run(*args, limit, cwd):
-    "The output of a command, which has `limit` seconds; a failure shows all it printed"
+    "Return the output of a command, which may take `limit` seconds; if it fails, show all it printed"
     env = {k:v for k,v in os.environ.items() if k not in ('PYTHONPATH','PYTHONHOME','VIRTUAL_ENV')}
     try: res = subprocess.run([str(o) for o in args], cwd=cwd, env=env, timeout=limit, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -32,12 +32,12 @@ def run(*args, limit, cwd):
     return res.stdout
 
 def build_wheel(d):
-    "Build in `d` by way of a source distribution, so that neither can pick up a stale `build/` folder, and return the wheel"
+    "Build a wheel in `d` through a source distribution, so that neither uses a stale `build/` folder; return it"
     run(sys.executable, '-m', 'build', '--outdir', d, ROOT, limit=300, cwd=d)
     whl, = d.glob('*.whl')
     has = {n for n in ZipFile(whl).namelist() if n.startswith(f'{PKG}/')}
     want = {str(p.relative_to(ROOT)) for o in ('*.py', '*.pyi', 'py.typed', '*.txt', '*.css', '*.js') for p in (ROOT/PKG).rglob(o)}
-    if has!=want: sys.exit(f'wheel: packaged but not in {PKG}/ {sorted(has-want)}; there but not packaged {sorted(want-has)}')
+    if has!=want: sys.exit(f'wheel: packaged, but not in {PKG}/: {sorted(has-want)}; in it, but not packaged: {sorted(want-has)}')
     return whl
 
 def main():
@@ -53,7 +53,7 @@ def main():
         names = run(py, '-I', '-W', 'error', '-c', IMPORTS, limit=120, cwd=d).split()
         text = run(exe, '--help', limit=60, cwd=d)
         if 'demo' not in text: sys.exit(f'wheel: the help of {exe} lists no demo:\n{text}')
-        run(py, '-I', '-m', PKG, 'doctor', limit=120, cwd=d)  # it trains, saves, resumes and logs, in two processes, too
+        run(py, '-I', '-m', PKG, 'doctor', limit=120, cwd=d)  # it trains, saves, resumes and logs, also in two processes
         print(f'wheel: {whl.name} works on its own, {len(names)} modules, {perf_counter()-t:.0f} s')
 
 if __name__=='__main__': main()

@@ -1,4 +1,4 @@
-# Written by `python -m tools.stubs`: methods that other modules patch on are here, too
+# Written by `python -m tools.stubs`, with methods that other modules patch on
 """The training loop on one screen, and the learner that runs it on any model, loader and optimizer"""
 from typing import Any, Literal
 from contextlib import AbstractContextManager
@@ -80,7 +80,7 @@ from pathlib import Path
 from torch import nn
 from types import SimpleNamespace
 
-MYPY: Literal[False]  # mypy takes it for True
+MYPY: Literal[False]  # mypy treats it as True
 __all__ = ['Learner', 'format_value', 'print_row', 'TrainEvalCallback', 'default_cb', 'default_engine', 'before_batch_cb']
 
 

@@ -1,7 +1,7 @@
-"""Pages that are made from the package: all names, events and cancel exceptions, and a gallery of callbacks
+"""Generate pages from the package: all names, events and cancel exceptions, and a gallery of callbacks
 
-Nothing of them is typed: names are `learnloop.__all__`, methods of a learner those that the pages document, events come from the table of phases, what the
-learner has at an event is looked up in a fit, and the pictures are those that the notebooks have drawn.
+Nothing on these pages is written by hand. Names come from `learnloop.__all__`, methods of a learner from the pages that document them, and events from the
+table of phases. A short fit shows what the learner holds at each event. Pictures are the outputs of notebooks.
 """
 import inspect, learnloop, re
 from functools import cache
@@ -14,12 +14,12 @@ from tools.site.nav import LESSONS, WINGS
 from tools.site.prose import PICTURE, card, cards, img
 
 FOLDER = 'reference'
-MANY = 8  # callbacks that an event names, rather than counts
+MANY = 8  # An event with more callbacks shows only their number
 HELD = 'batch', 'xb', 'yb', 'pred', 'loss', 'loss_grad'
-# Events that are no phase's, and whose row of the table has no line of code
-SAID = dict(after_create='has been made, or got the callback', after_record='has noted a validation, or an epoch: `record` is what it noted',
-    after_rewind='has gone back to an earlier place, and training goes on from there',
-    after_exception='meets an error that nobody has seen yet, before it goes on to whoever called')
+# Events outside of phases whose row of the table has no line of code
+SAID = dict(after_create='has been created, or when a callback was added to it', after_record='has recorded a validation or an epoch; `record` holds the values',
+    after_rewind='has gone back to an earlier place, before training continues there',
+    after_exception='gets a new error, before the error leaves the phase')
 
 CANCELS = [p.cancel.__name__ for p in PHASES if getattr(p, 'cancel', None)]
 
@@ -27,13 +27,13 @@ CANCELS = [p.cancel.__name__ for p in PHASES if getattr(p, 'cancel', None)]
 
 @cache
 def home(name):
-    "Wing and module that `name` comes from"
+    "Return the wing and the module of `name`"
     mod = learnloop._lazy.get(name) or getattr(getattr(learnloop, name), '__module__', None)
     if mod is None or mod.count('.')!=2: mod = next(o for o in (f'learnloop.{k}' for k in modules(ROOT)) if name in getattr(import_module(o), '__all__', ()))
     return tuple(mod.split('.')[1:])
 
 def line(name):
-    "What `name` is, in a line: the first of its docstring, or of its class's, or what it holds"
+    "Describe `name` in a line: the first of its docstring or its class's docstring, or its contents"
     o = getattr(learnloop, name)
     own = inspect.isclass(o) or inspect.isroutine(o)
     doc = o.__doc__ if own else type(o).__doc__ if type(o).__module__.startswith('learnloop.') else None
@@ -41,14 +41,14 @@ def line(name):
     return (doc or ', '.join(f'`{k}`' for k in held)).strip().split('\n')[0]
 
 def public_callbacks():
-    "Names of all callbacks"
+    "List the names of all callbacks"
     classes = {k:getattr(learnloop, k) for k in sorted(learnloop.__all__, key=str.lower)}
     return [k for k,o in classes.items() if inspect.isclass(o) and issubclass(o, Callback) and o is not Callback]
 
 def _heading(name): return f'`{name}` {{ #{name.lower()} .doc }}'
 
 def _link(name, texts, at=None):
-    "A link to what the page `at`, or that of `name`, says of it, or to the page"
+    "Link to the description of `name` on its page or the page `at`, or to the page"
     if name in CANCELS: return f'[`{name}`](events.md#{name.lower()})'
     at = at or Path(*home(name)).with_suffix('.md')
     if at not in texts: return f'`{name}`'
@@ -57,10 +57,10 @@ def _link(name, texts, at=None):
 
 def _table(rows):
     cells = [(k, v.replace('|', '\\|')) for k,v in rows]
-    return '\n'.join(['| name | what it is |', '| --- | --- |', *(f'| {k} | {v} |' for k,v in cells)])
+    return '\n'.join(['| name | description |', '| --- | --- |', *(f'| {k} | {v} |' for k,v in cells)])
 
 def methods(texts):
-    "Method of a learner -> its page, and its one line there"
+    "Method of a learner -> its page, and the first line of its description"
     res = {}
     for at,md in texts.items():
         for name,text in re.findall(r'^#+ `(Learner\.\w+)` \{ #\S+ \.doc \}$(.*?)(?=^#+ |\Z)', md, re.M|re.S):
@@ -69,11 +69,11 @@ def methods(texts):
     return dict(sorted(res.items()))
 
 def names(texts):
-    "All public names, by wing"
+    "Write the page of all public names, by wing"
     groups = {k:[] for k in WINGS}
     for k in sorted(learnloop.__all__, key=str.lower): groups[home(k)[0]].append(k)
-    md = ['# All names', '*Every public name of learnloop, with its one line: the API at a glance*',
-        'What a learner can do, and what `from learnloop import *` brings: each links to its reference.',
+    md = ['# All names', '*Every public name of learnloop with a one-line description: the API at a glance*',
+        'The methods of a learner, and all names that `from learnloop import *` imports. Each links to its reference.',
         '## Methods of a learner', _table((_link(k, texts, at), about) for k,(at,about) in methods(texts).items())]
     for k in WINGS: md += [f'## {WINGS[k]}', _table((_link(o, texts), line(o)) for o in groups[k])] if groups[k] else []
     return '\n\n'.join(md)
@@ -81,7 +81,7 @@ def names(texts):
 # ---- events
 
 def held():
-    "Event -> what the learner has of the batch of which it is fired, in training"
+    "Event -> attributes of the learner that hold values of the current training batch"
     old,seen = {},{}
     def hear(e):
         def _f(learn):
@@ -100,7 +100,7 @@ def _and(words): return ' and '.join(filter(None, [', '.join(words[:-1]), *words
 def _where(phase): return f"in {_and([f'*{o}*' for o in phase.inside])}" if phase.inside else 'outside of all phases'
 
 def when(phase, event):
-    "When `event` of `phase` fires"
+    "Say when `event` of `phase` fires"
     name,exc = f'*{phase.name}*',getattr(phase, 'cancel', None)
     if not isinstance(phase, Phase):
         if event in SAID: return f'when the learner {SAID[event]}.'
@@ -108,48 +108,48 @@ def when(phase, event):
     if event.startswith('before_'):
         skip = f' To skip the rest of it, raise [`{exc.__name__}`](#{exc.__name__.lower()}) here or in any event before `after_{phase.name}`.' if exc else ''
         return f'when {name} begins.{skip}'
-    if event.startswith('after_cancel_'): return f'when [`{exc.__name__}`](#{exc.__name__.lower()}) has ended {name}, before `after_{phase.name}`.'
-    if event.startswith('cleanup_'): return f'last in {name}, whatever happened: done, cancelled, or failed.'
-    return f'when {name} is over, be it done or cancelled; not after an error.'
+    if event.startswith('after_cancel_'): return f'when [`{exc.__name__}`](#{exc.__name__.lower()}) was raised in {name}, before `after_{phase.name}`.'
+    if event.startswith('cleanup_'): return f'last in {name}, whether it was done, cancelled or failed.'
+    return f'when {name} ends, whether it was done or cancelled, but not after an error.'
 
 def _phase(p):
-    "What a phase is"
+    "Describe a phase"
     inner = [f'*{o.name}*' for o in PHASES if isinstance(o, Phase) and p.name in o.inside]
-    body = f' Its body is `{p.does}`.' if p.does else f' In it: {_and(inner)}.' if inner else ''
+    body = f' Its body is `{p.does}`.' if p.does else f' It contains {_and(inner)}.' if inner else ''
     return f'## The phase {p.name}\n\nIt runs {_where(p)}.{body}'
 
 def events(texts):
-    "Events and exceptions, each with a heading for the search to find"
+    "Write the page of events and exceptions; each has a heading, so that the search finds it"
     has,cbs = held(),public_callbacks()
-    md = ['# Events and exceptions', '*Every event that a callback can hear, such as `before_batch`, and every cancel exception, such as `CancelFitException`*',
-        'A phase *x* fires `before_x`, then its body runs, then come `after_cancel_x`, if its exception was raised, `after_x`, and last, whatever happened, '
-        '`cleanup_x`. A callback hears an event by a method of its name, or as a function: `Callback(after_loss=f)`. '
-        '[How it works](how_it_works.html) says why.']
+    md = ['# Events and exceptions', '*Every event that a callback can handle, such as `before_batch`, and every cancel exception, such as `CancelFitException`*',
+        'A phase *x* fires `before_x` and runs its body. If its exception was raised, it fires `after_cancel_x`. Then it fires `after_x` and, in any case, '
+        '`cleanup_x`. A callback handles an event by a method with the name of the event, or by a function: `Callback(after_loss=f)`. '
+        '[How it works](how_it_works.html) explains the reasons.']
     for p in PHASES:
         level = '###' if isinstance(p, Phase) else '##'
         if isinstance(p, Phase): md.append(_phase(p))
         for e in p.events:
-            there = f" The learner has {_and([f'`{k}`' for k in has[e]])} of this batch." if has.get(e) else ''
+            there = f" The learner holds {_and([f'`{k}`' for k in has[e]])} of this batch." if has.get(e) else ''
             hear = [_link(k, texts) for k in cbs if callable(getattr(getattr(learnloop, k), e, None))]
             if len(hear)>MANY: hear = [f'{len(hear)} of the [callbacks](callbacks.md)']
-            heard = f'\n\nHeard by {_and(hear)}.' if hear else ''
+            heard = f'\n\nHandled by {_and(hear)}.' if hear else ''
             md.append(f'{level} `{e}` {{ #{e} }}\n\n`{e}` fires {when(p, e)}{there}{heard}')
-    md.append('## Cancel exceptions\n\nAny callback may raise them, in any event of the phase. All are subclasses of `CancelException`, which is no `Exception`, '
-        'so that no `except Exception` eats one. [Flow](flow.html) shows how they work.')
+    md.append('## Cancel exceptions\n\nAny callback may raise them, in any event of the phase. All are subclasses of `CancelException`, which is not an `Exception`, '
+        'so `except Exception` does not catch one by accident. [Flow](flow.html) shows how they work.')
     for p in PHASES:
         if not getattr(p, 'cancel', None): continue
         k = p.cancel.__name__
-        md.append(f'### `{k}` {{ #{k.lower()} }}\n\nSkips the rest of *{p.name}*, and goes on with `{p.after_cancel}`, `{p.after}` and `{p.cleanup}`.')
+        md.append(f'### `{k}` {{ #{k.lower()} }}\n\nSkips the rest of *{p.name}*. Then `{p.after_cancel}`, `{p.after}` and `{p.cleanup}` fire.')
     return '\n\n'.join(md)
 
 # ---- callbacks
 
 def _sections(md, name):
-    "What a page says of `name` and of its methods: each from its heading to the next one"
+    "List the descriptions of `name` and its methods on a page: each from its heading to the next one"
     return re.findall(rf'^#+ `{name}(?:\.\w+)?` {{ #\S+ \.doc }}$(.*?)(?=^#+ |\Z)', md, re.M|re.S)
 
 def picture(name, texts):
-    "Page and match of the first picture in what the page of `name` says of it, or that code with its name draws; or None"
+    "Return the page and the match of the first picture in the description of `name`, or drawn by code that uses it; or None"
     at = Path(*home(name)).with_suffix('.md')
     md = texts.get(at, '')
     found = [re.search(PICTURE, o, re.S) for o in _sections(md, name)]
@@ -159,7 +159,7 @@ def picture(name, texts):
 _OUTPUT = r'(?:^``` \{ \.text \.output \}\n.*?^```$|^<div class="output">\n.*?^</div>$|^\|.*?(?=\n\n))'
 
 def example(name, texts):
-    "The shortest fit, or other code, that uses `name` and has an output, on its own page if there is one, with the output; or None"
+    "Return the shortest fit, or other code, that uses `name`, with its output; from its own page if possible. None if there is none"
     code = rf'^```python\n((?:(?!^```)[^\n]*\n)*?[^\n]*\b{name}\((?:(?!^```)[^\n]*\n)*?)^```\n+({_OUTPUT})'
     own = Path(*home(name)).with_suffix('.md')
     pages = {o:re.findall(code, texts[o], re.M|re.S) for o in sorted(texts, key=lambda o: (o!=own, o.parent.name not in LESSONS))}
@@ -169,12 +169,12 @@ def example(name, texts):
 def _card(name, texts):
     found = picture(name, texts)
     hears = [f'| `{e}` |' for p in PHASES for e in p.events if callable(getattr(getattr(learnloop, name), e, None))]
-    shown = img(*found, FOLDER) if found else example(name, texts) or '\n'.join(['| hears |', '| --- |', *hears])
+    shown = img(*found, FOLDER) if found else example(name, texts) or '\n'.join(['| handles |', '| --- |', *hears])
     return card(_link(name, texts), line(name), shown)
 
 def callbacks(texts, plain=False):
-    "A gallery of callbacks, or a list if `plain`"
-    md = ['# Callbacks', '*All callbacks in a list, with what each of them does: schedules, stopping, saving, averaging, precision, logging, looking*',
+    "Write the gallery of callbacks, or a list if `plain`"
+    md = ['# Callbacks', '*A list of all callbacks: schedules, early stopping, checkpoints, averaging, precision, logging, plots*',
         'Pass them to a learner, or to one fit: `learn.fit(5, cbs=[EMA(), GradientClip(1.)])`. To write your own: [your first callback](first_callback.html).']
     for wing in WINGS:
         ks = [k for k in public_callbacks() if home(k)[0]==wing]
@@ -185,6 +185,6 @@ def callbacks(texts, plain=False):
     return '\n\n'.join(md)
 
 def pages(texts, plain=False):
-    "Path -> markdown of the pages that are made, given those that the notebooks make; without HTML if `plain`"
+    "Path -> markdown of the generated pages, given the pages of notebooks; without HTML if `plain`"
     made = dict(callbacks=callbacks(texts, plain), events=events(texts), all_names=names(texts))
     return {Path(FOLDER, f'{k}.md'):md+'\n' for k,md in made.items()}

@@ -1,4 +1,4 @@
-"The navigation: lessons first, then the reference, a group for each wing, and what happens inside apart"
+"The navigation: lessons first, then the reference with a group for each wing, then internals"
 import re
 from importlib import import_module
 from os.path import relpath
@@ -11,27 +11,27 @@ from tools.site.public import mentions
 LESSONS = dict(start='Start here', tutorials='Tutorials', howto='How do I …', coming='Coming from …')
 WINGS = dict(loop='The loop', data='Data', train='Training', measure='Measuring', checkpoint='Saving and resuming', see='Watching a run',
     scale='Speed and scale', interop='Other systems', app='Command line')
-# Sections that begin with a list of what they have; the others begin with a page for reading
-ABOUT = dict(tutorials='Whole tasks, from data to a trained model', coming='Scripts before and after, and what is called otherwise here',
-    reference='Every page of the API, by what it is for')
-# Pages of `explanations` that answer a question of a user; the others say how it works inside
+# Sections that begin with a list of their pages; the others begin with an ordinary page
+ABOUT = dict(tutorials='Whole tasks, from data to a trained model', coming='Scripts before and after, and names that differ',
+    reference='Every page of the API, by purpose')
+# Pages of `explanations` that answer a user's question; the others explain internals
 ELSEWHERE = dict(clusters='howto', tested_with='coming', moved_scripts='coming', when_to_use='start', glossary='start')
 
 def is_inside(page):
-    "Is the module of `page` one that users have nothing from: no name of the package, no method of a class of another module?"
+    "Whether the module of `page` provides nothing to users: no public name, and no method for a class of another module"
     mod,name = f'{page.parent.name}.{page.stem}',page.stem
     if page.parent.name in ('interop', 'app') or mod not in modules(ROOT): return page.parent.name=='interop' and name in ('core', 'names', 'facts')
     own = {*import_module(f'learnloop.{mod}').__all__}
     return not (own & {*learnloop.__all__} or any(cls not in own and cls[0]!='_' and k[0]!='_' for _,cls,k in patches(modules(ROOT)[mod])))
 
 def need(texts):
-    "Page of the reference -> how often lessons link to it or use a public name that it documents; pages that are needed more come first"
+    "Page of the reference -> how often lessons link to it or use a public name that it documents"
     lessons = '\n'.join(md for o,md in texts.items() if o.parent.name in (*LESSONS, '') and o.name!='index.md')
     names = {o:{k for k in re.findall(r'^#+ `(\w+)` \{ #\S+ \.doc \}$', md, re.M) if k in learnloop.__all__} for o,md in texts.items() if o.parent.name in WINGS}
     return {o:len(re.findall(rf'\b{o.stem}\.(?:html|md)', lessons))+sum(mentions(k, lessons) for k in ks) for o,ks in names.items()}
 
 def grouped(pages):
-    "Section -> its `pages`, of lessons in the order of their notebooks, of the reference by need; those of the inside are a dict of such groups"
+    "Return section -> its pages (lessons in the order of notebooks, the reference by use in lessons), and the same for internals"
     groups = {k:[] for k in ('', *LESSONS, *WINGS, 'reference')}
     inside = {k:[] for k in ('How it works', *WINGS.values())}
     rank = need(pages) if isinstance(pages, dict) else {}
@@ -43,17 +43,17 @@ def grouped(pages):
     return groups,inside
 
 def _rows(pages, texts, folder):
-    "A list of `pages`, and what each says of itself"
+    "List `pages` with their summaries"
     found = [(o, re.match(r'# (.*)\n+\*(.*)\*', texts[o])) for o in pages]
     return '\n'.join(f'- [{m[1]}]({relpath(o, folder)}): {m[2]}' for o,m in found)
 
 def _gallery(pages, texts):
-    "A card for each of `pages`: its first picture, and what it says of itself"
+    "Make a card for each of `pages`: its first picture and its summary"
     found = [(o, re.match(r'# (.*)\n+\*(.*)\*', texts[o]), re.search(PICTURE, texts[o], re.S)) for o in pages]
     return cards(card(f'[{m[1]}]({o.name})', m[2], pic and img(o, pic, o.parent)) for o,m,pic in found)
 
 def overviews(texts, plain=False):
-    "Path -> markdown of a first page for each section: what there is, in a line each, or for tutorials in a picture and a line unless `plain`"
+    "Path -> markdown of the first page of each section: a line for each page; for tutorials also a picture, unless `plain`"
     groups,res = grouped(texts)[0],{}
     for k in LESSONS:
         rows = _gallery(groups[k], texts) if k=='tutorials' and not plain else _rows(groups[k], texts, k)
@@ -64,7 +64,7 @@ def overviews(texts, plain=False):
     return {k:'\n\n'.join(v)+'\n' for k,v in res.items()}
 
 def nav(pages):
-    "A tree of titles and `pages`"
+    "Return the tree of titles and `pages`"
     groups,inside = ({k:[*map(str, sorted(v, key=lambda o: o.name!='index.md'))] for k,v in o.items() if v} for o in grouped(pages))
     lessons = [{LESSONS[k]:groups[k]} for k in LESSONS if k in groups]
     wings = [{WINGS[k]:groups[k]} for k in WINGS if k in groups]
@@ -72,6 +72,6 @@ def nav(pages):
     return [*({'Home':o} for o in groups.get('', [])), *lessons, reference, {'Internals':[{k:v} for k,v in inside.items()]}]
 
 def leaves(tree):
-    "Pages of a navigation, in its order"
+    "List the pages of a navigation, in order"
     if isinstance(tree, str): return [tree]
     return [p for o in (tree.values() if isinstance(tree, dict) else tree) for p in leaves(o)]

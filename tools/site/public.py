@@ -1,7 +1,7 @@
-"""What a reference page shows of its notebook: public names only, and the class that the page is for first
+"""Select the part of a notebook that its reference page shows: public names only, the main class first
 
-Nothing is listed by hand. A name is private if it, or the class that it is patched into, begins with an underscore. A cell that defines only private names,
-or an example that uses one, is left out. So is prose whose cells are all left out, except for paragraphs that mention a public name.
+Nothing is listed by hand. A name is private if it begins with an underscore, or if the class that it is patched onto does. The page omits cells that define
+only private names, and examples that use one. If all cells below some prose are omitted, only its paragraphs that mention a public name are kept.
 """
 import ast, learnloop, re
 from tools.site.prose import unfinished
@@ -13,7 +13,7 @@ HEADING = re.compile(r'(#+) ')
 def is_private(name): return any(re.match('_(?!_)', o) for o in name.split('.'))
 
 def defined(s):
-    "Names that the cell `s` defines: `Class.method` for a patch"
+    "List the names that the cell `s` defines: `Class.method` for a patch"
     res = []
     for o in ast.parse(s).body:
         if isinstance(o, _DEFS):
@@ -24,14 +24,14 @@ def defined(s):
     return res
 
 def public_code(s):
-    "The source `s` of a cell that a page shows, without private definitions at the top level"
+    "Return the source `s` of a cell without its private definitions at the top level"
     lines = s.split('\n')
     for o in reversed(ast.parse(s).body):
         if isinstance(o, _DEFS) and is_private(o.name): del lines[min([o.lineno, *(d.lineno for d in o.decorator_list)])-1:o.end_lineno]
     return re.sub(r'\n{3,}', '\n\n', '\n'.join(lines)).strip()
 
 def inside(cells):
-    "Ids of code cells of a notebook that show private names only, and of prose that has no other cells"
+    "Return the ids of code cells that show only private names, and of prose followed by no other cells"
     texts = {c['id']:''.join(c['source']) for c in cells}
     names = {k:defined(s) for k,s in texts.items() if _EXPORTED.search(s)}
     code = {k for k,v in names.items() if v and all(map(is_private, v))}
@@ -48,16 +48,16 @@ def inside(cells):
     return code,prose-{None}
 
 def of_public(s):
-    "Paragraphs of the prose `s` that mention a public name"
+    "Keep the paragraphs of the prose `s` that mention a public name"
     def _is_public(o): return any(k in learnloop.__all__ for k in re.findall(r'`(?:learn\.)?(\w+)', o)) or '`learn.' in o
     res,is_kept = [],False
     for o in re.split(r'\n\s*\n', s):
-        is_kept = _is_public(o) or is_kept and re.match(r'\s*([-*>|]|\d+\.) ', o) is not None  # a list goes with what announces it
+        is_kept = _is_public(o) or is_kept and re.match(r'\s*([-*>|]|\d+\.) ', o) is not None  # a list goes with the sentence before it
         if is_kept: res.append(o)
     return '\n\n'.join(res)
 
 def pruned(chunks, prose):
-    "`chunks` of a page; of those that are `prose` of the inside, what concerns users, and no heading with nothing below it"
+    "Remove paragraphs about internals from the chunks in `prose`, and headings with nothing below them"
     res = []
     for i in reversed(range(len(chunks))):
         s = chunks[i]
@@ -73,16 +73,16 @@ def pruned(chunks, prose):
     return res[::-1]
 
 def mentions(name, text):
-    "How often `text` uses `name`, a class or a function that is called"
+    "Count how often `text` uses `name`, a class or a function that is called"
     return len(re.findall(rf'(?<![.\w]){name}\b'+('' if name[0].isupper() else '[(]'), text))
 
 def main_first(chunks, lessons):
-    "`chunks` of a page, with the description of the public name that `lessons` mention most before the first heading"
+    "Move the description of the public name that `lessons` mention most before the first heading"
     docs = {m[1]:i for i,s in enumerate(chunks) if (m := re.match(r'#+ `(\w+)` \{ #\S+ \.doc \}', s))}
     name = max((o for o in docs if o in learnloop.__all__), key=lambda o: mentions(o, lessons), default=None)
     if name is None: return chunks
     i,first = docs[name],next(i for i,s in enumerate(chunks) if i>1 and HEADING.match(s))
     rest = [*chunks[first:i], *chunks[i+1:]]
-    # what announced something that is elsewhere now is a sentence of its own
+    # a sentence ends in a period if what it announced was moved
     rest = [re.sub(r':$', '.', s) if s.endswith(':') and unfinished(f'{s}\n\n{then}') else s for s,then in zip(rest, [*rest[1:], ''], strict=True)]
     return [*chunks[:first], chunks[i], *rest]

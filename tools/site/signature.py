@@ -1,19 +1,19 @@
-"""What `show_doc` wrote of a function or class, as a page shows it: heading, call, and a table of parameters
+"""Convert the output of `show_doc` to a heading, a call, and a table of parameters
 
-nbdev writes a rule, a link to the source, a heading, a block of code with a parameter a line, and the docstring. A reader looks for the name, how it is
-called, and what each parameter means, in this order; the table is as wide as the page, so that a long comment is wrapped and not cut off.
+nbdev writes a rule, a link to the source, a heading, a block of code with one line per parameter, and the docstring. A reader needs the name, the call, and
+the meaning of each parameter, in this order. The table is as wide as the page, so that long comments wrap instead of being cut off.
 """
 import ast, inspect, io, re, textwrap, tokenize
 from functools import cached_property
 from importlib import import_module
 from tools.site.prose import outside_code
 
-WIDTH = 88  # columns of code that a page shows without a scrollbar
+WIDTH = 88  # Columns of code that fit on a page without a scrollbar
 _DOC = re.compile(r'^(?:---\n+)?(?:\[source\]\((?P<url>[^)]*)\)\S*(?:[^\n]*\})?\n+)?(?P<level>#{2,4}) (?P<name>[\w.]+)\n+'
     r'```python\n(?P<code>.*?)\n```\n*(?P<rest>.*)$', re.S)
 
 def _object(url, name):
-    "What is documented, or None where it can't be had"
+    "Return the documented object, or None if it cannot be found"
     module = re.search(r'/blob/\w+/(learnloop/[\w/]+)\.py', url or '')
     if not module: return None
     res = import_module(module[1].replace('/', '.'))
@@ -25,7 +25,7 @@ def _cell(s): return outside_code(lambda o: o.replace('|', '\\|'), s or '')
 def _typed(s): return '' if s in (None, 'None', 'NoneType') else re.sub(r'\b(?:\w+\.)+(\w+)', r'\1', s)
 
 def _comments(code):
-    "Line -> comment, of those that end a line, and of those below them that go on"
+    "Line -> the comment at its end, joined with comment lines below it"
     res,at = {},None
     for o in tokenize.generate_tokens(io.StringIO(code).readline):
         if o.type!=tokenize.COMMENT: continue
@@ -35,7 +35,7 @@ def _comments(code):
     return res
 
 def signature(code):
-    "Parameters of the signature `code` as rows of name, type, default and meaning, and the row of the result; None if it is no Python"
+    "Parse the signature `code` to rows of name, type, default and meaning, and a row for the result; None if it is not Python"
     code = re.sub(r'=<[^<>\n]*>', '=...', code)+'\n    pass'
     try: f = ast.parse(code).body[0]
     except SyntaxError: return None
@@ -49,13 +49,13 @@ def signature(code):
     elif a.kwonlyargs: rows.append(['*', '', '', None])
     rows += [row(o, default=d) for o,d in zip(a.kwonlyargs, a.kw_defaults, strict=True)]
     if a.kwarg: rows.append(row(a.kwarg, '**'))
-    last = {n:i for i,(*_,n) in enumerate(rows)}  # a comment belongs to the last parameter of its line, the one below to the result
+    last = {n:i for i,(*_,n) in enumerate(rows)}  # a comment belongs to the last parameter of its line; a comment below all parameters belongs to the result
     params = [(nm, _typed(typ), dflt, about.get(n, '') if last[n]==i else '') for i,(nm,typ,dflt,n) in enumerate(rows)]
     below = [o for n,o in about.items() if n>max([n or 0 for n in last], default=0)]
     return params,('*returns*', _typed(text(f.returns)), '', ' '.join(below))
 
 def _call(name, params, res, kind):
-    "How it is called, wrapped"
+    "Write the call, wrapped to `WIDTH`"
     args = ', '.join(f'{nm}={default}' if default else nm for nm,_,default,_ in params)
     if kind=='property': args = ''
     elif kind: name = f'{kind} {name}'
@@ -65,7 +65,7 @@ def _call(name, params, res, kind):
     return f'{name}(\n'+textwrap.fill(args, WIDTH, initial_indent='    ', subsequent_indent='    ', break_long_words=False)+f'\n){ret}'
 
 def _table(params, ret):
-    "Parameters that somebody said something of; the result is the last row"
+    "Make a table of documented parameters; the last row is the result"
     rows = [(_code(nm), _code(typ), _code(default), about) for nm,typ,default,about in params if nm not in '*/']
     if not any(about or typ and not default for _,typ,default,about in rows): rows = []
     if ret[3]: rows.append((ret[0], _code(ret[1]), '', ret[3]))
@@ -77,16 +77,16 @@ def _table(params, ret):
     return f'<div class="params" markdown="1">\n\n{table}\n\n</div>'
 
 def _kind(o, code):
-    "The word before a call: what is no function says so"
+    "Return the word before the call, for anything but a function"
     if inspect.isclass(o): return 'class'
     if isinstance(o, (property,cached_property)): return 'property'
     return 'async' if code.startswith('async') else ''
 
-# What `learnloop.loop.help` adds to docstrings: the page has it as a table
+# The text that `learnloop.loop.help` adds to docstrings; the page shows it as a table
 _PARAMS = re.compile(r'\n\n(?:Parameters:(?:\n    .*)+\n?)?(?:Returns: .*)?\Z')
 
 def doc_md(s, name=None):
-    "The markdown `s` of `show_doc`, of `name` if a decorator has made it forget its class, as a page has it; other markdown as it is"
+    "Convert the markdown `s` of `show_doc` for a page; `name` replaces a name without its class. Other markdown is unchanged"
     m = _DOC.match(s.strip())
     if not m: return s
     name,code = name or m['name'],m['code']
