@@ -1,12 +1,12 @@
-"""What a checkpoint costs, as a ratio to `torch.save` and fsync
+"""Measure the cost of a checkpoint, as a ratio to `torch.save` with fsync
 
-A model of 100 MB with Adam, whose state is three times that. Everyone takes turns, in a new order each round, and ratios are to
-`torch.save` in the same round (for stalls: to a plain copy of the state, for reading: to `torch.load`); all numbers are medians over
-rounds, but for "at best", which compares the fastest of each: what a machine that is busy otherwise would show if it weren't. "save" is `learn.save_checkpoint`: hashed, synced, renamed. "stall" is how long a `CheckpointCallback` with
-`background=True` holds up the training. "resume" finds the newest checkpoint, verifies it, and puts all state back.
+The model has 100 MB, and Adam's state three times that. All ways take turns, in a new order each round. Ratios are to `torch.save` in the same round (for
+stalls, to a plain copy of the state; for reading, to `torch.load`). Numbers are medians over rounds, except "at best", which compares the fastest of each
+and so excludes other load on the machine. "save" is `learn.save_checkpoint`: hash, sync, rename. "stall" is how long a `CheckpointCallback` with
+`background=True` delays training. "resume" finds the newest checkpoint, verifies it, and restores all state.
 
-Then, what a save costs of a tiny model with a long history: after 1,000, 60,000 and 1,000,000 batches with a one-cycle schedule, and after as many epochs of one batch. A `CheckpointCallback` saves every 100 batches;
-"at most" is the slowest save, as parts of the history close then.
+The second table shows the cost of saving a tiny model with a long history: after 1,000, 60,000 and 1,000,000 batches with a one-cycle schedule, and after as
+many epochs of one batch. A `CheckpointCallback` saves every 100 batches. "at most" is the slowest save, in which parts of the history are closed.
 
     python -m benchmarks.checkpoint
 """
@@ -21,10 +21,10 @@ from learnloop import CheckpointCallback, Learner, newest_checkpoint
 from learnloop.checkpoint.saving import model_state, opt_state
 
 TARGETS = dict(save=2, stall=2)
-LENGTHS,LONGER = (1000, 60_000, 1_000_000),1.5  # batches of a history; how much longer than after the first a save may take after the others
+LENGTHS,LONGER = (1000, 60_000, 1_000_000),1.5  # Batches of a history; maximum ratio of later saves to the first
 
 def mk_learner(mb):
-    "A learner whose weights take `mb` MB, after a step of Adam"
+    "Make a learner whose weights take `mb` MB, after a step of Adam"
     torch.manual_seed(0)
     model = nn.Sequential(*[nn.Linear(1024, 1024) for _ in range(round(mb*1e6/4/1024/1025))])
     x = torch.randn(2, 1024)
@@ -36,7 +36,7 @@ def state(learn): return dict(model=model_state(learn.model), opt=opt_state(lear
 def n_bytes(p): return sum(o.stat().st_size for o in p.rglob('*')) if p.is_dir() else p.stat().st_size
 
 class Works:
-    "What is timed: each returns seconds"
+    "The timed operations; each returns seconds"
     def __init__(self, learn, folder):
         self.learn,self.folder,self.n = learn,folder,0
         self.saver = CheckpointCallback(folder/'aside', every_epochs=1000, background=True)
@@ -81,7 +81,7 @@ class Works:
         return time.perf_counter()-start
 
 def lengthen(rec, n, epochs=False):
-    "Add `n` batches to the history of the recorder `rec`, each of them an epoch if `epochs`"
+    "Add `n` batches to the history of the recorder `rec`, each as a separate epoch if `epochs`"
     first = len(rec.lrs)
     new = [.1+i%97/7 for i in range(first, first+n)]
     for o in (rec.raw_losses, rec.lrs, *rec.hps.values()): o += new
@@ -91,7 +91,7 @@ def lengthen(rec, n, epochs=False):
         rec.iters += range(first+1, first+n+1)
 
 class History:
-    "A tiny run with `n` batches behind it, to be saved"
+    "A tiny run after `n` batches, to save"
     def __init__(self, folder, n, epochs=False):
         x = torch.randn(8, 4)
         self.learn,self.epochs,self.saver = Learner([(x, x)]*4, nn.Linear(4, 4), F.mse_loss, torch.optim.Adam),epochs,CheckpointCallback(folder)
@@ -99,7 +99,7 @@ class History:
         lengthen(self.learn.recorder, n-4, epochs)
         self.saver.learn = self.learn
     def save(self):
-        "Seconds of a save after 100 batches more"
+        "Time a save after 100 more batches, in seconds"
         self.learn.count.opt_steps += 100
         lengthen(self.learn.recorder, 100, self.epochs)
         start = time.perf_counter()
@@ -107,12 +107,12 @@ class History:
         return time.perf_counter()-start
 
 def histories(root, rounds=40):
-    "Print what saves cost by the length of the history; is none of batches above the target?"
+    "Print the cost of saves by the length of the history; return whether those of batches meet the target"
     print(f'\n{"history":<17}{"save, ms":>10}{"at most":>9}{"ratio":>7}{"files":>7}{"MB":>7}')
     ok = True
     for epochs in (False, True):
         runs,times = {n:History(root/f'{n}-{epochs}', n, epochs) for n in LENGTHS},{n:[] for n in LENGTHS}
-        for _ in range(rounds+3):  # in the first three, all of the history is written, for each of the two chains
+        for _ in range(rounds+3):  # the first three write the whole history, for each of the two chains
             for n in random.sample(LENGTHS, len(LENGTHS)): times[n].append(runs[n].save())
         for n,ts in times.items():
             ts,c = ts[3:],newest_checkpoint(runs[n].saver.folder)
@@ -123,10 +123,10 @@ def histories(root, rounds=40):
     return ok
 
 def weights(root, rounds, mb):
-    "Print what checkpoints of much weight cost; are the targets met?"
+    "Print the cost of large checkpoints; return whether the targets are met"
     works,pairs,times = Works(mk_learner(mb), root),[('torch_save','save'), ('copy','stall'), ('torch_load','resume')],{}
-    for _ in range(rounds+1):  # the first is for warming up
-        for pair in pairs:  # one writes what the next reads
+    for _ in range(rounds+1):  # the first warms up
+        for pair in pairs:  # the second reads what the first writes
             for nm in random.sample(pair, 2): times.setdefault(nm, []).append(getattr(works, nm)())
         sizes = [n_bytes(works.plain), n_bytes(works.saved.path)]
         for o in root.iterdir(): shutil.rmtree(o) if o.is_dir() else o.unlink()
@@ -140,7 +140,7 @@ def weights(root, rounds, mb):
     return not missed
 
 def main(argv=None):
-    "Print the tables; 1 if a target is missed"
+    "Print the tables; return 1 if a target is missed"
     p = ArgumentParser('benchmarks.checkpoint', description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     p.add_argument('--rounds', type=int, default=9, help='of the first table; 0 to leave it out (default: %(default)s)')
     p.add_argument('--mb', type=float, default=100, help='of weights (default: %(default)s)')

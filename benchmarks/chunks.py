@@ -1,30 +1,30 @@
-"""Ways of training, timed in turns within one fit each
+"""Time several ways of training in turns, within one fit each
 
-Whole fits in turn measure the machine: what else it does changes within seconds. So each way trains in a thread of its own, over a loader that
-stops after a chunk of some 20 ms, and lets the next way go on: exactly one of them runs at any time. Each chunk is compared with the chunk of
-the first way in the same round, a moment ago. The clock is the CPU time of the process, so that helpers' threads count, too.
+To time whole fits one after the other would measure the machine, whose other load changes within seconds. So each way trains in its own thread, over a loader
+that stops after a chunk of about 20 ms and lets the next way continue; only one of them runs at any time. Each chunk is compared with the first way's
+chunk of the same round. The clock is the CPU time of the process, so that helper threads count, too.
 
-A way is a function of `(tick, n)`. It trains on `n` batches, over a loader that calls `tick()` before it makes one. `Ticking` makes such
-loaders of those that people have, of the same types, as a library may treat these each in its own way.
+A way is a function of `(tick, n)`. It trains on `n` batches, over a loader that calls `tick()` before it makes a batch. `LOADERS` makes such loaders with the
+types that people use, because a library may treat each type differently.
 """
 import gc, random, threading, time, torch
 from functools import partial
 from statistics import median
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
-CHUNK = .02   # Seconds of CPU time of the first way, about
-WARM = 3      # Chunks before those that count: first steps, graphs being built, and the first comparisons of these
+CHUNK = .02   # Approximate CPU seconds of the first way
+WARM = 3      # Chunks that don't count: first steps, compilation, and first comparisons of graphs
 
 class Stopped(Exception):
-    "Ends a way since another one failed"
+    "Ends a way because another one failed"
 
 class Lane:
-    "One way, and its turns"
+    "A way of training, and its turns"
     def __init__(self, name, way, relay):
         self.name,self.way,self.relay = name,way,relay
         self.may_go,self.secs,self.left,self.is_over = threading.Semaphore(0),[],1,False
     def tick(self):
-        "A batch is asked for: after a chunk of them, have the next way go on"
+        "Count a requested batch; after a chunk of them, let the next way continue"
         self.left -= 1
         if self.left: return
         self.secs.append(time.process_time()-self.start)
@@ -50,13 +50,13 @@ class Lane:
             self.relay.pass_on(self)
 
 class Relay:
-    "Ways that take turns"
+    "Ways of training that take turns"
     def __init__(self, ways, n_chunks, per):
         self.n_chunks,self.per,self.n,self.error = n_chunks,per,n_chunks*per+1,None  # the last batch ends the last chunk
         self.threads = torch.get_num_threads()
         self.lanes = [Lane(k, f, self) for k,f in ways.items()]
     def pass_on(self, lane):
-        "Have the next lane go on that isn't over"
+        "Let the next unfinished lane continue"
         i = self.lanes.index(lane)
         for o in (*self.lanes[i+1:], *self.lanes[:i+1]):
             if not o.is_over: return o.may_go.release()
@@ -66,40 +66,40 @@ class Relay:
         self.lanes[0].may_go.release()
         for t in threads: t.join()
         if self.error is not None: raise self.error
-        return {o.name:o.secs[1:self.n_chunks+1] for o in self.lanes}  # before the first batch is set-up
+        return {o.name:o.secs[1:self.n_chunks+1] for o in self.lanes}  # time before the first batch is set-up
 
 def race(
     ways:dict,     # Functions of `(tick, n)`, by name
-    n_chunks:int,  # Chunks of each that count
+    n_chunks:int,  # Measured chunks of each way
     per:int,       # Batches of a chunk
-    warm:int=WARM  # Chunks before those
+    warm:int=WARM  # Chunks before them
 )->dict: # Seconds of each chunk, by name
-    "Have `ways` train in turns, a chunk each, round and round"
+    "Let `ways` train in turns, a chunk each"
     gc.collect()
-    gc.freeze()  # collections would walk through all that was imported
+    gc.freeze()  # collections would visit all imported objects
     try: res = Relay(ways, warm+n_chunks, per).run()
     finally: gc.unfreeze()
     return {k:v[warm:] for k,v in res.items()}
 
 def ratios(
-    ways:dict,    # Functions of `(tick, n)`, by name; the first is what the others are compared with
-    n_chunks:int, # Chunks of each in a round
+    ways:dict,    # Functions of `(tick, n)`, by name; the others are compared with the first
+    n_chunks:int, # Chunks of each way in a round
     per:int,      # Batches of a chunk
-    rounds:int,   # Fits of each
-    order:random.Random, # Draws in which order they take turns; every other round has that of the one before, reversed
+    rounds:int,   # Fits of each way
+    order:random.Random, # Draws the order of turns; every second round reverses the order of the previous one
     **kwargs      # For `race`
 )->dict: # Ratios of all chunks, by name
-    "Have `ways` race `rounds` times; compare each chunk with that of the first way in the same turn"
+    "Let `ways` race `rounds` times; compare each chunk with the first way's chunk of the same turn"
     base,res,names = next(iter(ways)),{k:[] for k in ways},[*ways]
     for i in range(rounds):
-        # there and back: what a way leaves in the processor's caches depends on which one went before
+        # there and back, because the previous way affects the processor's caches
         names = names[::-1] if i%2 else order.sample(names, len(names))
         secs = race({k:ways[k] for k in names}, n_chunks, per, **kwargs)
         for k,v in secs.items(): res[k] += [a/b for a,b in zip(v, secs[base], strict=True)]
     return res
 
 def fitting(way, n=10, chunk=CHUNK):
-    "So many batches make a chunk: those that `way` needs `chunk` seconds for"
+    "Return how many batches `way` trains on in `chunk` seconds"
     while True:
         secs = median(race(dict(one=way), 3, n, warm=1)['one'])
         if secs>=chunk/8 or n>=10_000: return max(1, round(chunk*n/secs))
@@ -108,7 +108,7 @@ def fitting(way, n=10, chunk=CHUNK):
 # ---- loaders that tick
 
 class Cycled(list):
-    "A list of `n` batches: those of `batches`, again and again"
+    "A list of `n` batches: repetitions of `batches`"
     def __init__(self, batches, n, tick):
         super().__init__(batches[i%len(batches)] for i in range(n))
         self.tick = tick
@@ -118,7 +118,7 @@ class Cycled(list):
             yield b
 
 class Generated:
-    "Batches from a generator, anew in each epoch"
+    "Batches from a new generator in each epoch"
     def __init__(self, batches, tick): self.batches,self.tick = batches,tick
     def __iter__(self):
         for b in self.batches:
@@ -126,31 +126,31 @@ class Generated:
             yield b
 
 class Items(Dataset):
-    "A dataset as people write it"
+    "A typical custom dataset"
     def __init__(self, xs, ys): self.xs,self.ys = xs,ys
     def __len__(self): return len(self.xs)
     def __getitem__(self, i): return self.xs[i],self.ys[i]
 
 def ready(batches, n, tick):
-    "A `DataLoader`, as some libraries insist on one, which hands out ready-made batches"
+    "Make a `DataLoader` of ready-made batches, for libraries that require one"
     def collate(b):
         tick()
         return b[0]
     return DataLoader([batches[i%len(batches)] for i in range(n)], batch_size=1, collate_fn=collate)
 
 def of_items(cls, batches, n, tick):
-    "A shuffling `DataLoader` over a data set of class `cls` with the items of `batches`"
+    "Make a shuffling `DataLoader` over a data set of class `cls` with the items of `batches`"
     xs,ys = (torch.cat([b[k] for b in batches]).repeat(-(-n//len(batches)), *[1]*(batches[0][k].dim()-1)) for k in (0, 1))
     bs = len(batches[0][0])
     ds = cls(xs[:n*bs], ys[:n*bs])
     def getitems(idxs):  # as torch's fetcher does for a data set without such a method
         tick()
         return [ds[i] for i in idxs]
-    ds.__getitems__ = getitems  # of the object: its class stays what a library knows
+    ds.__getitems__ = getitems  # set on the object, so that libraries see the original class
     return DataLoader(ds, batch_size=bs, shuffle=True)
 
 def of_tensors(batches, n, tick):
-    "What `DataLoaders.from_tensors` makes of the same rows"
+    "Make the loader of `DataLoaders.from_tensors` for the same rows"
     from learnloop import DataLoaders
     dl = DataLoaders.from_tensors(of_items(TensorDataset, batches, n, tick).dataset.tensors, bs=len(batches[0][0])).train
     def begin(self):

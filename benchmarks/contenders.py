@@ -1,8 +1,8 @@
 """One epoch by hand, by learnloop and by its peers
 
-A contender is a function of `(model, loss_func, dl, noops)` that trains `model` in place on one epoch of `dl` by plain SGD, without
-validation, logs or bar. `noops(Base)` gives the callbacks to attach: none, or some whose per-batch hooks do nothing. To add
-one, decorate a function with `@contender`.
+A contender is a function of `(model, loss_func, dl, noops)` that trains `model` in place on one epoch of `dl` by plain SGD, without validation, logs or a
+progress bar. `noops(Base)` returns the callbacks to attach: none, or some whose per-batch hooks do nothing. To add a contender, decorate a function with
+`@contender`.
 """
 import logging, os, tempfile, torch, warnings
 from functools import partial
@@ -18,7 +18,7 @@ class Contender(NamedTuple):
     func: object
     module: str|None # What users import; None for the hand-written loops
     hooks: list      # Per-batch events that its callbacks may have
-    needs: str|None  # What else has to be there
+    needs: str|None  # Another required module
 
 CONTENDERS = {}
 
@@ -30,11 +30,11 @@ def contender(module=None, hooks='', needs=None):
     return _f
 
 def loader(batches, collate_fn=itemgetter(0)):
-    "A `DataLoader`, as some libraries insist on one, which hands out ready-made `batches`"
+    "Make a `DataLoader` of the ready-made `batches`, for libraries that require one"
     return DataLoader(batches, batch_size=1, collate_fn=collate_fn)
 
 def quiet():
-    "Set what peers read when they are imported, and silence what they say about themselves"
+    "Set the variables that peers read when imported, and silence their messages about themselves"
     os.environ.update(KERAS_BACKEND='torch', TRANSFORMERS_VERBOSITY='error')
     warnings.filterwarnings('ignore')
     for nm in ('lightning.pytorch', 'lightning.pytorch.utilities.rank_zero', 'ignite', 'accelerate'):
@@ -53,12 +53,12 @@ def raw(model, loss_func, dl, noops):
 
 @contender()
 def raw_again(model, loss_func, dl, noops):
-    "A control: how far from 1 its ratio is, is noise"
+    "A control: its distance from 1 is noise"
     raw(model, loss_func, dl, noops)
 
 @contender()
 def raw_item(model, loss_func, dl, noops):
-    "Reads each loss, as whatever shows or logs it in every step must"
+    "Read each loss, as code that shows or logs it in every step does"
     losses = []
     def _loss(pred, yb):
         losses.append((loss := loss_func(pred, yb)).item())
@@ -113,7 +113,7 @@ def ignite(model, loss_func, dl, noops):
 @contender('pytorch_accelerated', 'on_train_step_start on_train_step_end')
 def pytorch_accelerated(model, loss_func, dl, noops):
     from pytorch_accelerated import Trainer, callbacks as C
-    cbs = [C.MoveModulesToDeviceCallback, C.TerminateOnNaNCallback] + noops(C.TrainerCallback)  # its defaults, less bar and table
+    cbs = [C.MoveModulesToDeviceCallback, C.TerminateOnNaNCallback] + noops(C.TrainerCallback)  # its defaults without bar and table
     trainer = Trainer(model, loss_func, SGD(model.parameters(), lr=LR), callbacks=cbs)
     dl_kwargs = dict(shuffle=False, num_workers=0, pin_memory=False)
     trainer.train(dl.dataset, 1, per_device_batch_size=1, collate_fn=dl.collate_fn, train_dataloader_kwargs=dl_kwargs)
@@ -156,7 +156,7 @@ def skorch(model, loss_func, dl, noops):
     net.partial_fit(dl.dataset)
 
 class _Loss(nn.Module):
-    "`f` as a module, which skorch's criterion has to be"
+    "`f` as a module, as skorch requires"
     def __init__(self, f):
         super().__init__()
         self.f = f

@@ -1,19 +1,17 @@
-"""Kill runs, start them again until they are done, and compare them with undisturbed ones
+"""Kill runs, restart them until they are done, and compare them with undisturbed ones
 
-A small network is trained by a script of one line that matters, `fit(…, resume=folder)`. Its process is killed by SIGKILL: at a random
-time, or at one of the operations that touch the disk (a write, a sync, a rename, a deletion), at random, too; then the script is run
-again, until it is done. What it leaves has to be equal, bit for bit, to what a run that nobody killed leaves: weights, optimizer, history,
-counters, state of callbacks, CSV files, and the checkpoints that are kept, the best among them. In between, whatever the kill left behind, the
-folder must have a checkpoint to go on from, if it had one before.
+The script of a run trains a small network with `fit(…, resume=folder)`. Its process is killed by SIGKILL, at a random time or at a random operation on files
+(a write, a sync, a rename, a deletion). The script is then run again, until it is done. Its results must equal those of an undisturbed run, bit for bit: weights,
+optimizer, history, counters, states of callbacks, CSV files, and the kept checkpoints, the best among them. After each kill, the folder must have a
+checkpoint to resume from, if it had one before.
 
     python -m benchmarks.crash -n 200
     python -m benchmarks.crash -n 200 --processes 2
     python -m benchmarks.crash --every-operation
 
-Processes are forked from this one, which has torch loaded and never trains, so that they begin at once. Each has a time limit and a group
-of its own. With several processes, the first one is killed at an operation, and then any of them, or all at once, at a random time; those that
-are left end by themselves. Only the leader of a group is killed, as the workers of a loader often live on for some seconds. Waiting for the
-disk is left out: it matters to power cuts, not to kills.
+Processes are forked from this one, which has imported torch and never trains, so they start at once. Each has a time limit and its own process group. With
+several processes, the first one is killed at an operation, and then any of them, or all, at a random time; the others must end by themselves. Only the leader of
+a group is killed, since the workers of a loader often live on for some seconds. Files are not synced to the disk: that matters for power failures, not for kills.
 """
 import hashlib, os, random, select, shutil, signal, sys, tempfile, threading, time, torch, traceback, warnings
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -31,9 +29,9 @@ from learnloop.checkpoint.saving import whole
 from learnloop.checkpoint.steer import Steering, read_commands, send_command
 from learnloop.checkpoint.storage import HashingFile
 
-N_EPOCH,EVERY,KILLS,LIMIT = 3,2,6,60  # epochs, steps between checkpoints, kills of a run at most, seconds for a process
+N_EPOCH,EVERY,KILLS,LIMIT = 3,2,6,60  # Epochs, steps between checkpoints, maximum kills of a run, seconds for a process
 
-# ---- what is trained
+# ---- setups
 
 class Noisy(Dataset):
     "Items with noise of two generators"
@@ -48,7 +46,7 @@ def plain(n=24):
 SGD = partial(torch.optim.SGD, momentum=.9)
 
 def setup(opt=torch.optim.AdamW, ds=plain, fit='fit', cbs=list, background=False, **kwargs):
-    "A function that makes a learner, the name of its method that trains, and whether checkpoints are written in the background"
+    "Return a function that makes a learner, the name of the method that trains it, and whether checkpoints are written in the background"
     def _learner(folder):
         set_seed(3)
         model = nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(.3), nn.Linear(8, 2))
@@ -63,19 +61,19 @@ def _averaged(): return [EMA(.8)]
 def _bf16(): return [MixedPrecision('bf16')]
 
 class SaveInside(Callback):
-    "Saves after every fourth batch: most often inside an accumulation window"
+    "Saves after every fourth batch, usually inside an accumulation window"
     read_only = rank_invariant = True
     def between_batches(self):
         if self.learn.count.batches%4==1: self.learn.checkpoint.save()
 class GoBack(Callback):
-    "Goes back in the second epoch, with half the rate, once in a run"
+    "Rewinds once in a run, in the second epoch, and halves the rate"
     read_only = rank_invariant = True
     def after_batch(self):
         learn = self.learn
-        if learn.training and not learn.keeper.attempt and learn.count.batches==9: learn.rewind(batches=1, lr=.01)  # a run that resumed has no earlier snapshot
+        if learn.training and not learn.keeper.attempt and learn.count.batches==9: learn.rewind(batches=1, lr=.01)  # a resumed run has no earlier snapshot
 
 class Commands(Callback):
-    "Gives a command in each epoch, as a file, which the fit logs; a run that resumes doesn't give it again"
+    "Gives a command in each epoch, as a file, which the fit logs; a resumed run doesn't repeat it"
     read_only = rank_invariant = True
     def after_batch(self):
         n,folder = self.learn.count.batches,self.learn.checkpoint.folder
@@ -96,14 +94,14 @@ SETUPS = dict(
     told=setup(cbs=lambda: [Snapshots(3), Commands()]),
     everything=setup(ds=Noisy, fit='fit_one_cycle', num_workers=2, background=True, cbs=lambda: _clipped() + _bf16()))
 
-# ---- what comes of it
+# ---- results
 
 def content(c):
-    "What the checkpoint `c` has, hashed; times of the clock are in none of it"
+    "Hash the contents of the checkpoint `c`, without clock times"
     return {nm:hashlib.blake2b((c.path/nm).read_bytes()).hexdigest() for nm in ('model.pt','opt.pt')} | dict(metrics=c.metrics, at=[c.manifest[k] for k in ('epoch','next','batch')])
 
 def result(learn, folder):
-    "All that a run leaves"
+    "Return all results of a run"
     r = learn.recorder
     own = {o.name:o.state_dict() for o in learn.cbs if o.name not in ('recorder','checkpoint')}
     files = {p.name:hashlib.blake2b(p.read_bytes()).hexdigest() for p in sorted((*learn.path.glob('*.pth'), *learn.path.glob('*.csv')))}
@@ -114,7 +112,7 @@ def result(learn, folder):
         checkpoints=there, left=left)
 
 def difference(a, b, at=''):
-    "Where `a` and `b` differ, or None"
+    "Say where `a` and `b` differ; None if they are equal"
     if type(a) is not type(b): return f'{at}: {a!r}, {b!r}'
     if isinstance(a, torch.Tensor): return None if a.dtype==b.dtype and torch.equal(a, b) else f'{at}: {a}, {b}'
     if isinstance(a, dict):
@@ -130,7 +128,7 @@ def difference(a, b, at=''):
 OPS = 'fsync','rename','replace','mkdir','unlink','rmdir'
 
 def count_ops(kill_at=None):
-    "Count the operations on files from now on, and be killed at one of them; returns the counter"
+    "Count operations on files from now on, and be killed at one of them; return the counter"
     n = [0]
     def _counted(f):
         def _f(*args, **kwargs):
@@ -154,7 +152,7 @@ def train(name, root, kill_at=None):
     write_state('result.pt', result(learn, folder) | dict(ops=n[0]))
 
 def spawn(f, *args, limit=LIMIT, kill_after=None, log=os.devnull):
-    "Run `f` in a process of its own: its exit code, negative for a signal, and its process group"
+    "Run `f` in a new process; return its exit code, negative for a signal, and its process group"
     if not (pid := os.fork()):
         code = 1
         try:
@@ -179,27 +177,27 @@ def spawn(f, *args, limit=LIMIT, kill_after=None, log=os.devnull):
     return code,pid
 
 def end(groups):
-    "Kill what is left of process groups"
+    "Kill the remaining processes of process groups"
     for o in groups:
         try: os.killpg(o, signal.SIGKILL)
         except ProcessLookupError: pass
 
 def run(name, root, log, **kill):
-    "Run the script once: was it killed? An error is one"
+    "Run the script once; return whether it was killed, and raise an error if it failed"
     after = kill.pop('after', None)
     code,pid = spawn(train, name, root, kill.pop('at', None), kill_after=after, log=log)
     if code not in (0, -signal.SIGKILL): raise AssertionError(f'{name} ended with {code}:\n{log.read_text()}')
     return code!=0,pid
 
 def sound(folder):
-    "Steps of the newest checkpoint that can be gone on from, without a lock and changing nothing; 0 if there is none"
+    "Return the steps of the newest checkpoint that a run can resume from, without locking or changing anything; 0 if there is none"
     with warnings.catch_warnings():
         warnings.simplefilter('error')  # none is damaged
         c = newest_checkpoint(folder)
     return c.step if c else 0
 
 def trial(name, root, want, seconds, rng, n_max=KILLS):
-    "Kill a run, at most `n_max` times, until it is done, and compare: number of kills, and of those inside a save"
+    "Kill a run, at most `n_max` times, until it is done, and compare; return the number of kills, and of those inside a save"
     root.mkdir()
     kills,in_save,last,groups,again = 0,0,0,[],True
     try:
@@ -220,7 +218,7 @@ def trial(name, root, want, seconds, rng, n_max=KILLS):
     return kills,in_save
 
 def reference(name, root):
-    "What a run leaves that isn't killed, and how many seconds it takes"
+    "Return the results of an undisturbed run, and its seconds"
     root.mkdir()
     start = time.monotonic()
     _,pid = run(name, root, root/'log')
@@ -231,13 +229,13 @@ def reference(name, root):
 
 def _sharded(learn, **kwargs): return learn.to_fsdp(sharded_files=True, **kwargs)
 
-# How a learner of a setup is one of several processes, the setup, and whether checkpoints are written in the background
+# How a learner becomes one of several processes, its setup, and whether checkpoints are written in the background
 SEVERAL = dict(ddp=(Learner.to_ddp, 'adamw'), ddp_noisy=(Learner.to_ddp, 'noisy'), ddp_background=(Learner.to_ddp, 'background'),
     ddp_workers=(Learner.to_ddp, 'workers'), ddp_windows=(Learner.to_ddp, 'windows'), fsdp=(Learner.to_fsdp, 'adamw'),
     fsdp_windows=(Learner.to_fsdp, 'windows'), sharded=(_sharded, 'adamw'))
 
 def train_as_one(name, root, kill):
-    "The script of one of several processes; `kill` has the ranks to kill, and when"
+    "The script of one of several processes; `kill` maps ranks to the time of their kill"
     warnings.simplefilter('ignore')
     rank = int(os.environ['RANK'])
     mine = kill if rank in kill.get('ranks', ()) else {}
@@ -257,7 +255,7 @@ def train_as_one(name, root, kill):
     return n[0],hashlib.blake2b(repr(res['model']).encode()).hexdigest()
 
 def run_several(n, name, root, kill):
-    "Run the script in `n` processes: was one of them killed? What they counted, by rank"
+    "Run the script in `n` processes; return whether one of them was killed, and their counts by rank"
     try: res = launch(train_as_one, name, root, kill, n=n, timeout=LIMIT)
     except PeerError as e:
         if kill and 'was killed by SIGKILL' in str(e): return True,None
@@ -266,19 +264,19 @@ def run_several(n, name, root, kill):
     return False,[res[r][0] for r in range(n)]
 
 def reference_several(n, name, root):
-    "What a run leaves that isn't killed, operations on files by rank, and seconds"
+    "Return the results of an undisturbed run, its operations on files by rank, and its seconds"
     root.mkdir()
     start = time.monotonic()
     _,ops = run_several(n, name, root, {})
     return read_state(root/'result.pt'),ops,time.monotonic()-start
 
 def trial_several(n, name, root, want, ops, seconds, rng, n_max=KILLS):
-    "Kill processes of a run, at most `n_max` times, until it is done, and compare: number of kills, and of those inside a save"
+    "Kill processes of a run, at most `n_max` times, until it is done, and compare; return the number of kills, and of those inside a save"
     root.mkdir()
     kills,in_save,last,again = 0,0,0,True
     while again:
         kill = {}
-        if not kills: kill = dict(ranks=[0], at=rng.randint(1, ops[0]))  # is sure to come, whatever time it takes
+        if not kills: kill = dict(ranks=[0], at=rng.randint(1, ops[0]))  # happens however long the run takes
         elif kills<n_max:
             kill['ranks'] = [*range(n)] if rng.random()<.3 else [rng.randrange(n)]
             is_at = rng.random()<.5 and kill['ranks']==[0]
@@ -294,13 +292,13 @@ def trial_several(n, name, root, want, ops, seconds, rng, n_max=KILLS):
     return kills,in_save
 
 def warm_up():
-    "Have here what each process would import"
+    "Import in this process what each fork needs"
     torch.set_num_threads(1)  # a pool of threads wouldn't survive a fork
     # the first ones by the first step of an optimizer, which takes longer than all the training
     for o in ('numpy.random','torch._dynamo','torch.distributed.fsdp','torch.distributed.checkpoint'): import_module(o)
 
 def main(argv=None):
-    "Kill runs of all setups in turn, as many times as asked"
+    "Kill runs of all setups in turn"
     p = ArgumentParser('benchmarks.crash', description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     p.add_argument('-n', type=int, default=30, help='number of kills (default: %(default)s)')
     p.add_argument('--seed', type=int, default=0, help='of the times (default: %(default)s)')

@@ -1,8 +1,9 @@
-"""What a disk may have been left with: each operation on files that fails, or is the last before a kill, and each state after a power cut
+"""Simulate a disk: each operation on files may fail or be the last before a kill, and a power failure may leave any possible state
 
-Operations of this process below a folder are recorded as they are made: a file or folder is created, bytes are written, a file or folder is synced, renamed, deleted, locked. What is on the disk when the power is cut
-follows from them, as the authors of ALICE (Pillai et al., "All file systems are not created equal", OSDI 2014) and of SQLite's crash tests have it: bytes are there for sure once their file was synced, and names once
-their folder was; of the rest any part may be there and any part missing, whatever came first, and bytes may be cut, or zeros. A rename is one step. After a kill without a power cut, all that was done is there.
+Operations of this process below a folder are recorded: a file or folder is created, written, synced, renamed, deleted or locked. They determine the possible
+contents of the disk after a power failure, as in ALICE (Pillai et al., "All file systems are not created equal", OSDI 2014) and in SQLite's crash tests: bytes
+are certain after a sync of their file, and names after a sync of their folder. Any part of the rest may be there or missing, in any order, and bytes may be cut
+off or zero. A rename is one step. After a kill without a power failure, everything done so far is there.
 """
 import builtins, errno, fcntl, hashlib, io, os
 from contextlib import ExitStack
@@ -14,13 +15,13 @@ from unittest.mock import patch
 # ---- recording, and failing
 
 class Watch(ExitStack):
-    "Record the operations on files below the folder `root` in `log`, in a `with` block; that of number `fail_at` fails with `err`, and with `on` all that follow"
+    "Record operations on files below the folder `root` in `log`, in a `with` block; number `fail_at` fails with `err`, and with `on` all later ones, too"
     def __init__(self, root, fail_at=None, err=errno.EIO, on=False):
         super().__init__()
         self.root,self.fail_at,self.err,self.on,self.log,self._lock = os.path.realpath(root),fail_at,err,on,[],RLock()
 
     def place(self, path, dir_fd=None):
-        "`path` below the root, or None"
+        "Return `path` relative to the root, or None if it is elsewhere"
         if isinstance(path, int): path = os.readlink(f'/proc/self/fd/{path}')
         if dir_fd is not None: path = os.path.join(os.readlink(f'/proc/self/fd/{dir_fd}'), os.fspath(path))
         head,tail = os.path.split(os.path.abspath(os.fspath(path)))
@@ -28,7 +29,7 @@ class Watch(ExitStack):
         return os.path.relpath(path, self.root) if path==self.root or path.startswith(self.root+os.sep) else None
 
     def do(self, f, op, partly=None):
-        "Do `f()`, which is the operation `op`, unless it is its turn to fail"
+        "Call `f()`, the operation `op`, unless it is due to fail"
         with self._lock:
             n = len(self.log)
             self.log.append(op)
@@ -91,10 +92,10 @@ class Watch(ExitStack):
             return self.do(lambda: real(fd, how), ('lock', p)) if p else real(fd, how)
         return _f
 
-# ---- what the power may leave
+# ---- after a power failure
 
 class Disk:
-    "What may be on a disk, by the operations in `log`"
+    "The possible contents of a disk after the operations in `log`"
     def __init__(self, log):
         self.steps,names,self.n = [],{'.':0},1
         for i,(kind,p,*rest) in enumerate(log):
@@ -123,7 +124,7 @@ class Disk:
         self.steps.append((i, 'name', there, tail, o, is_dir, was and (names[was[0] or '.'], was[1])))
 
     def upto(self, t):
-        "The steps of the first `t` operations: those that are on the disk for sure, and those that may be"
+        "Split the steps of the first `t` operations: those that are certainly on the disk, and those that may be"
         done = [s for s in self.steps if s[0]<t]
         synced = {}
         for s in done:
@@ -134,7 +135,7 @@ class Disk:
         return res
 
     def tree(self, steps):
-        "Files, by path, and folders, as None, that `steps` leave; a step may be a pair of itself and of what its bytes are instead"
+        "Return path -> content after `steps`, None for folders; a step may be a pair of itself and other bytes"
         names,data,dirs = {},{},{0}
         for s in sorted(steps, key=lambda s: s[0]):
             if s[1]=='bytes':
@@ -151,7 +152,7 @@ class Disk:
                     names[there,nm] = o
                     if is_dir: dirs.add(o)
                     elif is_dir is False: data.setdefault(o, b'')
-        dirs |= {s[4] for s in self.steps if s[1]=='name' and s[5]}  # one that is known by its later name alone is a folder, too
+        dirs |= {s[4] for s in self.steps if s[1]=='name' and s[5]}  # a folder that is known only by its later name
         res,todo = {},[(0, '')]
         while todo:
             here,at = todo.pop()
@@ -162,7 +163,7 @@ class Disk:
         return res
 
     def cuts(self, t, rand, n=12, few=4):
-        "What may be there when the power is cut after `t` operations: all of it where `few` steps are open, else the extremes, each step missing or alone, beginnings, and `n` at random"
+        "Yield possible contents when the power fails after `t` operations: all of them if at most `few` steps are open; else the extremes, each step missing or alone, beginnings, and `n` random ones"
         sure,open_ = self.upto(t)
         def _of(chosen): return self.tree(sure + [s for s in chosen if s is not None])
         k = len(open_)
@@ -176,14 +177,14 @@ class Disk:
             for _ in range(n): yield _of([rand.choice([None, s, *_torn(s)]) for s in open_])
 
 def _torn(s):
-    "The ways in which the bytes of the step `s` may be there in part"
+    "Return the ways in which the bytes of the step `s` may be partly written"
     if s[1]!='bytes' or not s[4]: return
     *head,b = s
     yield *head,b[:len(b)//2]
     yield *head,bytes(len(b))
 
 def lay_out(tree, root):
-    "Have the files of `tree` in the folder `root`"
+    "Write the files of `tree` to the folder `root`"
     root = Path(root)
     for k in sorted(tree):
         if tree[k] is None: (root/k).mkdir()

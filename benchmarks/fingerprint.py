@@ -1,8 +1,8 @@
-"""What fingerprints cost, in CPU time of a step, beside the same fit without
+"""Measure the cost of fingerprints, as CPU time of a step relative to a fit without them
 
-Learners that differ in nothing else train in turns within one fit each, a chunk of batches at a time (`benchmarks.chunks`); each chunk is compared with
-the chunk of the plain learner in the same round. `idle` is a second plain learner: its distance from 1 is the noise. The transformer has 10 million weights and sees 2,048
-tokens a step; its optimizer is AdamW, so that 40 million numbers are hashed in each step. The mlp is that of the other benchmarks: its step takes half a millisecond.
+Learners that differ in nothing else train in turns within one fit each, a chunk of batches at a time (`benchmarks.chunks`). Each chunk is compared with the
+plain learner's chunk of the same round. `idle` is a second plain learner: its distance from 1 is noise. The transformer has 10 million weights and sees 2,048
+tokens per step. Its optimizer is AdamW, so 40 million numbers are hashed in each step. The mlp is that of the other benchmarks; its step takes half a millisecond.
 
     python -m benchmarks.fingerprint
     python -m benchmarks.fingerprint --rounds 1 --chunks 4   # a quick look
@@ -22,10 +22,10 @@ from learnloop.see.fingerprint import read_fingerprint
 LIMIT = 1.05
 _big = partial(Transformer, n_tokens=2000, length=128, d=480, n_layers=3, n_heads=8, drop=0.)
 WORKS = {'transformer': Work(_big, partial(text_batch, 16, 128, 2000), AdamW, 1e-4, loss=tokens_loss), 'mlp': works.WORKS['mlp']}
-HOWS = {'idle': None, 'every step': dict(), 'every 10th': dict(every_steps=10)}  # arguments of the Fingerprint; None for none
+HOWS = {'idle': None, 'every step': dict(), 'every 10th': dict(every_steps=10)}  # Arguments of the Fingerprint; None for no Fingerprint
 
 def way(work, path, seed, how, tick, n):
-    "Train on `n` batches; `how` are arguments of the Fingerprint, None for none"
+    "Train on `n` batches; `how` has arguments of the Fingerprint, None for no Fingerprint"
     batches,cbs = Cycled(new_batches(work, seed, 4), n, tick),[TrainEvalCallback()] + ([] if how is None else [Fingerprint(**how)])
     Learner(batches, new_model(work, seed), work.loss, work.opt, lr=work.lr, path=path, cbs=cbs, default_cbs=False).fit(1)
 
@@ -37,7 +37,7 @@ def measure(args):
             hows = dict(without=None) | HOWS
             ways = {k:partial(way, work, f'{tmp}/{k}', args.seed, how) for k,how in hows.items()}
             for k in hows: Path(tmp, k).mkdir()
-            # what is fetched and written belongs to the cost: a chunk has ten rows of every tenth step
+            # the cost includes fetching and writing: a chunk has ten rows of every tenth step
             per = 10 if name=='transformer' else max(100, fitting(ways['without']))
             got = ratios(ways, args.chunks, per, args.rounds, random.Random(args.seed), warm=1)
             there = read_fingerprint(f'{tmp}/every step')

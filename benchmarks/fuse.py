@@ -1,19 +1,19 @@
-"""What a fused step costs, as a ratio to a loop written by hand; what building its graph costs; and how near its weights are
+"""Measure compiled steps: their cost as a ratio to a loop written by hand, the time to build a graph, and the accuracy of weights
 
-Ways take turns in chunks within one fit (`benchmarks.chunks` says how), on one thread: by hand, a learner after `learn.fuse()`, with `--compile`
-the loop by hand over `torch.compile(model)`, and the loop by hand once more, whose distance from 1 is noise. Graphs are built before the chunks that
-count. "edited" is a fit with a callback that changes gradients before each step: what follows the gradients isn't fused then.
+Ways take turns in chunks within one fit (`benchmarks.chunks`), on one thread: by hand; a learner after `learn.fuse()`; with `--compile`, the loop by hand over
+`torch.compile(model)`; and the loop by hand again, whose distance from 1 is noise. Graphs are built before the measured chunks. "edited" is a fit with a
+callback that changes gradients before each step, so that the part after the gradients isn't compiled.
 
-"built" is the time by the wall that a fit waits for its graph: cold in a fresh process with an empty cache, and then again in another
-process. With `--cache FOLDER` graphs are taken from there, and this is left out.
+"built" is the wall time that a fit waits for its graph: in a fresh process with an empty cache, and then in another process. With `--cache FOLDER`, graphs are
+taken from there, and this part is omitted.
 
-"losses" is the largest difference of the first ten losses to those of an ordinary fit. "weights" is how far weights are from those of an ordinary fit after 200
-steps, as a multiple of a yardstick: how far an ordinary fit's are from another one's whose first weights were 1+1e-7 times as large. Both are medians over
-16 first weights: rounding turns a ReLU over in some fits and not in others, and then distances are 1e-6 or 1e-3, and nothing in between.
+"losses" is the largest difference of the first ten losses to those of an ordinary fit. "weights" is the distance of weights from those of an ordinary fit after
+200 steps, as a multiple of a yardstick: the distance between two ordinary fits whose initial weights differ by a factor of 1+1e-7. Both are medians over 16
+initial weights, because rounding changes the sign of a ReLU's input in some fits and not in others: a distance is then about 1e-6 or about 1e-3.
 
     python -m benchmarks.fuse
     python -m benchmarks.fuse --models tiny --rounds 1 --cache /tmp/fused   # a quick look
-    python -m benchmarks.fuse --check                                       # five times, and fail unless targets are met
+    python -m benchmarks.fuse --check                                       # five runs; fails if a target is missed
 """
 import json, subprocess, sys, tempfile, torch
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -26,7 +26,7 @@ from benchmarks.contenders import quiet
 from benchmarks.overhead import AGAIN, Bench
 from benchmarks.works import WORKS, by_hand, by_learner, new_batches, new_learner, new_model, new_opt
 
-import_module('learnloop.scale.fuse')  # a learner's method
+import_module('learnloop.scale.fuse')  # adds a method to the learner
 
 EDITED = 'tiny, gradients edited'
 EDIT_LIMIT = .27
@@ -37,13 +37,13 @@ PARTS = 'ratio','build','accuracy'
 # ---- ways of training
 
 def fused(work, model, dl, cbs=(), **kwargs):
-    "By a learner that is fused; returns it"
+    "Train with a fused learner; return it"
     return by_learner(work, model, dl, cbs=cbs, prepare=lambda learn: learn.fuse(**kwargs))
 
 def compiled(work, model, dl): by_hand(work, torch.compile(model), dl)
 
 def edit_grads(params):
-    "What somebody might do to gradients"
+    "Edit gradients, as a callback might"
     torch._foreach_mul_([p.grad for p in params], .9)
 
 def edited_by_hand(work, model, dl):
@@ -66,7 +66,7 @@ def new_editor():
 def edited(work, model, dl, **kwargs): return fused(work, model, dl, cbs=[new_editor()], **kwargs)
 
 def whole(region, f, *args, **kwargs):
-    "Have `f` train, and see that its steps were fused as far as `region` says"
+    "Let `f` train, and check that its steps were fused as far as `region` says"
     learn = f(*args, **kwargs)
     rep = learn.fuse_report()
     if region not in rep.fused or rep.fused[region]<sum(rep.eager.values()): raise RuntimeError(f'steps were not fused:\n{rep}')
@@ -81,7 +81,7 @@ def ratio_rows(bench, name, options, compiles):
 # ---- building
 
 def build_once(name, options, seed):
-    "Print what became of the graph of a fit in this process"
+    "Print how the graph of a fit was built in this process"
     work = WORKS[name]
     learn = fused(work, new_model(work, seed), new_batches(work, seed, 4), **options)
     print(json.dumps([(o.get('seconds'), o.get('was there')) for o in learn.fuse_report().graphs]))
@@ -101,7 +101,7 @@ def build_rows(name, options, seed):
 # ---- accuracy
 
 def losses_and_weights(name, seed, n, options=None, scale=1.):
-    "Of a fit on `n` batches; fused, if there are options"
+    "Return losses and weights of a fit on `n` batches; fused if there are options"
     from learnloop import Callback
     work,losses = WORKS[name],[]
     class Losses(Callback):
@@ -116,7 +116,7 @@ def losses_and_weights(name, seed, n, options=None, scale=1.):
     return torch.tensor(losses, dtype=torch.float64),torch.cat([p.detach().double().flatten() for p in model.parameters()])
 
 def accuracy_rows(name, options, seed, n=N_STEPS, n_seeds=N_SEEDS):
-    "How near fused fits are to ordinary ones, of several first weights: where rounding turns a sign early in one fit and late in another, one says little"
+    "Compare fused fits with ordinary ones for several initial weights, since rounding affects each differently"
     def _apart(a, b): return torch.linalg.vector_norm(a[1]-b[1]).item()
     losses,apart,yards = [],[],[]
     for s in range(seed, seed+n_seeds):
@@ -138,12 +138,12 @@ def measure(args, options):
             rows += build_rows(k, options, args.seed)
         if 'ratio' in args.parts: rows += ratio_rows(bench, k, options, args.compile)
         if 'accuracy' in args.parts and k!=EDITED: rows += accuracy_rows(k, options, args.seed, args.steps, args.seeds)
-    args.built = True  # a cache is empty once
+    args.built = True  # the cache is empty only in the first run
     return rows
 
 @contextmanager
 def cache(folder):
-    "A folder for graphs, inside a `with` block: `folder`, or a temporary one"
+    "Provide a folder for graphs in a `with` block: `folder`, or a temporary one"
     if folder: yield folder
     else:
         with tempfile.TemporaryDirectory() as d: yield d

@@ -1,7 +1,7 @@
-"""What `import learnloop` costs beyond torch: CPU time, and whether it sets off a garbage collection
+"""Measure the cost of `import learnloop` beyond torch: CPU time, and whether it starts a garbage collection
 
-Each measurement is a fresh process that imports torch first, and then the module; bytecode is there. A collection of the oldest
-generation walks through all of torch's objects, a hundred milliseconds: "collections" says how many fell into the import.
+Each measurement is a fresh process that imports torch first, and then the module; bytecode exists. A collection of the oldest generation visits all of torch's
+objects, which takes about 100 ms. "collections" counts those during the import.
 
     python -m benchmarks.imports
     python -m benchmarks.imports --modules learnloop fastai.learner --rounds 5
@@ -15,7 +15,7 @@ from benchmarks.contenders import CONTENDERS, quiet
 HEAVY = {'matplotlib','tensorboard','IPython'}
 LIMITS = dict(learnloop=40.)
 
-# torch comes first, so that it isn't counted
+# torch is imported first, so that it isn't counted
 _import = '''
 import gc, sys, time, torch
 before,n,start = set(sys.modules),gc.get_stats()[2]['collections'],time.process_time()
@@ -23,9 +23,9 @@ import {}
 print(1e3*(time.process_time()-start), gc.get_stats()[2]['collections']-n, *(sys.modules.keys()-before))'''
 
 def one(module):
-    "Milliseconds, collections, and which of `HEAVY` came along"
+    "Return milliseconds, garbage collections, and the imported modules of `HEAVY`"
     cmd = sys.executable,'-c',_import.format(module)
-    env = {k:v for k,v in os.environ.items() if k!='PYTHONDONTWRITEBYTECODE'}  # else each process compiles all modules anew
+    env = {k:v for k,v in os.environ.items() if k!='PYTHONDONTWRITEBYTECODE'}  # else each process compiles all modules again
     ms,n,*names = subprocess.run(cmd, capture_output=True, text=True, check=True, timeout=600, env=env).stdout.splitlines()[-1].split()
     return float(ms),int(n),sorted(HEAVY.intersection(names))
 
@@ -35,7 +35,7 @@ def installed(modules):
         else: yield o
 
 def measure(args):
-    "The rows of all modules, which take turns"
+    "Measure all modules in turns; return the rows"
     modules = [*installed(args.modules)]
     for o in modules: one(o)  # writes bytecode
     outs = {o:[] for o in modules}

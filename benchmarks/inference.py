@@ -1,10 +1,10 @@
-"""What predictions cost: `learn.get_preds` on 100,000 rows, as a ratio to an inference loop written by hand
+"""Measure the cost of predictions: `learn.get_preds` on 100,000 rows, as a ratio to an inference loop written by hand
 
-The loop by hand takes each batch through the model in evaluation mode, without gradients, moves predictions to the CPU, keeps them and
-the targets, and puts them together at the end. Both have the same model and loader: slices of tensors in memory, which are ready, and a `DataLoader`
-over a `TensorDataset`, which makes each batch of items. The learner has its default callbacks, the progress bar among them, whose
-output goes nowhere. They take turns, in a new order each round. The clock is the CPU time of the process, on one thread, which a busy machine disturbs less than
-time by the wall; ratios are to the loop in the same round, and all numbers are medians over rounds. "again" is the loop once more: how far it is from 1 tells the noise.
+The loop by hand calls the model in evaluation mode, without gradients, moves predictions to the CPU, keeps them and the targets, and joins them at the end. Both
+have the same model and loader: slices of tensors in memory, and a `DataLoader` over a `TensorDataset`, which collates items. The learner has its default
+callbacks, including the progress bar, whose output is discarded. The ways take turns, in a new order each round. The clock is the CPU time of the process, on
+one thread, because other load affects it less than wall time. Ratios are to the loop in the same round; numbers are medians over rounds. "again" is the loop
+again: its distance from 1 is noise.
 
     python -m benchmarks.inference
     python -m benchmarks.inference --rounds 3 --rows 20000   # a quick look
@@ -26,7 +26,7 @@ SIZES = 64,256,1024
 TARGETS = dict(slices=1.15, DataLoader=1.05)
 
 def loaders(rows, bs, seed):
-    "The same rows, as slices in memory and by a `DataLoader`"
+    "Return loaders of the same rows: slices in memory, and a `DataLoader`"
     g = torch.Generator().manual_seed(seed)
     x,y = torch.randn(rows, WIDTH, generator=g),torch.randint(N_OUT, (rows,), generator=g)
     return dict(slices=list(zip(x.split(bs), y.split(bs), strict=True)), DataLoader=DataLoader(TensorDataset(x, y), bs))
@@ -48,7 +48,7 @@ def timed(f):
         return time.process_time()-start,res
 
 def measure(model, dl, rounds, seed):
-    "Seconds of each, by round; they must predict the same"
+    "Return the seconds of each way, by round; predictions must be equal"
     learn,order = Learner(DataLoaders(None, dl, device='cpu'), model, F.cross_entropy),random.Random(seed)
     what = dict(hand=partial(by_hand, model, dl), again=partial(by_hand, model, dl), learnloop=learn.get_preds)
     res = {k:[] for k in what}
@@ -60,7 +60,7 @@ def measure(model, dl, rounds, seed):
     return res
 
 def rows_of(rows, bs, name, kind, res):
-    "The rows of one model, size of batches and loader"
+    "Return the rows of one model, batch size and loader"
     group = f'{name}, batches of {bs}, {kind}'
     for k,label,limit in (('learnloop', 'get_preds', TARGETS[kind]), ('again', 'by hand, again', None)):
         ratios = [a/b for a,b in zip(res[k], res['hand'], strict=True)]
@@ -79,7 +79,7 @@ def parse_args(argv=None):
     return p.parse_args(argv)
 
 def measure_all(args):
-    "The rows of all models, sizes and loaders"
+    "Return the rows of all models, sizes and loaders"
     for nm in args.models:
         for bs in args.sizes:
             for kind,dl in loaders(args.rows, bs, args.seed).items():

@@ -1,12 +1,11 @@
-"""What a hook of another system's callback costs a call
+"""Measure the cost of a call of another system's callback
 
-A foreign callback that hears every hook of a training batch, and does nothing, runs in a fit. All that its adapter
-does in the events of a batch is timed by the wall, event by event; the median of a batch's time is taken for each,
-and the sum of these is divided by the number of calls that the callback gets in a batch. So it is a call's cost with
-the adapter's own work, the call included; what an empty handler takes is subtracted. In the first column hooks are
-given the arguments of their first call again, in the second theirs.
+A fit runs with a foreign callback that handles every hook of a training batch and does nothing. The wall time that its adapter spends in each event of a batch is
+measured; the medians of the events are added up and divided by the number of calls per batch. So the cost of a call includes the adapter's work and the call
+itself, without the cost of an empty handler, which is subtracted. In the first column, hooks receive the arguments of their first call again, in the second
+their real ones.
 
-`python -m benchmarks.interop` measures all, `python -m benchmarks.interop keras fastai` some.
+`python -m benchmarks.interop` measures all systems, `python -m benchmarks.interop keras fastai` some.
 """
 import sys, torch
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -25,19 +24,19 @@ from learnloop import Callback, Learner
 from learnloop.interop.core import Adapter, adapters
 from learnloop.app.settings import run_settings
 
-LIMIT = 2.  # µs a call, arguments excluded
-N = 1000    # batches of a fit
+LIMIT = 2.  # µs per call, without arguments
+N = 1000    # Batches of a fit
 
-# Hooks of a training batch that are called once in each
+# Hooks that are called once per training batch
 def _heard(adapter):
     inner = {'before_fetch','after_fetch'} | {e for e in Learner([1], nn.Linear(1, 1))._inner}
     skipped = ['on_prediction_step', 'on_substep_end', 'on_batch_begin']
-    if adapter.system=='Keras': skipped.append('on_batch_end')  # called by that of training
+    if adapter.system=='Keras': skipped.append('on_batch_end')  # called by the hook of training
     names = dict.fromkeys(o.name for o in adapter.hooks if o.event in inner and o.name not in skipped)
     return [o for o in names if not any(w in o for w in ('valid','eval','test','predict','cancel'))]
 
 def _frozen(adapter):
-    "A subclass whose hooks are given what they were given first"
+    "Return a subclass whose hooks always receive their first arguments"
     def _first(f):
         kept = []
         def _f(o):
@@ -49,7 +48,7 @@ def _frozen(adapter):
     return type(adapter.__name__, (adapter,), dict(hooks=hooks, __module__=adapter.__module__))
 
 def _foreign(adapter, n_calls=None):
-    "A callback of the adapter's system that does nothing, or counts its calls"
+    "Make a callback of the adapter's system that does nothing, or counts its calls"
     module = import_module(adapter.__module__)
     if adapter.system=='skorch': module = import_module('skorch.callbacks')
     base = getattr(module, 'TrainerCallback', None) or module.Callback
@@ -57,10 +56,10 @@ def _foreign(adapter, n_calls=None):
     def _count(self, *args, **kwargs): n_calls.append(1)
     return type('Noop', (base,), dict.fromkeys(_heard(adapter), _noop if n_calls is None else _count))()
 
-# ---- the fits
+# ---- fits
 
 class Clock(Callback):
-    "Times the handlers of adapters, and an empty one of its own"
+    "Times the handlers of adapters, and its own empty one"
     order = inf
     def __init__(self): self.times,self.now = defaultdict(list),defaultdict(int)
     def wrap_handler(self, who, event, f):
@@ -87,7 +86,7 @@ def calls_a_batch(adapter):
     return len(n)/10
 
 def call_us(system, adapter):
-    "Microseconds of a call of a hook, as `adapter`, that of `system` or one made of it, calls it"
+    "Return the microseconds of a call of a hook by `adapter`"
     fitted(adapter(_foreign(system)), N, clock := Clock())
     empty = median(clock.times.pop('empty'))
     total = sum(median(o)-empty for o in clock.times.values() if len(o)>N/2)

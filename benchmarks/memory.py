@@ -1,8 +1,8 @@
-"""What a fit needs beside its model: the most memory that was resident, as a ratio to that of a loop written by hand
+"""Measure the peak memory of a fit beyond its model, as a ratio to that of a loop written by hand
 
-Each measurement is a process of its own: it makes the model, takes a small step, notes how much memory is resident, and then trains, validates or predicts on a few large batches, which are made as they are asked for. What
-counts is how far the peak lies above that note. Both have the same model and batches, and no table or bar. The loop by hand keeps its last batch, prediction and loss while the next batch is made, as such loops do. All numbers are medians over rounds.
-It needs `/proc`, and so Linux.
+Each measurement is a new process. It makes the model, takes a small step, and notes the resident memory. Then it trains, validates or predicts on a few large
+batches, which are created on request. The result is the peak minus the noted value. Both ways have the same model and batches, and no table or bar. The loop by
+hand keeps its last batch, prediction and loss while the next batch is created, as such loops do. Numbers are medians over rounds. It needs `/proc`, and so Linux.
 
     python -m benchmarks.memory
     python -m benchmarks.memory --rounds 1 --mb 8   # a quick look
@@ -20,12 +20,12 @@ WAYS = 'hand','learnloop'
 LIMIT = 1.  # "not above"
 
 def status(key):
-    "A value of this process in MB: `VmRSS`, what is resident; `VmHWM`, the most that was"
+    "Return a value of this process in MB: `VmRSS`, resident memory; `VmHWM`, its peak"
     lines = Path('/proc/self/status').read_text().splitlines()
     return next(int(o.split()[1])/1024 for o in lines if o.startswith(key))
 
 class Batches:
-    "Batches of `mb` MB, half of each inputs, made as they are asked for"
+    "Batches of `mb` MB, half of it inputs, created on request"
     def __init__(self, mb): self.rows = max(int(mb*MB/2/4/WIDTH), 1)
     def __len__(self): return N_BATCHES
     def __iter__(self):
@@ -81,10 +81,10 @@ def by_learnloop(what, model, opt, dl):
         learn.fit(2)
 
 def one(way, what, mb):
-    "Print how far the peak of this process lies above what was there before, in MB"
+    "Print the increase of this process's memory at its peak, in MB"
     import gc, torch
     from torch import nn
-    import_module('learnloop')  # in both ways: what an import needs is no matter of a fit
+    import_module('learnloop')  # in both ways, because an import isn't a part of a fit
     torch.set_num_threads(1)
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH))
@@ -95,10 +95,10 @@ def one(way, what, mb):
     before = status('VmRSS')
     res = dict(hand=by_hand, learnloop=by_learnloop)[way](what, model, opt, Batches(mb))
     print(status('VmHWM')-before)
-    del res  # predictions are held till here
+    del res  # predictions are kept until here
 
 def measure(what, mb, rounds):
-    "MB of each way, by round, in turns"
+    "Return the MB of each way, by round, in turns"
     res = {k:[] for k in WAYS}
     for i in range(rounds):
         for way in WAYS[::-1] if i%2 else WAYS:
@@ -109,7 +109,7 @@ def measure(what, mb, rounds):
     return res
 
 def rows_of(args):
-    "The ratios of the two ways, of all that is measured"
+    "Return the ratios of the two ways, for all measurements"
     from benchmarks.results import row
     for what in args.whats:
         print(f'  {WHATS[what]}', file=sys.stderr, flush=True)

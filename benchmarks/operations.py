@@ -23,15 +23,15 @@ from learnloop.checkpoint.files import read_state
 N_EPOCH,ERRORS = 2,(errno.EIO,errno.ENOSPC)
 
 class GoBack(Callback):
-    "Rewinds once in a run, from its last batch to the end of the first epoch"
+    "Rewinds once in a run, from its last batch to the end of the first epoch."
     read_only = rank_invariant = True
     def after_batch(self):
         learn = self.learn
         if learn.training and not learn.keeper.attempt and learn.count.batches==4: learn.rewind(batches=1, lr=.05)
 
 def train(root, background, goes_back):
-    "The run in the folder `root`, from where it is: what it leaves"
-    with contextlib.chdir(root), mock.patch.multiple(Series, part=1, merge=2):  # no path differs, and the history has parts, which checkpoints share
+    "Continue the run in the folder `root`; return its results"
+    with contextlib.chdir(root), mock.patch.multiple(Series, part=1, merge=2):  # paths are equal, and the history has parts, which checkpoints share
         set_seed(3)
         x,folder = torch.linspace(-1, 1, 12).reshape(2, 2, 3),Path('run')
         model = nn.Sequential(nn.Linear(3, 2), nn.Dropout(.3), nn.Linear(2, 1), nn.Flatten(0))
@@ -68,7 +68,7 @@ class Trial:
         return path
 
     def _know(self, i):
-        "Keep what the checkpoint is that the operation of number `i` gives its name"
+        "Remember the checkpoint that operation number `i` names"
         tmp,path = self.log[i][1:]
         tree = self.disk.tree([s for o in self.disk.upto(i) for s in o])
         self.known.setdefault(path[4:], []).append({k.removeprefix(f'{tmp}/'):b for k,b in tree.items() if k.startswith(f'{tmp}/')})
@@ -84,14 +84,14 @@ class Trial:
         return c
 
     def finish(self, root):
-        "Go on with the run in `root`, and compare"
+        "Continue the run in `root`, and compare"
         with warnings.catch_warnings():
             warnings.simplefilter('ignore')
             diff = difference(self.want, train(root, *self.how))
         assert diff is None, f'it differs {diff}'
 
     def attempt(self, what, f, *args):
-        "Is the promise kept?"
+        "Return whether the promise is kept"
         root = self._new()
         self.tried += 1
         try: f(root, *args)
@@ -99,7 +99,7 @@ class Trial:
         else: shutil.rmtree(root)
 
     def fail(self, root, i, err, on):
-        "The operation of number `i` fails, or all from it on"
+        "Try a run in which operation number `i` fails, or all from it on"
         watch = Watch(root, i, err, on)
         try:
             with warnings.catch_warnings(), watch:
@@ -110,7 +110,7 @@ class Trial:
         self.finish(root)
 
     def cut(self, root, t, tree):
-        "The files of `tree` are there after `t` operations"
+        "Try a run that resumes with the files of `tree` after `t` operations"
         lay_out(tree, root)
         c = self.check(root/'run', max((at for end,at,_ in self.saved if end<=t), default=(0, 0)))
         if c: assert {p.name:p.read_bytes() for p in c.path.iterdir()} in self.known[c.path.name.removeprefix('.old-')], f'{c} is not what was written'
@@ -140,7 +140,7 @@ class Trial:
                 self.attempt(f'the power is cut after {t} operations, and {sorted(tree)} are left', self.cut, t, tree)
 
 def every_operation(share=1., seed=0, rewinds=(False, True)):
-    "Try a `share` of all operations, and print how many states were tried, and lost: the number of the latter"
+    "Try a `share` of all operations, print how many states were tried and lost, and return the number lost"
     root,lost = Path(tempfile.mkdtemp()),0
     torch.set_num_threads(1)
     print(f'{"each operation":<16}{"saved":<14}{"rewind":<8}{"of":>6}{"states":>8}{"lost":>6}')

@@ -1,23 +1,22 @@
-"""What a training step costs in learnloop and its peers, as a ratio to a loop written by hand
+"""Measure the cost of a training step in learnloop and its peers, as a ratio to a loop written by hand
 
-Ways of training take turns in chunks of some 20 ms within one fit (`benchmarks.chunks` says how), on one thread: so a machine that others use
-disturbs all of them alike. Each row is the median over chunks, of all rounds; a round is a fit of each. "by hand, again" is a control: how far
-it is from 1 is noise. There are
+Ways of training take turns in chunks of about 20 ms within one fit (`benchmarks.chunks`), on one thread, so that other load on the machine affects all of them
+equally. Each row is the median over chunks of all rounds; a round is one fit of each way. "by hand, again" is a control: its distance from 1 is noise. There are
 
 - `works`: models with their optimizers, over a list of batches, by a learner with its default callbacks;
-- `variants` of it on the smallest: callbacks that do nothing, a progress bar in a terminal, metrics;
-- `loaders`: others than a list, on the smallest;
-- `peers`, where they are installed, on the smallest, over a `DataLoader` of ready-made batches. Better not beside what the project is developed with:
+- `variants` with the smallest model: callbacks that do nothing, a progress bar in a terminal, metrics;
+- `loaders`: other loaders than a list, with the smallest model;
+- `peers`, where they are installed, with the smallest model, over a `DataLoader` of ready-made batches. Install them in a separate environment:
 
     python3 -m venv ../peers
     ../peers/bin/pip install -c constraints.txt -e . pytorch-ignite lightning skorch \\
         pytorch-accelerated keras transformers accelerate fastai
     ../peers/bin/python -m benchmarks.overhead --groups peers
 
-`--against COMMIT` compares with learnloop itself as it was: both versions in turns, a process each. "times raw" is the median over rounds of the
-ratio to the hand-written loop in the same process and round, "more" the median of the differences, beside the middle half of them.
+`--against COMMIT` compares with learnloop at another commit: both versions in turns, each in its own process. "times raw" is the median over rounds of the
+ratio to the hand-written loop in the same process and round. "more" is the median of the differences, with the middle half of them.
 
-If the torchvision that fastai brings doesn't match the build of torch, uninstall it: nothing here needs it.
+If the torchvision that fastai installs doesn't match the build of torch, uninstall it: it isn't needed here.
 """
 import fcntl, gc, io, os, pty, random, struct, subprocess, sys, termios, time, torch
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -36,7 +35,7 @@ from benchmarks.versions import versions
 from benchmarks.works import WORKS, by_hand, by_learner, new_batches, new_learner, new_model
 
 N_CBS = 5   # Callbacks that do nothing
-SHORT = 8   # batches of the short fit
+SHORT = 8   # Batches of the short fit
 PRICED = 'tiny'
 AGAIN = 'by hand, again'
 GROUPS = 'works','variants','loaders','peers'
@@ -44,10 +43,10 @@ EVENTS = 'before_batch after_pred after_loss before_backward after_backward befo
 NOOPS,BAR,METRICS = f'{N_CBS} no-op callbacks on {len(EVENTS)} events','progress bar in a terminal','3 metrics in validation'
 LIMITS = {'own Dataset':1., 'generator':1., NOOPS:.9, BAR:1.05}
 
-def noop(*args, **kwargs): "What a hook of a callback does here"
+def noop(*args, **kwargs): "An empty hook of a callback"
 
 def noops(base, n, hooks):
-    "`n` callbacks, each of a class of its own, as some libraries refuse two of one"
+    "Make `n` callbacks of different classes, since some libraries refuse two of one class"
     return [type(f'Noop{i}', (base,), dict.fromkeys(hooks, noop))() for i in range(n)]
 
 # ---- ways of training
@@ -59,14 +58,14 @@ class Bench(NamedTuple):
     chunk: float = chunks.CHUNK
 
     def rows(self, group, ways, limits, **kwargs):
-        "The rows of `ways`, whose first is what the others are compared with"
+        "Return the rows of `ways`; the others are compared with the first"
         print(f'  {group}: {", ".join(ways)}', file=sys.stderr, flush=True)
         per = fitting(next(iter(ways.values())), chunk=self.chunk)
         with redirect_stdout(io.StringIO()): res = ratios(ways, self.chunks, per, self.rounds, random.Random(self.seed))
         return [results.row(group, k, v, limit=limits.get(k), per=per, **kwargs) for k,v in [*res.items()][1:]]
 
     def way(self, f, work, mk=LOADERS['list']):
-        "`f(work, model, dl)` as what can take turns"
+        "Make a way of training from `f(work, model, dl)`"
         batches = new_batches(work, self.seed, 50)
         def train(tick, n): f(work, new_model(work, self.seed), mk(batches, n, tick))
         return train
@@ -112,7 +111,7 @@ def by_learner_metrics(work, model, dl):
     with learn.no_bar(), learn.no_logging(): return learn.validate(dl=dl)
 
 def with_bar(work, model, dl, n_ways):
-    "With the default bar. As its clock goes on while others train, it is drawn as many times less often as there are ways"
+    "Train with the default bar. Since its clock runs while others train, it is drawn less often, by the number of ways"
     from learnloop import ProgressCallback
     def slower(learn): next(o for o in learn.cbs if isinstance(o, ProgressCallback)).every_seconds *= n_ways
     by_learner(work, model, dl, prepare=slower, bar=True)
@@ -123,7 +122,7 @@ def without_bar(work, model, dl):
 
 @contextmanager
 def terminal():
-    "Have `sys.stdout` be a terminal, inside a `with` block, whose output another process throws away"
+    "Make `sys.stdout` a terminal in a `with` block; another process discards its output"
     master,slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', 40, 100, 0, 0))
     reader = subprocess.Popen([sys.executable, '-c', 'import os\nwhile os.read(0, 65536): pass'], stdin=master, stderr=subprocess.DEVNULL)
@@ -142,7 +141,7 @@ def terminal():
 def bar_rows(bench):
     way = partial(bench.way, work=WORKS[PRICED])
     ways = {'without':way(without_bar), BAR:way(partial(with_bar, n_ways=2))}
-    per = fitting(way(by_hand), chunk=10*bench.chunk)  # each holds several drawings
+    per = fitting(way(by_hand), chunk=10*bench.chunk)  # each chunk has several drawings
     print(f'  {BAR}', file=sys.stderr, flush=True)
     with terminal(): res = ratios(ways, max(bench.chunks//4, 1), per, bench.rounds, random.Random(bench.seed))
     yield results.row(PRICED, BAR, res[BAR], unit='times without', limit=LIMITS[BAR], per=per)
@@ -159,7 +158,7 @@ def variant_rows(bench):
 # ---- another version
 
 def timed_fit(f, work, model, batches):
-    "Seconds of one epoch of `batches`"
+    "Time one epoch of `batches`, in seconds"
     dl = loader(batches)
     gc.unfreeze()
     gc.collect()
@@ -182,7 +181,7 @@ def one_round(f, work, batches, seed):
     return Round(step*1e6, (short-SHORT*step)*1e3, nn.utils.parameters_to_vector(model.parameters()).detach())
 
 def ask_rounds(model, seed, n_cbs, scale=1.):
-    "A round by hand and one of learnloop, in a process that has one version of it: their costs, and the sum of weights in hexadecimal"
+    "Run a round by hand and one of learnloop, in a process with one version; return their costs, and the sum of weights in hexadecimal"
     from learnloop import Callback
     quiet()
     torch.set_num_threads(1)
@@ -193,7 +192,7 @@ def ask_rounds(model, seed, n_cbs, scale=1.):
     return dict(raw=base.step_us, step=ours.step_us, fit=ours.fit_ms, weights=ours.weights.numpy().tobytes().hex())
 
 def version_row(model, n_cbs, before, now):
-    "What steps cost in two versions, and by how much more of raw's time the second does"
+    "Return the cost of steps in two versions, and the difference relative to the loop by hand"
     def _ratio(rounds): return [o['step']/o['raw'] for o in rounds]
     diffs = [b-a for a,b in zip(_ratio(before), _ratio(now), strict=True)]
     low,high = quartiles(diffs)
@@ -205,7 +204,7 @@ def version_row(model, n_cbs, before, now):
     return [name, *_mid('step'), *ratios, *more, *_mid('fit'), 'exactly' if is_same else 'NO']
 
 def compare_versions(args):
-    "Time this checkout and a commit in turns, each in a process of its own, one at a time"
+    "Time this checkout and a commit in turns, each in its own process, one at a time"
     rows,order = [],random.Random(args.seed)
     with versions(args.against) as both:
         for model,n_cbs in [(m, n) for m in args.models for n in ((0, N_CBS) if m==PRICED else (0,))]:
@@ -225,7 +224,7 @@ def show(title, cols, rows):
 # ---- the run
 
 def installed(names):
-    "Those of `names` whose library can be imported; says which can't"
+    "Return those of `names` whose library can be imported; print the others"
     for nm in names:
         try:
             for m in (CONTENDERS[nm].needs, CONTENDERS[nm].module): import_module(m or 'torch')
@@ -247,7 +246,7 @@ def parse_args(argv=None):
     return p.parse_args(argv)
 
 def measure(args):
-    "The rows of all groups that are asked for"
+    "Measure all requested groups; return their rows"
     bench,rows = Bench(args.rounds, args.chunks, args.seed),[]
     if 'works' in args.groups: rows += work_rows(bench, args.models)
     if 'variants' in args.groups: rows += variant_rows(bench)

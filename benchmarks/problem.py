@@ -1,7 +1,7 @@
-"""One problem from start to end, as a hand-written loop and with learnloop: lines of code, time, accuracy, and whether the weights are equal
+"""Solve one problem with a hand-written loop and with learnloop: lines of code, time, accuracy, and whether the weights are equal
 
-Both train the same network on handwritten digits with a one-cycle schedule and gradient clipping, validate after each epoch, keep the weights of the
-best epoch, and write checkpoints from which a run resumes. They take turns; the time is a ratio within each round.
+Both train the same network on handwritten digits with a one-cycle schedule and gradient clipping, validate after each epoch, keep the weights of the best
+epoch, and write checkpoints from which a run resumes. They take turns; the time is a ratio within each round.
 
     python -m benchmarks.problem
     python -m benchmarks.problem --rounds 1 --epochs 2   # a quick look
@@ -73,7 +73,7 @@ WAYS = {'hand-written loop':plain, 'learnloop':ours}
 def n_lines(f): return sum(bool(o.strip()) for o in inspect.getsource(f).splitlines())
 
 def run(f, epochs):
-    "CPU seconds that `f` takes for `epochs`, its model, and the share of validation digits that this gets right"
+    "Return the CPU seconds of `f` for `epochs`, its model, and the model's accuracy on validation digits"
     torch.manual_seed(42)
     with tempfile.TemporaryDirectory() as d, contextlib.redirect_stdout(io.StringIO()):
         start = time.process_time()
@@ -83,7 +83,7 @@ def run(f, epochs):
     with torch.no_grad(): return secs,model,(model.eval()(x).argmax(1)==y).float().mean().item()
 
 def measure(rounds, epochs):
-    "Rows of what came of all rounds; other weights are an error"
+    "Measure all rounds; return rows, or raise an error if weights differ"
     secs,accs = {k:[] for k in WAYS},{}
     for i in range(rounds+1):
         models = {}

@@ -1,19 +1,19 @@
-"""What several processes cost in learnloop and its peers, as a ratio to a `DistributedDataParallel` loop written by hand
+"""Measure the cost of several processes in learnloop and its peers, as a ratio to a `DistributedDataParallel` loop written by hand
 
-    python -m benchmarks.processes                  # all of it, about ten minutes on two cores
+    python -m benchmarks.processes                  # everything, about ten minutes on two cores
     python -m benchmarks.processes fits meetings    # parts of it
 
-- **fits**: everyone trains the same model from the same weights on the same batches, in the same processes, by turns, in a new order each
-  round. "CPU" is the time of all processes together, threads of gloo and autograd included, "wall" that of the slowest. Ratios are to `raw` in
-  the same round, medians over rounds; how far `raw_again` is from 1 tells the noise. A fit is all of it: the loader, the wrapper, the
-  optimizer, the loop. "fit ms" is what it costs beyond its steps. "= raw" compares the weights.
-- **scaling**: a step of learnloop and of `raw`, by 1, 2 and 4 processes.
-- **meetings**: one of `learn.team`, beside the collectives that it is made of, for 2 and 4 processes; what they send, by the counters of the loopback.
-- **callbacks**: what a callback costs that does nothing, isn't marked by `rank_invariant`, and hears one event.
+- **fits**: all contenders train the same model from the same weights on the same batches, in the same processes, in turns, in a new order each round. "CPU" is
+  the time of all processes together, with threads of gloo and autograd; "wall" is that of the slowest. Ratios are to `raw` in the same round, medians over
+  rounds. The distance of `raw_again` from 1 is noise. A fit includes the loader, the wrapper, the optimizer and the loop. "fit ms" is its cost beyond its
+  steps. "= raw" compares the weights.
+- **scaling**: a step of learnloop and of `raw` with 1, 2 and 4 processes.
+- **meetings**: a meeting of `learn.team` beside its collectives, for 2 and 4 processes, and the bytes sent, by the counters of the loopback interface.
+- **callbacks**: the cost of a callback that does nothing, isn't marked by `rank_invariant`, and handles one event.
 - **files**: a checkpoint saved and resumed by 1, 2 and 4 processes.
-- On paper, after the meetings: messages and bytes a step for up to 1,024 ranks, by the formulas of `paper`, with the latency that was measured here.
+- On paper, after the meetings: messages and bytes per step for up to 1,024 ranks, by the formulas of `paper`, with the latency measured here.
 
-Processes are pinned to cores by rank, the same for everyone. Peers take part where they are installed: `benchmarks.overhead` says how.
+Processes are pinned to cores by rank, the same for all contenders. Peers take part where they are installed: see `benchmarks.overhead`.
 """
 import gc, io, logging, math, os, random, sys, tempfile, time, torch
 import torch.distributed as dist
@@ -36,14 +36,14 @@ from learnloop import Callback, DataLoaders, Learner
 from learnloop.scale.launch import launch
 from learnloop.scale.team import find_team
 
-SHORT = 8      # batches of the short fit
-LIMIT = 900    # seconds for a launch: whatever hangs is ended
+SHORT = 8      # Batches of the short fit
+LIMIT = 900    # Seconds for a launch; hung processes are killed
 N_MEETS = 2000
 
 # ---- the work
 
 class GPT(nn.Module):
-    "A small causal transformer over tokens (bs, seq) of `n_vocab` kinds"
+    "A small causal transformer over tokens (bs, seq), with a vocabulary of `n_vocab`"
     def __init__(self, n_vocab=128, seq=64, dim=128, n_layers=2, n_heads=4):
         super().__init__()
         layer = partial(nn.TransformerEncoderLayer, dim, n_heads, 4*dim, dropout=0., batch_first=True, norm_first=True)
@@ -56,7 +56,7 @@ class GPT(nn.Module):
         return self.head(x).transpose(1, 2)
 
 class Rows:
-    "Items that are taken by batches, as quick as can be"
+    "A dataset that returns batches of items at once, for speed"
     def __init__(self, x, y): self.x,self.y = x,y
     def __len__(self): return len(self.x)
     def __getitem__(self, i): return self.x[i],self.y[i]
@@ -88,7 +88,7 @@ def new_model(work, seed):
 # ---- the contenders: each trains `model` in place, on one epoch of `data` in batches of `bs` in all processes
 
 def parts(data, bs, n):
-    "What one writes with torch alone: a loader of the items of this process"
+    "The loader of this process's items, with torch alone"
     return DataLoader(data, bs//n, sampler=DistributedSampler(data, shuffle=False), collate_fn=as_is)
 
 def steps(model, dl, opt, backward=torch.Tensor.backward):
@@ -137,7 +137,7 @@ def ignite(model, data, bs, n):
     trainer.run(parts(data, bs, n), max_epochs=1)
 
 def fastai(model, data, bs, n):
-    "Its loop around torch's own wrapper: its `distrib_ctx` takes accelerators only"
+    "fastai's loop around torch's own wrapper: its `distrib_ctx` takes only accelerators"
     from fastai.data.core import DataLoaders
     from fastai.learner import Learner
     from fastai.optimizer import OptimWrapper
@@ -149,7 +149,7 @@ CONTENDERS = dict(raw=raw, raw_again=raw_again, learnloop=learnloop, accelerate=
 NEEDS = dict(accelerate='accelerate', lightning='lightning.pytorch', ignite='ignite.engine', fastai='fastai.learner')
 
 def installed():
-    "Contenders whose library can be imported; says which can't"
+    "Return contenders whose library can be imported; print the others"
     for nm in CONTENDERS:
         try: import_module(NEEDS.get(nm, 'torch'))
         except ImportError as e: print(f'{nm}: left out: {e}', file=sys.stderr)
@@ -158,10 +158,10 @@ def installed():
 # ---- in the processes
 
 def settle():
-    "Make the group of processes, pin this one to a core, and be quiet"
+    "Create the process group, pin this process to a core, and silence messages"
     quiet()
     logging.disable(logging.WARNING)
-    os.environ['TORCHELASTIC_RUN_ID'] = 'bench'  # by which Lightning sees that processes are there already
+    os.environ['TORCHELASTIC_RUN_ID'] = 'bench'  # tells Lightning that the processes exist already
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else []
     if cores: os.sched_setaffinity(0, {cores[int(os.environ['RANK'])%len(cores)]})
     return find_team()
@@ -170,7 +170,7 @@ def together():
     if dist.is_initialized(): dist.barrier()
 
 def clock(f, *args):
-    "CPU and wall seconds of `f(*args)` in this process, and what it returned"
+    "Return CPU and wall seconds of `f(*args)` in this process, and its result"
     gc.collect()
     gc.freeze()
     together()
@@ -179,7 +179,7 @@ def clock(f, *args):
     return time.process_time()-cpu,time.perf_counter()-wall,res
 
 def train_by_turns(work, names, rounds, seed):
-    "In each process: of each contender, rounds of CPU and wall of a short fit and of a long one; and its weights"
+    "In each process, return for each contender rounds of CPU and wall seconds of a short and a long fit, and its weights"
     settle()
     n,order = int(os.environ['WORLD_SIZE']),random.Random(seed)
     torch.manual_seed(seed)
@@ -197,7 +197,7 @@ def train_by_turns(work, names, rounds, seed):
     return res,{k:(v-weights['raw']).abs().max().item() for k,v in weights.items()}
 
 class Fit(NamedTuple):
-    "What a round of a contender cost, in all processes together"
+    "The cost of a contender's round, in all processes together"
     short_cpu: float
     short_wall: float
     cpu: float
@@ -206,7 +206,7 @@ class Fit(NamedTuple):
     def fit_ms(self, n): return 1e3*self.short_cpu-SHORT*self.step_us(n)/1e3
 
 def joined(ranks, *fs):
-    "Rounds of all processes together: each number of a round joined by its one of `fs`"
+    "Combine the rounds of all processes: each number of a round by its function in `fs`"
     return [[f(o) for f,o in zip(fs, zip(*each, strict=True), strict=True)] for each in zip(*ranks, strict=True)]
 
 def ratio(rounds, base, key): return median(getattr(a, key)/getattr(b, key) for a,b in zip(rounds, base, strict=True))
@@ -243,13 +243,13 @@ def scaling(args):
 # ---- meetings
 
 def sent():
-    "Bytes that were sent over the loopback, by anybody; 0 where nobody counts them"
+    "Return the bytes sent over the loopback interface by all programs; 0 if unknown"
     with suppress(OSError, StopIteration):
         return int(next(l for l in Path('/proc/net/dev').read_text().splitlines() if l.split()[0]=='lo:').split()[9])
     return 0
 
 def time_meetings():
-    "In each process: CPU and wall seconds of a meeting and of bare collectives, and the bytes that all processes sent"
+    "In each process, return CPU and wall seconds of a meeting and of bare collectives, and the bytes that all processes sent"
     team = settle()
     row,every,number,mb = (torch.zeros(o, dtype=torch.uint8) for o in (72, 72*team.world, 1, 2**20))
     group = dict(group=team.group)
@@ -268,7 +268,7 @@ def time_meetings():
     return res
 
 def meetings(args):
-    "Print what meetings cost; returns seconds by wall, bytes that a process sent and seconds of CPU, by what it was and the number of processes"
+    "Print the cost of meetings; return wall seconds, bytes per process and CPU seconds, by operation and number of processes"
     rows,res = {},{}
     for n in (2, 4):
         tries = [launch(time_meetings, n=n, timeout=LIMIT) for _ in range(3)]
@@ -285,12 +285,12 @@ def meetings(args):
 def paper(known):
     """Print messages and bytes of a step, by formulas of gloo's algorithms, with the latency as measured for 2 and 4 processes
 
-    A meeting of W processes, up to 8, is the sum of a number around a ring: 2(W-1) messages of 8 bytes, one after the other. More meet by way of the first
-    process, which gets W-1 rows of 72 bytes and hands all of them on, along a tree: ceil(log2 W) messages, one after the other. Gradients of B bytes:
+    A meeting of W processes, up to 8, is the sum of a number around a ring: 2(W-1) messages of 8 bytes, one after the other. More processes meet through the first
+    process, which gets W-1 rows of 72 bytes and sends all of them along a tree: ceil(log2 W) messages, one after the other. Gradients of B bytes:
     2(W-1) messages of B/W for each bucket of 25 MB.
     """
     (two,_,cpu_two),(four,_,cpu_four) = (known['team.meet', n] for n in (2, 4))
-    hop,taken = (four-two)/4,max(cpu_four-cpu_two, 0)/4  # from two messages in a row to six
+    hop,taken = (four-two)/4,max(cpu_four-cpu_two, 0)/4  # from two sequential messages to six
     fixed = max(two-2*hop, 0)
     print(f'\nmeasured: a meeting takes {1e6*two:.0f} us of 2 processes and {1e6*four:.0f} us of 4: {1e6*fixed:.0f} us, and {1e6*hop:.0f} us a message')
     print('bytes for 1 MB of gradients, beside 2(W-1)/W MB: ' + ', '.join(f'{n}: {known["all_reduce of 1 MB", n][1]/2**20:.2f} and {2*(n-1)/n:.2f}' for n in (2, 4)))
@@ -309,10 +309,10 @@ def paper(known):
 
 EVENTS = 'nothing before_batch after_pred after_loss before_backward after_backward before_step after_opt_step after_step after_batch'.split()
 
-def nothing(cb): "What the callback does"
+def nothing(cb): "The handler of the callback"
 
 def train_with_callbacks(work, rounds, seed):
-    "In each process: of each event, rounds of CPU, wall and meetings of a fit with a callback that hears it"
+    "In each process, return for each event rounds of CPU seconds, wall seconds and meetings of a fit with a callback that handles it"
     team,order = settle(),random.Random(seed)
     torch.manual_seed(seed)
     data,res = work.data(work.n*work.bs),{o:[] for o in EVENTS}
@@ -336,7 +336,7 @@ def callbacks(args):
 # ---- files
 
 def mk_learner(engine, mb):
-    "A learner of `engine` whose weights take `mb` MB, after a step of Adam"
+    "Make a learner of `engine` whose weights take `mb` MB, after a step of Adam"
     torch.manual_seed(0)
     model = nn.Sequential(*[nn.Linear(1024, 1024) for _ in range(round(mb*1e6/4/1024/1025))])
     x = torch.randn(4, 1024)
@@ -346,7 +346,7 @@ def mk_learner(engine, mb):
     return learn
 
 def save_and_resume(engine, mb, folder, rounds):
-    "In each process: rounds of wall seconds of a save and of a load"
+    "In each process, return rounds of wall seconds of a save and of a load"
     settle()
     learn,res = mk_learner(engine, mb),[]
     for i in range(-1, rounds):

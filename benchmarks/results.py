@@ -1,15 +1,15 @@
-"""What benchmarks measured: rows of numbers, as a table in a terminal, and as a JSON file that the page *Speed* reads
+"""Rows of numbers that benchmarks measured, as a table in a terminal, and as a JSON file that the page *Speed* reads
 
-A row is a dict: `group` and `name` say what was measured, `values` are the measurements (a ratio for each chunk or round), of which `median`, `low` and
-`high` (the quartiles) are told, `unit` says of what, and `limit` is what it may come to. With `--check` a benchmark runs five times: `runs` are the
-medians of each, and a target is met if their median is at most 5% above it.
+A row is a dict. `group` and `name` name the measurement. `values` are the measurements (a ratio for each chunk or round), with their `median` and quartiles, `low`
+and `high`. `unit` is their unit, and `limit` the target. With `--check`, a benchmark runs five times: `runs` are the medians of each run, and a target is met if
+the median of these is at most 5% above it.
 """
 import json, platform, shlex, sys, torch
 from datetime import date
 from pathlib import Path
 from statistics import median, quantiles
 
-SLACK = 1.05  # A target is met by what is so many times as much
+SLACK = 1.05  # A target is met up to this factor
 RUNS = 5      # With `--check`
 FOLDER = Path(__file__).parent/'results'
 
@@ -17,14 +17,14 @@ def quartiles(vals):
     return [*quantiles(vals, n=4, method='inclusive')[::2]] if len(vals)>1 else [vals[0]]*2
 
 def row(group, name, values, unit='times by hand', limit=None, **more):
-    "What came of one measurement, of which `values` are the repetitions"
+    "Make a row of one measurement with repetitions `values`"
     low,high = quartiles(values)
     return dict(group=group, name=name, median=median(values), low=low, high=high, n=len(values), unit=unit, limit=limit, **more)
 
 def by_name(rows): return {(o['group'],o['name'],o['unit']):o for o in rows}
 
 def together(runs):
-    "The rows of several runs as one: medians of their medians, with all of these in `runs`"
+    "Join the rows of several runs: the median of their medians, which are kept in `runs`"
     res = []
     for k,first in by_name(runs[0]).items():
         same = [by_name(o)[k] for o in runs if k in by_name(o)]
@@ -34,23 +34,23 @@ def together(runs):
     return res
 
 def is_met(o):
-    "Is the row within its limit? None if it has none"
+    "Whether the row is within its limit; None if it has none"
     return None if o['limit'] is None else o['median']<=o['limit']*SLACK
 
 def number(x):
-    "A number with as many digits as are of use"
+    "Format a number with a useful number of digits"
     if x==0: return '0'
     return f'{x:.0f}' if abs(x)>=100 else f'{x:.1f}' if abs(x)>=10 else f'{x:.3f}' if abs(x)>=.001 else f'{x:.1e}'
 
 def cells(o):
-    "What a table shows of a row"
+    "Return the cells of a row"
     limit = '' if o['limit'] is None else number(o['limit'])
     met = {None:'', True:'yes', False:'no'}[is_met(o)]
     middle = number(o['low']) if o['low']==o['high'] else f"{number(o['low'])} … {number(o['high'])}"
     return [o['group'], o['name'], number(o['median']), middle, o['unit'], limit, met, ', '.join(map(number, o.get('runs', [])))]
 
 def table(rows):
-    "A markdown table of `rows`; columns in which nothing is are left out"
+    "Make a markdown table of `rows`, without empty columns"
     cols = ['', '', 'median', 'quartiles', 'of', 'at most', 'met', 'runs']
     lines = [cells(o) for o in rows]
     kept = [i for i in range(len(cols)) if i in (0, 2) or any(o[i] for o in lines)]
@@ -60,13 +60,13 @@ def table(rows):
 # ---- files
 
 def processor():
-    "The model of the processor, as the system tells it"
+    "Return the model of the processor, according to the system"
     info = Path('/proc/cpuinfo')
     names = [o.partition(':')[2].strip() for o in info.read_text().splitlines() if o.startswith('model name')] if info.exists() else []
     return names[0] if names else platform.processor() or platform.machine()
 
 def write(path, rows, **about):
-    "Write `rows` to the file `path`, with what they were measured by and on"
+    "Write `rows` to the file `path`, with the command and the machine"
     module = Path(sys.argv[0]).stem if sys.modules['__main__'].__spec__ is None else sys.modules['__main__'].__spec__.name
     args = ['FOLDER' if sys.argv[i-1]=='--cache' else shlex.quote(o) for i,o in enumerate(sys.argv[1:], 1) if '--json' not in (o, sys.argv[i-1])]
     res = dict(command=' '.join(['python -m', module, *args]), date=date.today().isoformat(), torch=torch.__version__, python=platform.python_version(),
@@ -74,11 +74,11 @@ def write(path, rows, **about):
     Path(path).write_text(json.dumps(res, indent=1, ensure_ascii=False)+'\n')
 
 def read(name):
-    "What is kept of the benchmark `name`, a file in this repository"
+    "Read the stored results of the benchmark `name`"
     return json.loads((FOLDER/f'{name}.json').read_text())
 
 def page(name, *units, groups=''):
-    "What is kept of the benchmark `name` as markdown: rows of these `units`, whose groups start with `groups`, and below what they come from"
+    "Return the stored results of the benchmark `name` as markdown: rows of these `units` whose groups start with `groups`, and their origin below"
     kept = read(name)
     rows = [o for o in kept['rows'] if (not units or o['unit'] in units) and o['group'].startswith(groups)]
     if not rows: raise ValueError(f'benchmarks/results/{name}.json has no row of {units or groups!r}')
@@ -86,17 +86,17 @@ def page(name, *units, groups=''):
     return f"{table(rows)}\n\n`{kept['command']}`: {on}"
 
 def settings():
-    "What `settings.ini` says of these benchmarks"
+    "Read the settings of benchmarks in `settings.ini`"
     from learnloop.app.settings import run_settings
     return run_settings('speed', seed=42, rounds=16, chunks=20, fits=4)
 
 def add_options(p):
-    "Have the parser `p` take `--json` and `--check`"
+    "Add `--json` and `--check` to the parser `p`"
     p.add_argument('--json', type=Path, metavar='FILE', help='write what was measured to this file')
     p.add_argument('--check', action='store_true', help=f'run {RUNS} times, and fail unless each target is met by the median of the runs, within 5%%')
 
 def report(args, measure, **about):
-    "Measure, print and keep: `measure()` gives rows; exits with 1 if a target is missed and `--check` was asked for"
+    "Print and store the rows that `measure()` returns; with `--check`, exit with 1 if a target is missed"
     runs = []
     for i in range(RUNS if args.check else 1):
         if args.check: print(f'run {i+1} of {RUNS}', file=sys.stderr, flush=True)

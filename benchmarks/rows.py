@@ -1,8 +1,8 @@
 """Measure the cost of reading `learn.rows` in each step, of `FlightRecorder` and of `Snapshots`, as CPU time of a step relative to a fit without them
 
-Learners that differ in nothing else train in turns within one fit each, a chunk of batches at a time (`benchmarks.chunks`); each chunk is compared with
-the chunk of the plain learner in the same round. `idle` is a second plain learner: its distance from 1 is the noise. All of them train on the same
-`DataLoader` of tensors, as rows are indices into its dataset. Where rows are read by a callback, the learner without has one that reads the batch.
+Learners that differ in nothing else train in turns within one fit each, a chunk of batches at a time (`benchmarks.chunks`). Each chunk is compared with the
+plain learner's chunk of the same round. `idle` is a second plain learner: its distance from 1 is noise. All of them train on the same `DataLoader` of tensors,
+because rows are indices into its dataset. Where a callback reads rows, the plain learner has one that reads the batch.
 
     python -m benchmarks.rows
     python -m benchmarks.rows --rounds 1 --chunks 4   # a quick look
@@ -26,7 +26,7 @@ HOWS = dict(tiny=dict(without=lambda: calls(see), idle=lambda: calls(see)) | {'r
 LIMITS = {'rows read': 1.02, 'FlightRecorder': 1.03, 'Snapshots': 1.03}
 
 class Ticking(BatchSampler):
-    "`n` batches of indices, again and again the same"
+    "`n` batches of indices, in repeated order"
     def __init__(self, n_rows, bs, n, tick):
         super().__init__(SequentialSampler(range(n_rows)), bs, False)
         self.n,self.tick = n,tick
@@ -38,7 +38,7 @@ class Ticking(BatchSampler):
             yield idxs[i%len(idxs)]
 
 class Rows(TensorDataset):
-    "Takes a batch at once"
+    "A dataset that returns a batch at once"
     def __getitems__(self, idxs): return [t[idxs] for t in self.tensors]
 
 def way(work, path, seed, mk_cbs, tick, n):

@@ -1,8 +1,7 @@
-"""Are losses and weights those of another commit, to the bit? `python -m benchmarks.same --against COMMIT`
+"""Check whether losses and weights equal those of another commit, to the bit: `python -m benchmarks.same --against COMMIT`
 
-Both versions run the same programs, each in a process of its own: the demo, three lessons as the commit has them, and fits that are
-whole, and interrupted and resumed. What comes of them is compared by `torch.equal`: losses of all batches, tables of epochs, weights.
-The exit status is 1 if anything differs, or if a fit that was resumed isn't what it would have been.
+Both versions run the same programs, each in a separate process: the demo, three lessons of the commit, and fits that are whole, or interrupted and resumed. Their
+losses, tables of epochs and weights are compared by `torch.equal`. The exit status is 1 if anything differs, or if a resumed fit differs from a whole one.
 """
 import contextlib, io, json, os, signal, subprocess, sys, tempfile, torch, warnings
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -17,21 +16,21 @@ LESSONS = 'gan','hugging_face'  # and `nothing_lost`, which needs processes to k
 # ---- in the process of a version: a program returns name -> a tensor, or a list of them
 
 def of_learner(learn):
-    "What came of the last fit, and the weights"
+    "Return the results of the last fit, and the weights"
     values = [[float(v) for v in row if isinstance(v, (int, float))] for row in learn.recorder.values]
     return dict(losses=torch.tensor([float(o) for o in learn.recorder.losses]), epochs=[torch.tensor(o, dtype=torch.float64) for o in values],
         weights=[o.detach().clone() for o in learn.model.state_dict().values()])
 
 def demo():
-    "The demo, three epochs of it"
+    "Run three epochs of the demo"
     from learnloop.app.demo import demo
     with tempfile.TemporaryDirectory() as d: return of_learner(demo(epochs=3, folder=Path(d)))
 
 def lesson(path):
-    "A notebook, and its learners after each cell that trains"
+    "Run a notebook; return the results of its learners after each cell that trains"
     os.environ |= dict(MPLBACKEND='agg', HF_HUB_OFFLINE='1', TRANSFORMERS_VERBOSITY='error', HF_HUB_DISABLE_PROGRESS_BARS='1')
     from learnloop import Learner
-    ns = {k:v for m in all_modules() for k,v in vars(m).items() if k[0]!='_'} | dict(__name__='__main__')  # `*` of another version brings more, or less
+    ns = {k:v for m in all_modules() for k,v in vars(m).items() if k[0]!='_'} | dict(__name__='__main__')  # `*` of another version may import other names
     res,seen = {},{}
     for i,c in enumerate(json.loads(Path(path).read_text())['cells']):
         if c['cell_type']=='code': exec(compile(''.join(c['source']), c['id'], 'exec'), ns)
@@ -42,7 +41,7 @@ def lesson(path):
     return res
 
 def features(which):
-    "Callbacks by name, made anew"
+    "Make new callbacks, by name"
     from learnloop import EMA, GradientAccumulation, MixUp
     every = dict(ema=lambda: EMA(.9), mixup=MixUp, accumulation=lambda: GradientAccumulation(n_acc=48))
     return [every[o]() for o in which]
@@ -50,7 +49,7 @@ def features(which):
 class Stop(Exception): "An interruption"
 
 def resumed(which, stop_at=None):
-    "Fit with the callbacks `which`; given `stop_at`, fail at that batch, and go on in a new learner from the checkpoint"
+    "Fit with the callbacks `which`; if `stop_at` is given, fail at that batch, and resume in a new learner"
     from learnloop import Callback, CheckpointCallback, DataLoaders, Learner
     def _learner(seed):
         torch.manual_seed(0)
@@ -70,7 +69,7 @@ def resumed(which, stop_at=None):
         return of_learner(learn)
 
 def nothing_lost(root):
-    "What the lesson of that name does: a fit that is killed twice, and begun again"
+    "Run the lesson of that name: a fit that is killed twice and resumed"
     def _run(folder, kill_at):
         code = f'{BOOT}from benchmarks.same import train; train({folder!r}, {kill_at})'
         return subprocess.run([sys.executable, '-c', code, root, str(ROOT)], capture_output=True, text=True, timeout=300)
@@ -80,7 +79,7 @@ def nothing_lost(root):
         return torch.load(Path(d)/'result.pt')
 
 def train(folder, kill_at):
-    "A fit that goes on from its checkpoints, and is killed at the batch `kill_at`"
+    "Fit with checkpoints, and be killed at the batch `kill_at`"
     from learnloop import Callback, CheckpointCallback, Learner, accuracy
     from learnloop.app.demo import cnn, digits
     def _kill(cb):
@@ -95,7 +94,7 @@ def train(folder, kill_at):
     torch.save(of_learner(learn), f'{folder}/result.pt')
 
 def run_program(name, file, **kwargs):
-    "Run a program here, and save what comes of it to `file`"
+    "Run a program in this process, and save its results to `file`"
     torch.set_num_threads(1)
     warnings.simplefilter('ignore')
     with contextlib.redirect_stdout(io.StringIO()): res = globals()[name](**kwargs)
@@ -106,7 +105,7 @@ def run_program(name, file, **kwargs):
 FEATURES = [], ['ema'], ['mixup'], ['accumulation'], ['ema', 'mixup', 'accumulation']
 
 def programs(commit):
-    "Name of each program -> its function, and arguments"
+    "Name of each program -> its function and arguments"
     res = dict(demo=('demo', {}))
     there = git('ls-tree', '-r', '--name-only', commit, 'nbs').splitlines()
     for o in LESSONS: res[f'lesson {o}'] = 'lesson',dict(path=next(p for p in there if p.endswith(f'_{o}.ipynb')))
@@ -116,7 +115,7 @@ def programs(commit):
     return res
 
 def same(a, b):
-    "Are two results equal to the bit? NaN, of metrics that had nothing to say, is what it is"
+    "Whether two results are equal to the bit; NaN equals NaN"
     if isinstance(a, torch.Tensor): return a.dtype==b.dtype and torch.equal(a.nan_to_num(), b.nan_to_num()) and torch.equal(a.isnan(), b.isnan())
     if isinstance(a, dict): return a.keys()==b.keys() and all(same(a[k], b[k]) for k in a)
     return len(a)==len(b) and all(map(same, a, b))

@@ -1,8 +1,8 @@
-"""What does not depend on the model's arithmetic: many small tensors, many callbacks, and short fits
+"""Measure costs that don't depend on the model's arithmetic: many small tensors, many callbacks, and short fits
 
-"10,000 tensors" is a step of a model whose weights are that many small tensors, as a ratio to the loop by hand, in chunks that take turns
-(`benchmarks.chunks`). The others are milliseconds of CPU time beyond what a loop by hand needs for as many batches: setting up a fit with 500 callbacks,
-making a learner and fitting eight batches, and a further fit of eight batches. They take turns, in a new order each round.
+"10,000 tensors" is a step of a model whose weights are that many small tensors, as a ratio to the loop by hand, in chunks that take turns (`benchmarks.chunks`).
+The others are milliseconds of CPU time beyond a loop by hand over as many batches: setting up a fit with 500 callbacks, creating a learner and fitting eight
+batches, and another fit of eight batches. They take turns, in a new order each round.
 
     python -m benchmarks.tensors
     python -m benchmarks.tensors --rounds 2 --n 100   # a quick look
@@ -25,7 +25,7 @@ LIMITS = {FIRST:2., FURTHER:1.5}
 MS = 'ms beyond by hand'
 
 class Many(nn.Module):
-    "`n` small tensors, all of which are used"
+    "A model of `n` small tensors, all of them used"
     def __init__(self, n):
         super().__init__()
         self.ws = nn.ParameterList(nn.Parameter(torch.randn(4)) for _ in range(n))
@@ -42,7 +42,7 @@ def tensor_rows(bench, n):
 # ---- short fits
 
 def timed(f, *args, **kwargs):
-    "CPU milliseconds of a call, and what it returns"
+    "Return the CPU milliseconds of a call, and its result"
     gc.collect()
     gc.freeze()
     start = time.process_time()
@@ -53,7 +53,7 @@ def fit(learn):
     with learn.no_bar(), learn.no_logging(): learn.fit(1)
 
 def hand_twice(work, seed, dl):
-    "Milliseconds of a loop by hand, and of going on with it"
+    "Return the milliseconds of a loop by hand, and of continuing it"
     model = new_model(work, seed)
     def first():
         opt = new_opt(work, model)
@@ -63,7 +63,7 @@ def hand_twice(work, seed, dl):
     return ms,timed(by_hand, work, model, dl, opt=opt)[0]
 
 def learner_twice(work, seed, dl, n_cbs=0):
-    "The same of a learner"
+    "Return the same for a learner"
     from learnloop import Callback
     model,cbs = new_model(work, seed),noops(Callback, n_cbs, EVENTS)
     def first():

@@ -1,9 +1,10 @@
-"""What a tracer costs an event
+"""Measure the cost of a tracer per event
 
-Two learners train the same tiny model on the same ready-made batches, one with a `Tracer` and one without. They take turns, in rounds, in a new order each, and are timed by the
-CPU time of the process, which a busy machine disturbs less than time by the wall. The difference in a round, divided by the events that fired in it, is what an event
-costs; the number is the median over rounds. The first row is of a learner with the callbacks alone that each begins with, turns of which are included. For the second, five callbacks
-more hear every event of a batch, and what that adds is divided by their turns. `idle` is a second learner without: how far it is from 0 tells the noise.
+Two learners train the same tiny model on the same ready-made batches, one with a `Tracer` and one without. They take turns, in a new order each round, and are
+timed by the CPU time of the process, because other load affects it less than wall time. The difference in a round, divided by the number of events in it, is the
+cost of an event; the result is the median over rounds. The first row has a learner with its default callbacks only, and includes their turns. The second row has
+five more callbacks that handle every event of a batch; the added cost is divided by their turns. `idle` is a second learner without a tracer: its distance from 0
+is noise.
 
 `python -m benchmarks.trace`
 """
@@ -16,10 +17,10 @@ from benchmarks.overhead import show
 from learnloop import Callback, Learner, Tracer
 from learnloop.app.settings import run_settings
 
-LIMIT = 3. # µs an event
+LIMIT = 3. # µs per event
 HOOKS = [f'{k}_{p}' for p in ('batch','backward','step','zero_grad') for k in ('before','after','cleanup')] + ['after_pred', 'after_loss']
 
-def noop(cb): "What a callback does here"
+def noop(cb): "An empty handler"
 
 def mk_learner(batches, n_cbs, traced):
     cbs = [type(f'Noop{i}', (Callback,), dict.fromkeys(HOOKS, noop))() for i in range(n_cbs)]
@@ -36,7 +37,7 @@ def timed_fit(learn):
         return time.process_time()-start
 
 def measure(n_cbs, n, rounds, seed):
-    "µs an event with a tracer and without, events and turns a batch"
+    "Return µs per event with and without a tracer, events per batch, and turns per batch"
     g = torch.Generator().manual_seed(seed)
     batches,order = [(torch.randn(8, 4, generator=g), torch.randn(8, 1, generator=g)) for _ in range(n)],random.Random(seed)
     learns = dict(off=mk_learner(batches, n_cbs, False), idle=mk_learner(batches, n_cbs, False), on=mk_learner(batches, n_cbs, True))

@@ -1,7 +1,7 @@
-"""Two versions of the package, each in a process of its own: this checkout, and a commit in a git worktree
+"""Run two versions of the package, each in a separate process: this checkout, and a commit in a git worktree
 
-What they run is this checkout's, in both: `Version.ask` calls a function of a benchmark there. Modules that have another name in a
-version are found by what they have.
+Both run the benchmarks of this checkout: `Version.ask` calls a function of a benchmark in the process. Modules that have another name in a version are found by
+their contents.
 """
 import json, os, subprocess, sys, tempfile
 from contextlib import ExitStack, contextmanager
@@ -39,7 +39,7 @@ def checkout(commit):
 # ---- in the process of a version
 
 class Moved(ModuleType):
-    "A module that this version has under another name: what is asked of it is looked for in all modules"
+    "A module that has another name in this version: attributes are looked up in all modules"
     def __getattr__(self, k):
         if k[:2]=='__': raise AttributeError(k)
         for m in all_modules():
@@ -47,26 +47,26 @@ class Moved(ModuleType):
         raise AttributeError(f'{k} of {self.__name__} is nowhere in {PKG}')
 
 def all_modules():
-    "The modules of the package"
+    "List the modules of the package"
     folders = import_module(PKG).__path__
     return [import_module(o.name) for o in walk_packages(folders, f'{PKG}.') if not o.name.rpartition('.')[2].startswith('_')]
 
 class FindMoved:
-    "Python's way to ask for a module that nobody else has found"
+    "An import hook for modules that were not found"
     def find_spec(self, name, path=None, target=None):
         if name.startswith(f'{PKG}.'): return ModuleSpec(name, self, is_package=name.count('.')==1)
     def create_module(self, spec): return Moved(spec.name)
-    def exec_module(self, module): "There is nothing to run"
+    def exec_module(self, module): "Do nothing, since there is no code to run"
 
 def check_home(root):
-    "Refuse to go on with another version than the one in `root`"
+    "Raise an error unless the imported version is the one in `root`"
     files = [f for k,m in sys.modules.items() if k.split('.')[0]==PKG and (f := getattr(m, '__file__', None))]
     if bad := [f for f in files if Path(root).resolve() not in Path(f).resolve().parents]: sys.exit(f'{bad[0]} should be in {root}')
 
 def serve(root):
-    "Answer calls, one a line, until there are no more"
+    "Answer calls, one per line, until there are no more"
     answers = os.fdopen(os.dup(1), 'w')
-    os.dup2(2, 1)  # what is printed there is no answer
+    os.dup2(2, 1)  # printed text is not an answer
     for line in sys.stdin:
         module,name,kwargs = json.loads(line)
         print(json.dumps(getattr(import_module(module), name)(**kwargs)), file=answers, flush=True)
@@ -77,12 +77,12 @@ def serve(root):
 class Version:
     "A process with the package from `root`"
     def __init__(self, name, root):
-        self.name,self.root,self.errors = name,root,tempfile.TemporaryFile('w+')  # a pipe that nobody reads would fill
+        self.name,self.root,self.errors = name,root,tempfile.TemporaryFile('w+')  # an unread pipe would fill up
         env = os.environ | dict(PYTHONPATH='', OMP_NUM_THREADS='1')
         cmd = [sys.executable, '-c', f'{BOOT}versions.serve(root)', str(root), str(ROOT)]
         self.process = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True, cwd=root, env=env)
     def ask(self, f, **kwargs):
-        "Call the function `f` of a benchmark there"
+        "Call the function `f` of a benchmark in that process"
         module = sys.modules['__main__'].__spec__.name if f.__module__=='__main__' else f.__module__
         print(json.dumps([module, f.__name__, kwargs]), file=self.process.stdin, flush=True)
         if line := self.process.stdout.readline(): return json.loads(line)
@@ -96,7 +96,7 @@ class Version:
 
 @contextmanager
 def versions(commit):
-    "`commit` and this checkout as `Version`s, inside a `with` block"
+    "Provide `commit` and this checkout as `Version`s in a `with` block"
     with ExitStack() as todo:
         roots = {commit: todo.enter_context(checkout(commit)), 'now': ROOT}
         res = [Version(k, v) for k,v in roots.items()]

@@ -1,11 +1,12 @@
-"""What it costs to watch a run: 100,000 tiny batches with progress, recorder, CSV and tracer
+"""Measure the cost of watching a run: 100,000 tiny batches with progress, recorder, CSV and tracer
 
-Each variant trains in a process of its own, whose output goes to a file (a log) or to a terminal, which is a pty of 120 columns that
-reads all. In the same process and just before, the same batches are trained on by hand: "times raw" is the ratio to that. The clock is the CPU time of the process. Variants
-take turns, in a new order each round; times are the best of the rounds, ratios the median. "bare" has nothing that watches; the others add what they are called, to it and the recorder.
+Each variant trains in its own process, whose output goes to a file (a log) or to a terminal, a pty of 120 columns that reads everything. Just before, the same
+process trains on the same batches by hand: "times raw" is the ratio to that. The clock is the CPU time of the process. Variants take turns, in a new order each
+round; times are the best of the rounds, ratios the median. "bare" has nothing that watches. The others add what their name says to it, and the recorder.
 
-Memory is what half a fit adds, once it is under way, as Python's own allocator counts it, for each batch; "recorder" is what the modules `recorder` and `metrics` keep of it: the floats of each batch,
-from which curves are drawn. In a terminal there are some hundred kB of rich's besides, which remembers how wide the last 4,096 texts were. "RSS" is the growth of the whole process meanwhile, without that count, which an allocator that frees late makes noisy.
+Memory is the growth during half a fit, once it is under way, as Python's own allocator counts it, per batch. "recorder" is the part that the modules `recorder`
+and `metrics` keep: the floats of each batch, from which curves are drawn. In a terminal, rich adds some hundred kB: it remembers the widths of the last 4,096
+texts. "RSS" is the growth of the whole process meanwhile, without that part; an allocator that frees late makes it noisy.
 
     python -m benchmarks.watch
     python -m benchmarks.watch -n 2000 --rounds 1   # a quick look
@@ -29,7 +30,7 @@ VARIANTS = dict(  # chkstyle: ignore-node
     bare=(), recorder=(RECORD,), progress=(RECORD,BAR), csv=(RECORD,CSV), tracer=(RECORD,TRACE), log=(RECORD,BAR,CSV,TRACE), terminal=(RECORD,BAR,CSV,TRACE))
 NAMES = dict(log='all four, a log file', terminal='all four, a terminal')
 
-# ---- in a process of its own
+# ---- in a separate process
 
 def batches(n):
     g = torch.Generator().manual_seed(0)
@@ -53,7 +54,7 @@ def raw(dl):
     return model
 
 class Meter(Callback):
-    "Looks at the memory in the middle of a fit and before its last epoch: where all else is alike"
+    "Measures memory in the middle of a fit and before its last epoch, when everything else is equal"
     order = 1000
     def __init__(self): self.seen = []
     def before_epoch(self):
@@ -63,7 +64,7 @@ class Meter(Callback):
         self.seen.append((rss, tracemalloc.take_snapshot() if tracemalloc.is_tracing() else None))
 
 def grown(before, after):
-    "Bytes that one snapshot has more than another: all, and of the recorder"
+    "Return the growth between two snapshots in bytes: of everything, and of the recorder"
     diff = [(o.traceback[0].filename, o.size_diff) for o in after.compare_to(before, 'filename') if 'tracemalloc' not in o.traceback[0].filename]
     return sum(n for _,n in diff),sum(n for f,n in diff if re.search(r'learnloop/measure/(recorder|metrics|series)\.py$', f))
 
@@ -74,7 +75,7 @@ def timed(f):
     return time.process_time()-start
 
 def child(variant, n, memory, folder):
-    "Train by hand and by a learner; writes what it took to `folder`"
+    "Train by hand and by a learner; write the costs to `folder`"
     torch.set_num_threads(1)
     makers = {RECORD:Recorder, BAR:ProgressCallback, CSV:lambda: CSVLogger('history.csv'), TRACE:Tracer}
     dl,cbs = batches(n),[makers[o]() for o in VARIANTS[variant]]
@@ -92,10 +93,10 @@ def child(variant, n, memory, folder):
     res |= dict(rss=(rss2-rss)/between, grown=[o/between for o in grown(a, b)] if memory else None)
     Path(folder, 'result.json').write_text(json.dumps(res))
 
-# ---- from outside
+# ---- in this process
 
 def run(variant, n, memory=False):
-    "The results of a process, and the bytes that it has written to its output and to its CSV file"
+    "Return the results of a process, and the bytes that it wrote to its output and to its CSV file"
     with tempfile.TemporaryDirectory() as d:
         cmd = [sys.executable, '-m', 'benchmarks.watch', '--child', variant, '-n', str(n), '--folder', d, *['--memory']*memory]
         out = Path(d, 'out.txt')
@@ -107,7 +108,7 @@ def run(variant, n, memory=False):
         return json.loads(Path(d, 'result.json').read_text()) | dict(out=size, csv=csv.stat().st_size if csv.exists() else 0)
 
 def in_terminal(cmd):
-    "Run `cmd` in a pty, and count what it writes there"
+    "Run `cmd` in a pty, and count the bytes that it writes"
     main,own = pty.openpty()
     ioctl(own, TIOCSWINSZ, pack('HHHH', 40, 120, 0, 0))
     p = subprocess.Popen(cmd, cwd=ROOT, stdin=own, stdout=own, stderr=own, env=os.environ | dict(TERM='xterm-256color'), start_new_session=True)
@@ -116,7 +117,7 @@ def in_terminal(cmd):
         size,data,until = 0,b'',time.monotonic()+LIMIT
         while select.select([main], [], [], max(until-time.monotonic(), 0))[0]:
             try: new = os.read(main, 1<<16)
-            except OSError: break  # nobody writes any more
+            except OSError: break  # all writers have ended
             if not new: break
             size,data = size+len(new),(data+new)[-2000:]
         if p.wait(10): raise RuntimeError(f'{cmd} failed: {data.decode(errors="replace")}')

@@ -1,4 +1,4 @@
-"""What is trained: models with their batches and optimizers, by hand and by a learner
+"""Models with their batches and optimizers, trained by hand and by a learner
 
 The loop by hand is what a good engineer writes: forward, loss, backward, clipping if there is any, step, `zero_grad`, over the same loader.
 """
@@ -11,16 +11,16 @@ from torch.optim import SGD, Adam, AdamW
 
 class Work(NamedTuple):
     model: object # Makes it
-    batch: object # Makes one, from a generator
-    opt: object   # Makes an optimizer of parameters, and `lr`
+    batch: object # Makes a batch, from a generator
+    opt: object   # Makes an optimizer from parameters and `lr`
     lr: float
     loss: object = F.cross_entropy
-    wd: float|None = None   # Of what is no bias and belongs to no norm
+    wd: float|None = None   # Weight decay of all parameters but biases and those of norms
     clip: float|None = None # Largest norm of the gradients
-    n: int = 500            # Batches of an epoch, where two versions are compared
-    limit: float = 1.       # What a step of learnloop may cost at most, times that by hand
-    fused: float = 1.       # The same of a fused one
-    is_random: bool = False # Does it draw random numbers? Then weights differ between those who take turns
+    n: int = 500            # Batches of an epoch when two versions are compared
+    limit: float = 1.       # Maximum cost of a step of learnloop, relative to the loop by hand
+    fused: float = 1.       # The same for a compiled step
+    is_random: bool = False # Does it draw random numbers? Then weights differ between ways of training
 
 def _mlp(*ns):
     layers = [o for i,j in zip(ns, ns[1:], strict=False) for o in (nn.Linear(i,j), nn.ReLU())]
@@ -31,7 +31,7 @@ def _cnn():
     return nn.Sequential(*block(1,8), *block(8,16), *block(16,32), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32,10))
 
 class Transformer(nn.Module):
-    "Tells the next token"
+    "Predicts the next token"
     def __init__(self, n_tokens=64, length=32, d=64, n_layers=2, n_heads=4, drop=.1):
         super().__init__()
         self.tokens,self.places = nn.Embedding(n_tokens, d),nn.Parameter(.02*torch.randn(length, d))
@@ -51,7 +51,7 @@ class Recurrent(nn.Module):
     def forward(self, x): return self.head(self.rnn(x)[0][:,-1])
 
 class Residual(nn.Module):
-    "Two convolutions with batch norm, and what came in"
+    "Two convolutions with batch norm, and a skip connection"
     def __init__(self, n):
         super().__init__()
         def conv(): return nn.Conv2d(n, n, 3, padding=1, bias=False), nn.BatchNorm2d(n)
@@ -89,7 +89,7 @@ def new_batches(work, seed, n=None):
     return [work.batch(g) for _ in range(work.n if n is None else n)]
 
 def new_opt(work, model):
-    "The optimizer by hand; with weight decay, in two groups"
+    "Make the optimizer of the loop by hand; with weight decay, it has two groups"
     if work.wd is None: return work.opt(model.parameters(), lr=work.lr)
     norms = {p for m in model.modules() if isinstance(m, (nn.LayerNorm, nn.BatchNorm2d)) for p in m.parameters(recurse=False)}
     none = [p for n,p in model.named_parameters() if n.endswith('bias') or p in norms]
@@ -97,7 +97,7 @@ def new_opt(work, model):
     return work.opt([dict(params=some, weight_decay=work.wd), dict(params=none, weight_decay=0.)], lr=work.lr)
 
 def by_hand(work, model, dl, n_epoch=1, opt=None):
-    "Train as people do without a library"
+    "Train with a loop written by hand"
     opt = opt or new_opt(work, model)
     loss_func,clip = work.loss,work.clip
     for _ in range(n_epoch):
@@ -110,13 +110,13 @@ def by_hand(work, model, dl, n_epoch=1, opt=None):
             opt.zero_grad()
 
 def new_learner(work, model, dl, cbs=(), **kwargs):
-    "A learner that does the same, with its default callbacks"
+    "Make a learner that does the same, with its default callbacks"
     from learnloop import DataLoaders, GradientClip, Learner
     cbs = [*cbs, *([GradientClip(work.clip)] if work.clip else [])]
     return Learner(DataLoaders(dl, device='cpu'), model, work.loss, opt_func=work.opt, lr=work.lr, wd=work.wd, cbs=cbs, **kwargs)
 
 def by_learner(work, model, dl, cbs=(), prepare=None, bar=False, **kwargs):
-    "Train by a learner; `prepare` is called with it before"
+    "Train with a learner, after calling `prepare` with it"
     learn = new_learner(work, model, dl, cbs, **kwargs)
     if prepare: prepare(learn)
     if bar: learn.fit(1)
