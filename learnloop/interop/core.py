@@ -342,8 +342,8 @@ def _like(o):
 # %% ../../nbs/interop/00_core.ipynb #c3906a7e
 def _make_cb(o):
     if _find_adapter(o): return as_cb(o)
-    if said := _like(o):
-        raise TypeError(f'{o!r} has no base class of callbacks{said}. Those of learnloop derive from Callback')
+    if hint := _like(o):
+        raise TypeError(f'{o!r} has no base class of callbacks{hint}. Those of learnloop derive from Callback')
 
 def _called_here(kind, name, of): return import_module('learnloop.interop.names').tell(kind, name, of)
 
@@ -521,8 +521,8 @@ Adapter.rank_invariant = property(lambda self: inspect.getattr_static(self.forei
 @patch
 def handlers(self:Adapter, event):
     if not event.startswith('cleanup_'): return self._turn(event)
-    heard = any(o._turn(event) for o in (*self.group, self))
-    return [MethodType(partial(_clean_up, event), self)] if heard else []
+    handles = any(o._turn(event) for o in (*self.group, self))
+    return [MethodType(partial(_clean_up, event), self)] if handles else []
 
 @patch
 def _turn(self:Adapter, event):

@@ -521,8 +521,8 @@ class _Ended(_Called):
         if not self.hears('before_fit'): self._load_again()
     def cleanup_fit(self): self._finish('fit')
     def before_evaluate(self):
-        heard = any(self.hears(o) and (self.run_valid or o not in _inner) for o in _evaluated)
-        if self._begun or not heard or not self._outside(): return
+        handles = any(self.hears(o) and (self.run_valid or o not in _inner) for o in _evaluated)
+        if self._begun or not handles or not self._outside(): return
         self._at = len(self.learn.open)
         self._fire('before_fit')
     def after_evaluate(self):

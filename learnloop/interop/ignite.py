@@ -338,8 +338,8 @@ _with_grads = 'ITERATION_COMPLETED','EPOCH_COMPLETED'
 @patch
 def before_zero_grad(self:Ignite):
     if self.engine is not self.trainer: return
-    heard,events = self.trainer._event_handlers,_ignite().Events
-    if not any(heard.get(events[o]) for o in _with_grads): return
+    handlers,events = self.trainer._event_handlers,_ignite().Events
+    if not any(handlers.get(events[o]) for o in _with_grads): return
     self._grads |= {p:p.grad for p in self.learn.model.parameters() if p.grad is not None}
 
 # %% ../../nbs/interop/10_ignite.ipynb #a9100039

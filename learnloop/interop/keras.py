@@ -447,9 +447,9 @@ class Keras(Adapter):  # chkstyle: ignore-node
 
     def _check_recorder(self):
         def _has_logs(k): return k.endswith('_end') and 'predict' not in k and self.hears(k)
-        learn,heard = self.learn,[h.name for h in self.hooks if _has_logs(h.name)]
-        if not heard or self.trainer._run.stage=='predict': return
-        why = f'{self.label}: the logs of {heard[0]} come from the recorder'
+        learn,handled = self.learn,[h.name for h in self.hooks if _has_logs(h.name)]
+        if not handled or self.trainer._run.stage=='predict': return
+        why = f'{self.label}: the logs of {handled[0]} come from the recorder'
         if not (hasattr(learn, 'recorder') and learn.recorder.run):
             raise ValueError(f'{why}, but none is active: call learn.add_cb(Recorder())')
         if self.order<=learn.recorder.order:

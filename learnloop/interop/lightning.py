@@ -435,9 +435,9 @@ class Lightning(Adapter):  # chkstyle: ignore-node
 @patch(as_prop=True)
 def default_name(self:Lightning):
     own = getattr(self.foreign, 'state_key', '')
-    said = re.findall(r": '?([\w/.-]+)'?", own) if isinstance(own, str) else []
+    words = re.findall(r": '?([\w/.-]+)'?", own) if isinstance(own, str) else []
     cls = camel2snake(re.sub('(?<=.)Callback$', '', type(self.foreign).__name__))
-    return re.sub(r'\W', '_', '_'.join(['lightning', cls, *(o for o in said if o not in ('None','min','0','1'))]))
+    return re.sub(r'\W', '_', '_'.join(['lightning', cls, *(o for o in words if o not in ('None','min','0','1'))]))
 
 # %% ../../nbs/interop/06_lightning.ipynb #212dc9cf
 def _late(h, o):

@@ -81,9 +81,9 @@ def tell(
         why = f': {rows[0].why}' if rows[0].why else ''
         return f'; it is a name of {rows[0].system} without a counterpart in learnloop{why}'
     systems = {k:dict.fromkeys(o.system for o in os) for k,os in here.items()}
-    said = [f'{k} here ({", ".join(systems[k])})' for k in sorted(here, key=lambda k: -len(systems[k]))]
+    names = [f'{k} here ({", ".join(systems[k])})' for k in sorted(here, key=lambda k: -len(systems[k]))]
     why = min((o.why for o in rows if o.why), default='') if kind!='event' and len(here)==1 else ''
-    return f'; it is {", or ".join(said)}' + (f': {why}' if why else '')
+    return f'; it is {", or ".join(names)}' + (f': {why}' if why else '')
 
 # %% ../../nbs/interop/01_names.ipynb #4f28bc4b
 class Elsewhere:

@@ -60,10 +60,10 @@ def _exports(cb): return callable(getattr(cb, 'state', None)) and hasattr(cb, 'f
 def stateful_callbacks(self:TrainerState)->dict: # Class name -> state, or a list of states if a class has several
     "States of the learner's callbacks and of the control"
     found = [o for o in self.learn.cbs if isinstance(o, Transformers)] if self.learn else []
-    told = {}
+    states = {}
     for cb in [*(o.foreign for o in found if _exports(o.foreign)), *(o.trainer.control for o in found[:1])]:
-        told.setdefault(type(cb).__name__, []).append(plain(cb.state(), _numbers))
-    return {k:v[0] if len(v)==1 else v for k,v in told.items()}
+        states.setdefault(type(cb).__name__, []).append(plain(cb.state(), _numbers))
+    return {k:v[0] if len(v)==1 else v for k,v in states.items()}
 
 # %% ../../nbs/interop/07_transformers.ipynb #5df888e2
 @patch
@@ -156,8 +156,8 @@ class _State(Adapter):
 
     def state_dict(self):
         sd,tr = self._began,self.trainer
-        told = tr is not None and (tr.begun or tr.state.log_history)
-        if sd is None and told:
+        has_state = tr is not None and (tr.begun or tr.state.log_history)
+        if sd is None and has_state:
             sd = {k:getattr(tr.state, k) for k in _saved} | dict(unlogged={k:getattr(tr, k) for k in _unlogged})
         return Adapter.state_dict(self) | (dict(trainer=plain(deepcopy(sd), _numbers)) if sd else {})
     def load_state_dict(self, sd):

@@ -140,7 +140,7 @@ class StepDiff(Tables):
         own = {k:_apart(v, b['grads'][k]) if k in b['grads'] else 'not there in B' for k,v in a['grads'].items()}
         own = {k:v for k,v in own.items() if v}
         if not own: return ''
-        calls,said = a['calls'],'The forward pass is the same. '
+        calls,same = a['calls'],'The forward pass is the same. '
         for i in reversed(range(len(calls))):
             how = _all_apart(calls[i]['grads'], b['calls'][i]['grads'])
             j,nm = _taker(calls, i) if how else i,calls[i]['module']
@@ -149,9 +149,9 @@ class StepDiff(Tables):
             self.module,self.kind,self.distance = calls[j]['module'],'backward',how or own[mine[0]]
             what = f'the gradient that it returns to {nm}' if how else mine[0]
             who = f'{self.module or "the model itself"} ({calls[j]["kind"]})'
-            return f'{said}Going backward, the first module that makes a difference is {who}: {what}, {self.distance}.'
+            return f'{same}In the backward pass, the first module that differs is {who}: {what}, {self.distance}.'
         self.kind = 'backward'
-        return f'{said}Gradients differ, first that of {next(iter(own))}.'
+        return f'{same}Gradients differ, the first one is that of {next(iter(own))}.'
 
 @patch
 def _of_begin(self:StepDiff, a, b):

@@ -292,13 +292,13 @@ def _place(note):
     by = f'{o["who"]}, in {o["event"]}' if o['who'] else f'the loop itself, in the {o["phase"]} phase'
     return {k:v for k,v in {'Raised by':by, 'When':at, 'Batch':batch}.items() if v}
 
-def _card(told, helps=()):
+def _card(error, helps=()):
     "Make the card for an error (from `told_error`), which comes first on the page"
-    kind,notes = told.get('kind', ''),[str(o) for o in told.get('notes') or ()]
+    kind,notes = error.get('kind', ''),[str(o) for o in error.get('notes') or ()]
     facts,at = {},next((o for o in notes if _AT.fullmatch(o)), '')
-    title = _BY_HAND.get(kind) or f'It ended with {kind}: {told.get("message", "")}'.removesuffix(': ')
+    title = _BY_HAND.get(kind) or f'It ended with {kind}: {error.get("message", "")}'.removesuffix(': ')
     helps = [*(o.removeprefix('learnloop: ') for o in notes if o!=at), *helps]
-    trace = [folded('Traceback', str(told['traceback']))] if told.get('traceback') else []
+    trace = [folded('Traceback', str(error['traceback']))] if error.get('traceback') else []
     return [o for o in (title, facts | _place(at), helps, *trace) if o]
 
 # %% ../../nbs/see/06_report.ipynb #1a3f0135
@@ -403,11 +403,11 @@ def _tell_run(page, run):
     page.sections['Versions'] += _folds(known, _MACHINE)
     if run.state not in ('failed','interrupted','killed'): return
     kind,_,message = str(run.error or '').partition(': ')
-    told = about.get('told')
-    if not isinstance(told, dict): told = dict(kind=kind or 'an error', message=message)
+    error = about.get('told')
+    if not isinstance(error, dict): error = dict(kind=kind or 'an error', message=message)
     ways = f"It can't resume: {run.goes_on.removeprefix('no: ')}."
     if run.sound: ways = f'fit(…, resume={str(run.sound[-1].path.parent)!r}) resumes {run.goes_on}.'
-    page.top = ['It was killed', _KILLED, [ways]] if run.state=='killed' else _card(told, [ways])
+    page.top = ['It was killed', _KILLED, [ways]] if run.state=='killed' else _card(error, [ways])
 
 # %% ../../nbs/see/06_report.ipynb #5bde6631
 def _of_folder(folder, title=None):

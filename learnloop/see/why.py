@@ -211,8 +211,8 @@ def _why_event(self:Trace, event, phase, at, callback):
     name = of_turn(event, s.turn)
     if callback is None:
         muted = [(o, self._muting(event, o, s)) for o in sorted(self._names-{r[1].callback for r in turns})]
-        heard = f'fired and called {", ".join(map(_had, turns))}' if turns else 'fired, but called no callback'
-        return '; '.join([f'{name} {heard}', *(f'{o} was muted: {why}' for o,why in muted if why)])
+        did = f'fired and called {", ".join(map(_had, turns))}' if turns else 'fired, but called no callback'
+        return '; '.join([f'{name} {did}', *(f'{o} was muted: {why}' for o,why in muted if why)])
     if mine := [r for r in turns if r[1].callback==callback]: return f'{name}: {", ".join(map(_had, mine))}'
     if turns and turns[-1][4]: return f'{callback} was not called in {name}: {_had(turns[-1])} before it'
     if why := self._muting(event, callback, s): return f'{callback} was muted in {name}: {why}'
