@@ -21,7 +21,7 @@ from ..loop.lazy import with_lazy_methods
 from ..loop.learner import Learner, default_cb, format_value
 from ..loop.optimizer import opts
 from .combine import agreed_values, joint_losses, plain_value
-from .display import format_time, told_error
+from .display import format_time, error_facts
 from .metric import LOSSES, accumulate_all, check_better, metric_state, mk_metrics, set_metric_state
 from .metrics import AvgLoss, LossPart, Smoother
 from .scores import Scores
@@ -284,7 +284,7 @@ class _CheckTargets(Callback):
 def cleanup_fit(self:Recorder):
     learn,self._fits = self.learn,False
     self._seconds,self._since = self.seconds,None
-    if learn.outcome.get('fit')=='failed': self.error = told_error(learn.exception)
+    if learn.outcome.get('fit')=='failed': self.error = error_facts(learn.exception)
     self._waiting,self._unseen,self._is_open,self._may_log,self._logger = [],[],False,False,None
     self.learn.remove_cbs([_CheckTargets, _FirstLoss])
     self._catch_up()

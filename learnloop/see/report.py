@@ -293,7 +293,7 @@ def _place(note):
     return {k:v for k,v in {'Raised by':by, 'When':at, 'Batch':batch}.items() if v}
 
 def _card(error, helps=()):
-    "Make the card for an error (from `told_error`), which comes first on the page"
+    "Make the card for an error (from `error_facts`), which comes first on the page"
     kind,notes = error.get('kind', ''),[str(o) for o in error.get('notes') or ()]
     facts,at = {},next((o for o in notes if _AT.fullmatch(o)), '')
     title = _BY_HAND.get(kind) or f'It ended with {kind}: {error.get("message", "")}'.removesuffix(': ')

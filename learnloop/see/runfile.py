@@ -16,7 +16,7 @@ from pathlib import Path, PurePath
 from fastcore.basics import patch
 from ..checkpoint.files import atomic_write
 from ..checkpoint.steer import Steering
-from ..measure.display import error_line, told_error
+from ..measure.display import error_line, error_facts
 from ..measure.about import flat_facts, run_facts
 from .page import to_number
 from .trace import Tracer
@@ -192,7 +192,7 @@ def close(self:RunFile):
     e,how = self.learn.exception,self.learn.outcome.get('fit')
     state = 'done'
     if how=='failed': state = 'interrupted' if isinstance(e, (KeyboardInterrupt,SystemExit)) else 'failed'
-    if how=='failed': self.told = told_error(e)
+    if how=='failed': self.told = error_facts(e)
     self.write(state, None if how!='failed' else error_line(e))
     if self._lock is None: return
     self._lock.release()
