@@ -490,7 +490,7 @@ def __call__(self:MeanOf,
     learn, # The learner, with the loss of a batch
     part:str='loss' # Name of a part of the loss
 ): # As for `find`; also None if the loss isn't a mean over items
-    "Return the denominator of the current batch"
+    "Return the denominator of the current batch: declared, known, or else assumed and tested"
     d = self.find(learn, part)
     if d is None: self._look(learn)
     elif self.declared is not None or not _is_reduced_else(learn): return d
@@ -542,7 +542,7 @@ def units(self:MeanOf,
     who:str='', # Code that needs the denominator, for a warning; '' if the number of items is enough
     how:str=''  # The result without the denominator, for the warning
 ): # The denominator; the number of items if it is unknown
-    "Return the weight of the current batch; warn once if it is unknown"
+    "Return the denominator of the current batch, or else its number of items, with a warning, once"
     of,d = learn._denominator if part=='loss' else (None, None)
     if of is None or of is not learn.loss: d = (self if who else self.find)(learn, part)
     elif callable(d): d = d()

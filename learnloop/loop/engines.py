@@ -16,8 +16,8 @@ from operator import attrgetter
 class Engine:
     "One way to run the loop; an overridden hook may call `inner`, the hook of the next engine"
     level = 20  # Its position among the engines: the lowest is outermost
-    around = '' # Names of the phases whose bodies it runs, separated by spaces; '*' for all
-    takes = ''  # What it may run by itself: 'pass', 'batch', 'turn'
+    around = '' # Names of the phases for which its `body` is called, separated by spaces; '*' for all
+    takes = ''  # What its `take` may run by itself: 'pass', 'batch' and 'turn', separated by spaces
     saves_fits = False # Does it save and resume fits? `learn.keeper` is the one that does
     compiles = False   # Does it compile turns? `learn.fuser` is the one that does
     @contextmanager

@@ -27,7 +27,7 @@ _GENERATORS = 'Generator','Random','RandomState'  # classes of random generators
 
 @contextmanager
 def _pushed(learn, dl, **own):
-    "Give an evaluation on `dl` its own fields inside a `with` block, and restore everything after it"
+    "Replace the fields `own` inside a `with` block, and restore all that an evaluation on `dl` may change"
     modes = [(m, m.training) for m in learn.model.modules()]
     changed = [cb for cb in learn.cbs if not cb.safe_in_evaluate]
     states = [(cb, deepcopy(cb.state_dict())) for cb in changed]
@@ -64,7 +64,7 @@ def evaluate_on(self:Learner,
         dl._iterator = None
     f,cbs = partial(self._do_epoch_validate, dl=dl),[mk_cb(o) for o in as_list(cbs)]
     outer = [*self.open] if self.outer_phases is None else self.outer_phases
-    # `data_pass` is None: an error before the new pass begins must not close the fit's
+    # `data_pass` is None: if an error occurs before the new pass exists, `_end` must not close the pass of the fit
     own = dict(data_pass=None, open_turn=None, loss_parts={}, outcome=dict(self.outcome), last_cancels={},
         outer_phases=outer, _eval_cbs=cbs, _muted=[*muted, *(self._muted if self.resuming else ())],
         _own_engines=engines, _loss_call=None) | own
