@@ -388,8 +388,8 @@ Learner.turn_opt = property(lambda self: self.open_turn.opt if self.open_turn el
 def _is_ours(self, k): return getattr(getattr(self, k), '__func__', None) is getattr(Learner, k)
 Learner.one_turn = property(lambda self: _is_ours(self, '_do_one_batch') and _is_ours(self, 'train_batch'),
     doc='Whether a training batch is one turn, as without overrides')
-Learner._one_loss = property(lambda self: _is_ours(self, '_do_one_batch') and _is_ours(self, 'valid_batch'),
-    doc='Whether a validation batch has one loss, as without overrides')
+# Has a validation batch one loss, as without overrides?
+Learner._one_loss = property(lambda self: _is_ours(self, '_do_one_batch') and _is_ours(self, 'valid_batch'))
 Learner.turn_params = property(lambda self: held_params(self.turn_opt),
     doc='Parameters in `turn_opt`, frozen ones included, as the keys of a dict')
 
