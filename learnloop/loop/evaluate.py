@@ -86,10 +86,8 @@ def validate(self:Learner,
     cbs=None   # Callbacks for this evaluation only
 )->list|None: # Loss, metrics and loss parts, as the recorder's named `Scores`; None without a recorder
     "Compute loss and metrics"
-    name = _set_name(self.dls, ds_idx, dl)
-    dl = self.find_dl(ds_idx, dl)
-    with replaced(self, 'final_record', None), replaced(self, 'evaluated', name):
-        self.evaluate_on(dl, cbs)
+    with replaced(self, 'final_record', None), replaced(self, 'evaluated', _set_name(self.dls, ds_idx, dl)):
+        self.evaluate_on(self.find_dl(ds_idx, dl), cbs)
         return self.final_record
 
 Learner.evaluated = 'valid'  # Name of the set that `validate` evaluates
