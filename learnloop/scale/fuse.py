@@ -196,7 +196,7 @@ def _tell(self:Fuser, why):
     "Warn of `why`, once"
     if why in self.warned or why in _QUIET: return
     self.warned.add(why)
-    warnings.warn(f'learn.fuse(): {why}: such steps run uncompiled', stacklevel=2)
+    warnings.warn(f'learn.fuse(): these steps run uncompiled: {why}', stacklevel=2)
 
 @patch
 def _leave(self:Fuser, why):

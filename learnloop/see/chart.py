@@ -24,7 +24,7 @@ def line_chart(
     x:str='',        # Name of the horizontal axis
     y:str='',        # Name of the vertical axis; '': the name of a single series, unless that is the title
     log:bool=False,  # Logarithmic vertical axis? Values of 0 and less are omitted
-    width:int=640,   # Width in units of which letters are 12 high; the picture shrinks to fit
+    width:int=640,   # Width in units; letters are 12 units high, and the picture shrinks to fit
     height:int=260,  # Total height, in the same units
     legend:bool=True # Show a legend if there are several lines? See `line_sample`
 )->Svg: # The picture
@@ -60,7 +60,7 @@ def timeline_chart(
     lanes,           # Pairs of a name and a list of (start, length, label), times in seconds
     title:str='',    # Title above the picture
     unit:str='ms',   # Unit of the axis: `s`, `ms` or `µs`
-    width:int=640    # Width in units of which letters are 12 high; the height depends on the number of lanes
+    width:int=640    # Width in units; letters are 12 units high, and the height depends on the number of lanes
 )->Svg: # The picture
     "Draw the times at which each of `lanes` ran"
     if unit not in _UNITS: raise ValueError(f'unit is {unit!r}: it must be one of {", ".join(map(repr, _UNITS))}')
