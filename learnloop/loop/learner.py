@@ -98,7 +98,7 @@ class Learner(Flow):
     def all_batches(self):
         "Run `one_batch` for each batch of `dl`"
         with self.mk_pass(self.dl) as batches:
-            if self._taken('pass'): return
+            if self._run_by_engine('pass'): return
             while self._between() and self.with_events('fetch', self._fetch, batches):
                 self.one_batch(batches.n_done, self.batch)
                 batches.n_done += 1
@@ -112,9 +112,9 @@ class Learner(Flow):
     def _do_one_batch(self):
         if self.xb is not self._unpacked[0] or self.yb is not self._unpacked[1]: _recount(self)
         if not self.training: self.valid_batch()
-        elif not (self.engine_stack.takes and self._taken('batch')): self.train_batch()
+        elif not (self.engine_stack.takes and self._run_by_engine('batch')): self.train_batch()
     def _do_turn(self):
-        if not (self.engine_stack.takes and self._taken('turn')): self.ordinary_turn()
+        if not (self.engine_stack.takes and self._run_by_engine('turn')): self.ordinary_turn()
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb8085e
 @patch
@@ -152,7 +152,7 @@ def _rest(self:Learner,
     if f := self.engine_stack.rest: f(self, next)
 
 @patch
-def _taken(self:Learner,
+def _run_by_engine(self:Learner,
     what:str # 'pass', 'batch' or 'turn'
 )->bool:
     "Call the hook `take` of the engines; return whether one of them ran `what`"

@@ -37,7 +37,7 @@ def line_chart(
     if len(lines)>1 and legend:
         names,h = _legend(lines, width, 0, top)
         body,top = body+names,top+h
-    gone = _gone(given, lines, log)
+    gone = _undrawn(given, lines, log)
     below = height-20 if gone else height-4  # position of the horizontal axis's name
     bottom,right = below-34 if x else below-18,width-10
     xs,ys = ([o[i] for pts in lines.values() for o in pts] for i in (0,1))
@@ -236,7 +236,7 @@ def _said(name, pts, n):
     ends = f'lowest {lo:.4g} at {xl:g}, highest {hi:.4g} at {xh:g}'
     return f'{name}: {len(pts)} values{gone}, first {first:.4g}, last {last:.4g}, {ends}.'
 
-def _gone(given, lines, log):
+def _undrawn(given, lines, log):
     "Count the values of each series that can't be drawn, in words"
     there = {nm:sum(o is not None for o in ys) for nm,(_,ys) in given.items()}
     res = [f'{nm} {n-len(lines[nm]):,} of {n:,}' for nm,n in there.items() if n>len(lines[nm])]
