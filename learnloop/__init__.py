@@ -1,9 +1,9 @@
 "The fastai-style training loop, on plain PyTorch"
 __version__ = '0.1.0'
 
-import gc as _gc, torch as _torch  # torch comes as it comes without us
-# The many new objects of an import set off garbage collections, which look through all that torch has made. They take four times
-# as long as the import, and find nothing. So the collector is off meanwhile.
+import gc as _gc, torch as _torch  # torch is imported first, with the collector unchanged
+# The import creates many objects, so garbage collections would run, which also scan all objects of torch. They would take four
+# times as long as the import, and free nothing. So the collector is off during the import.
 _collects = _gc.isenabled()
 _gc.disable()
 try:  # What each learner needs
@@ -47,7 +47,7 @@ try:  # What each learner needs
 finally:
     if _collects: _gc.enable()
 
-# The public names that are imported when someone asks for them -> their modules
+# Public names that are imported on first use -> their modules
 _lazy = {k:f'learnloop.{mod}' for mod,names in _LAZY.items() for k in names.split() if '.' not in k}
 
 __all__ = [k for k,v in {**globals(), **_lazy}.items() if k[0]!='_' and type(v).__name__!='module']  # not the wings
@@ -55,7 +55,7 @@ __all__ = [k for k,v in {**globals(), **_lazy}.items() if k[0]!='_' and type(v).
 def __dir__(): return [*{*globals(), *__all__}]
 
 def __getattr__(name):
-    "Import the module that has `name`; if there is none, say what that name of another system is called here"
+    "Import the module of `name`; for an unknown name, raise an error that gives learnloop's name for it"
     if name in _lazy:
         globals()[name] = res = getattr(_load_lazy(_lazy[name]), name)
         return res

@@ -98,7 +98,7 @@ def show_diff(
     run_a, # Folder of a run that was fitted with a `Fingerprint`, or its file
     run_b=None, # Another such folder or file; omit it with --record or --against
     tol:float=0., # Largest relative difference of loss and norms that counts as equal
-    # Folder of a run like A, with initial weights times 1+1e-7: differences up to its own count as equal
+    # Folder of a run like A whose initial weights were times 1+1e-7: smaller differences than its own are ignored
     yardstick=None,
     replay=(), # `module:function` that makes the learner, or one for each run, to replay the step
     step:int|None=None, # The step to replay (default: the first that differs)
@@ -133,7 +133,7 @@ def show_blame(
 # %% ../../nbs/app/04_cli.ipynb #7e1100b1
 def tell_run(
     folder, # Folder of a run with a running fit
-    # lr=1e-4 wd=0 (add "end" to end the schedule), pause, go, validate, save, rewind N, stop; see `parse_command`
+    # One of: lr=1e-4 wd=0 (add "end" to end the schedule), pause, go, validate, save, rewind N, stop
     command,
     wait:float=10. # Seconds to wait for the fit, which acts between two batches
 ):

@@ -350,7 +350,7 @@ def _write_aside(self:CheckpointCallback, folder, state, info):
     try: files = {k:v if k.endswith('.json') else map_state(v, on_cpu) for k,v in _mk_files(state).items()}
     except (MemoryError,RuntimeError) as e:
         if not isinstance(e, MemoryError) and 'memory' not in str(e): raise
-        warnings.warn(f'no memory for a copy ({e}): the checkpoint of step {step} is written at once', stacklevel=2)
+        warnings.warn(f'no memory for a copy ({e}), so training waits for the checkpoint of step {step}', stacklevel=2)
         return self._write_now(folder, state, info)
     def _run():
         try: self._finish(folder, step, files, info)

@@ -48,8 +48,8 @@ def _take_of_others(origin, learn, ranks):
     # So these states don't fit: the pass restores those of its start
     if s['loop']['next']=='train' and not s['loop']['batch']: s['rng']['now'] = {}
     if team.is_first and (why := [*_why_inexact(learn, ranks, rngs)]):
-        warnings.warn(f'not exact: was {_n_of(len(ranks))}, is {_n_of(team.world)}: {"; ".join(why)}; the batches '
-            'and their order are the same', stacklevel=3)
+        warnings.warn(f'not exact: the run had {_n_of(len(ranks))} and has {_n_of(team.world)}: {"; ".join(why)}; '
+            'the batches and their order are the same', stacklevel=3)
 
 def _why_inexact(learn, ranks, rngs):
     "Yield what changes with another number of processes"

@@ -167,7 +167,7 @@ def _split_named(b, names):
     lost = [k for k in names if k not in b]
     if len(lost)==len(names): return (b,),()  # for inference
     if lost:
-        raise ValueError(f"the batch {describe(b)} has no {lost[0]!r}, one of its targets by targ={names!r}"
+        raise ValueError(f"the batch {describe(b)} has no {lost[0]!r}, which targ={names!r} names as a target"
             + did_you_mean(lost[0], map(str, b)))
     if isinstance(names, AlsoInput): return (b,),tuple(b[k] for k in names)
     if not isinstance(b, MutableMapping):

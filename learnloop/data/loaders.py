@@ -194,8 +194,8 @@ def one_batch(self:DataLoaders)->tuple: # First batch of the training loader, on
         dl._iterator = None  # persistent workers live there, and taking a batch from them would end a running epoch
     with preserve_rng(dl):
         if (batches := iter(dl)) is dl:
-            raise TypeError(f"one_batch would lose a batch of the one-shot {type(dl).__name__}: "
-                "pass a list or a DataLoader")
+            raise TypeError(f"one_batch would use up a batch of the {type(dl).__name__}, which returns each "
+                "batch only once: pass a list or a DataLoader")
         b = next(batches, nothing)
     if b is nothing: raise ValueError(why_empty(dl))
     return to_device(b, self.device)
@@ -289,8 +289,8 @@ def _span(idxs, i=None):
 def _tell_items(e, what):
     "Note on the error `e` that `what` was being fetched; raise a RuntimeError for a StopIteration"
     if isinstance(e, StopIteration):
-        raise RuntimeError(f'StopIteration fetching {what}: from an item or collate_fn, it would look like the end of '
-            'the data; catch it there, or give `next` a default') from e
+        raise RuntimeError(f'StopIteration was raised while fetching {what}. The loop would take it for the end of the '
+            'data: catch it in the dataset or collate_fn, or give `next` a default') from e
     note_on(e, f'learnloop: fetching {what}')
 
 # %% ../../nbs/data/03_loaders.ipynb #b7f0a1d2

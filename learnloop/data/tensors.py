@@ -33,8 +33,8 @@ def check_tensors(
             raise TypeError(f'{k!r} of {name} is {describe(v)}: it must be a tensor with a row for each item')
     lens = [len(v) for v in vals]
     if len({*lens})>1:
-        raise ValueError(f'{name} has {lens[0]} rows in {names[0]!r}, but another number elsewhere: all must be equal; '
-            f'the numbers are {", ".join(map(str, lens))}')
+        raise ValueError(f'the elements of {name} have different numbers of rows, {", ".join(map(str, lens))}: '
+            'they must be equal, with one row for each item')
     return dict(zip(o, vals, strict=True)) if isinstance(o, Mapping) else tuple(vals)
 
 # %% ../../nbs/data/04_tensors.ipynb #c0de2018

@@ -101,7 +101,7 @@ def replacements(
 class Facade:
     "Stand-in for a foreign trainer, whose missing attributes raise an error when read or set"
     system  = ''    # Name of the system
-    mirrors = ''    # Attributes to read elsewhere: `owner:`, then names, or `name=name there`; see `attr`
+    mirrors = ''    # Attributes of other objects: `owner: name here=there …`, with the owner's path as in `attr`
     forwards = ''   # The same, for attributes that may be set, too
     refused = ()    # Names that only the real trainer has; or a dict, name -> replacement, from `names.txt`
     shares  = False # May callbacks set new attributes, which they then share?

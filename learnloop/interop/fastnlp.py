@@ -99,7 +99,7 @@ class Filter:
             if self.passes(kwargs.get('trainer') if len(args)<=i else args[i]): return f(*args, **kwargs)
         _filtered.__fastNLP_filter__ = self
         return _filtered
-    def state_dict(self)->dict: # `num_called`, with the current call, and `num_executed`, without it
+    def state_dict(self)->dict: # `num_called` includes the current call, and `num_executed` does not
         "Return the counters"
         return dict(num_called=self.num_called, num_executed=self.num_executed)
     def load_state_dict(self,

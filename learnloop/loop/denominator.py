@@ -90,7 +90,7 @@ def known_denominator(
         if f.args: return None
         f,given = f.func,f.keywords | given
     f = innermost(f)
-    if _says(f): return partial(f.denominator, **given) if given else f.denominator
+    if _declares(f): return partial(f.denominator, **given) if given else f.denominator
     has,name = None,getattr(f, '__name__', '')
     if isinstance(f, nn.Module):
         of = next(c for c in type(f).__mro__ if getattr(nn, c.__name__, None) is c)  # torch's own
@@ -120,7 +120,7 @@ def _is_changed(f):
     "Whether `f` has its own `forward` or hooks, so that the denominator of its class may be wrong"
     return any(getattr(f, '__dict__', {}).get(k) for k in ('forward','_forward_hooks','_forward_pre_hooks'))
 
-def _says(f):
+def _declares(f):
     "Has `f` a `denominator` that is as new as its `forward`? A class doesn't vouch for the losses of its subclasses"
     names,classes = ('denominator',*_CALLS),reversed([*enumerate(type(f).__mro__)])
     at = {k:i for i,c in classes for k in names if k in vars(c)}
@@ -437,7 +437,7 @@ def _in_common(learn):
     "Return the objects that a copy of the model or of a loss function shares with the original"
     return learn,learn.dls,learn._opt,*learn.cbs,*learn.model.parameters()
 
-def _shaken(learn):
+def _randomized(learn):
     "Return a copy of the model as a function, without dropout, with constant weights randomized; or why not"
     is_named,g = learn._named,torch.Generator().manual_seed(0)
     if learn.team.spreads: return None,'is sharded'
@@ -477,7 +477,7 @@ def _confirmed(self:MeanOf, learn, form):
     "Return `form`, or None if the losses are equal only because the head is untrained"
     x = _labels_and_logits(learn)[1]
     if form not in _FORMS or (x.amax(-1)-x.amin(-1)).max()>.1: return form
-    f,_ = _shaken(learn)
+    f,_ = _randomized(learn)
     if f is None: return None
     with preserve_rng(): pred = f(learn.xb)
     loss = split_loss(own_loss(pred)[0])[0]
@@ -490,9 +490,9 @@ def __call__(self:MeanOf,
     learn, # The learner, with the loss of a batch
     part:str='loss' # Name of a part of the loss
 ): # As for `find`; also None if the loss isn't a mean over items
-    "Return the denominator of the current batch"
+    "Return the denominator of the current batch: declared, known, or else assumed and tested"
     d = self.find(learn, part)
-    if d is None: self._look(learn)
+    if d is None: self._probe(learn)
     elif self.declared is not None or not _is_reduced_else(learn): return d
     else: self.why['loss'] = 'is reduced by a callback, but not to its mean'
     return None if part in self.why else learn.bs
@@ -505,7 +505,7 @@ def _is_reduced_else(learn):
 
 def _refute_model(learn):
     "As `refute_mean`, for the loss that the model computes"
-    f,why_not = _shaken(learn)
+    f,why_not = _randomized(learn)
     if f is None: return dict(loss=f'{UNTRIED}, as the model {why_not}')
     return refute_mean(lambda b: own_loss(f((*b.values(),)))[0], dict(enumerate(learn.xb)), (), learn.bs,
         is_random=False, is_cheap=False, what='the input')
@@ -522,7 +522,7 @@ def _is_wider(self:MeanOf, yb):
     return is_wider
 
 @patch
-def _look(self:MeanOf, learn):
+def _probe(self:MeanOf, learn):
     "Test the loss function, if a test is due"
     self.n += 1
     f,shape = learn.loss_func,next((t.shape for t in tensors_in(learn.pred) if t.dim() and len(t)==learn.bs), None)
@@ -542,7 +542,7 @@ def units(self:MeanOf,
     who:str='', # Code that needs the denominator, for a warning; '' if the number of items is enough
     how:str=''  # The result without the denominator, for the warning
 ): # The denominator; the number of items if it is unknown
-    "Return the weight of the current batch; warn once if it is unknown"
+    "Return the denominator of the current batch, or else its number of items, with a warning, once"
     of,d = learn._denominator if part=='loss' else (None, None)
     if of is None or of is not learn.loss: d = (self if who else self.find)(learn, part)
     elif callable(d): d = d()

@@ -16,10 +16,11 @@ from operator import attrgetter
 class Engine:
     "One way to run the loop; an overridden hook may call `inner`, the hook of the next engine"
     level = 20  # Its position among the engines: the lowest is outermost
-    around = '' # Names of the phases whose bodies it runs, separated by spaces; '*' for all
-    takes = ''  # What it may run by itself: 'pass', 'batch', 'turn'
+    around = '' # Names of the phases for which its `body` is called, separated by spaces; '*' for all
+    takes = ''  # What its `take` may run by itself: 'pass', 'batch' and 'turn', separated by spaces
     saves_fits = False # Does it save and resume fits? `learn.keeper` is the one that does
     compiles = False   # Does it compile turns? `learn.fuser` is the one that does
+    def __repr__(self): return type(self).__name__
     @contextmanager
     def running(self,
         learn, # The learner
@@ -96,8 +97,7 @@ class Stack:
         but=() # Engines to ignore
     )->bool:
         "Return True if an engine runs around one of these phases"
-        outer = [e for e in self._with('body') if not any(e is o for o in but)]
-        return any(e.around=='*' or {*names} & {*e.around.split()} for e in outer)
+        return any(e.around=='*' or {*names} & {*e.around.split()} for e in self._with('body') if e not in but)
     @contextmanager
     def running(self,
         learn, # The learner
@@ -111,6 +111,4 @@ class Stack:
 # %% ../../nbs/loop/00_engines.ipynb #5ad0c0f1
 def _body(run, inner, learn, phase, f): return run(learn, phase, partial(inner, learn, phase, f))
 
-def _nothing(*args): return None
-
-_INNERMOST = dict.fromkeys(('start','batches','rest','take'), _nothing) | dict(ended=lambda learn, phase, e: e)
+_INNERMOST = dict.fromkeys(('start','batches','rest','take'), lambda *_: None) | dict(ended=lambda learn, phase, e: e)

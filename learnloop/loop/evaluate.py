@@ -27,7 +27,7 @@ _GENERATORS = 'Generator','Random','RandomState'  # classes of random generators
 
 @contextmanager
 def _pushed(learn, dl, **own):
-    "Give an evaluation on `dl` its own fields inside a `with` block, and restore everything after it"
+    "Replace the fields `own` inside a `with` block, and restore all that an evaluation on `dl` may change"
     modes = [(m, m.training) for m in learn.model.modules()]
     changed = [cb for cb in learn.cbs if not cb.safe_in_evaluate]
     states = [(cb, deepcopy(cb.state_dict())) for cb in changed]
@@ -64,7 +64,7 @@ def evaluate_on(self:Learner,
         dl._iterator = None
     f,cbs = partial(self._do_epoch_validate, dl=dl),[mk_cb(o) for o in as_list(cbs)]
     outer = [*self.open] if self.outer_phases is None else self.outer_phases
-    # `data_pass` is None: an error before the new pass begins must not close the fit's
+    # `data_pass` is None: if an error occurs before the new pass exists, `_end` must not close the pass of the fit
     own = dict(data_pass=None, open_turn=None, loss_parts={}, outcome=dict(self.outcome), last_cancels={},
         outer_phases=outer, _eval_cbs=cbs, _muted=[*muted, *(self._muted if self.resuming else ())],
         _own_engines=engines, _loss_call=None) | own
@@ -86,10 +86,8 @@ def validate(self:Learner,
     cbs=None   # Callbacks for this evaluation only
 )->list|None: # Loss, metrics and loss parts, as the recorder's named `Scores`; None without a recorder
     "Compute loss and metrics"
-    name = _set_name(self.dls, ds_idx, dl)
-    dl = self.find_dl(ds_idx, dl)
-    with replaced(self, 'final_record', None), replaced(self, 'evaluated', name):
-        self.evaluate_on(dl, cbs)
+    with replaced(self, 'final_record', None), replaced(self, 'evaluated', _set_name(self.dls, ds_idx, dl)):
+        self.evaluate_on(self.find_dl(ds_idx, dl), cbs)
         return self.final_record
 
 Learner.evaluated = 'valid'  # Name of the set that `validate` evaluates

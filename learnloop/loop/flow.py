@@ -232,7 +232,9 @@ class Flow:
 def restack(self:Flow):
     "Compose `engine_stack` from `engines`, those of an evaluation, callbacks that are engines, and the team"
     also = [o for o in (*self._cbs, self.team) if isinstance(o, Engine)]
-    self.engine_stack = Stack([*self.engines, *self._own_engines, *also], self.phases)
+    engines = [*self.engines, *self._own_engines, *also]
+    for nm in {nm for e in engines for nm in e.around.split() if nm!='*'}: self._phase(nm)  # raises the error
+    self.engine_stack = Stack(engines, self.phases)
 
 # %% ../../nbs/loop/00_flow.ipynb #083ed182
 class _Callbacks(MutableSequence):
@@ -291,7 +293,7 @@ def _check_rows(flow, rows):
     known = {*flow.phases, *(o.name for o in rows if isinstance(o, Phase))}
     taken = {*flow.phases, *flow.events}
     for o in rows:
-        if not isinstance(o, (Phase,Event)): raise TypeError(f'declare: {o!r} is not a Phase, Event or event name')
+        if not isinstance(o, Phase|Event): raise TypeError(f'declare: {o!r} is not a Phase, Event or event name')
         if twice := [nm for nm in (*o.events, o.name) if nm in taken]:
             raise ValueError(f'declare: {twice[0]!r} is already declared: choose another name for {o.name!r}')
         taken |= {o.name, *o.events}
@@ -377,7 +379,7 @@ def _wrapped(flow, who, event, fs):
 @patch
 def _listens(self:Flow, who, event, training):
     if who is self: return True
-    if event!='after_exception' and any(who is o for o in self._muted): return False
+    if event!='after_exception' and who in self._muted: return False
     return who in self._cbs and who.listens(event in self._inner, training)
 
 def _collect(flow, event, training):
@@ -386,8 +388,7 @@ def _collect(flow, event, training):
     for who in (flow, *flow._ordered()):
         if not flow._listens(who, event, training): continue
         if phase:
-            ends = flow._handlers_of(who, phase.cleanup)
-            if phase.like and not ends: ends = [MethodType(_nothing, who)]
+            ends = flow._handlers_of(who, phase.cleanup) or [MethodType(_nothing, who)]*bool(phase.like)
             res += [MethodType(partial(_plan_cleanup, flow, phase, f), who) for f in ends]
         res += flow._handlers_of(who, event)
     return res
@@ -408,7 +409,7 @@ def fire_for(self:Flow,
 ):
     "Fire `event` for `cbs` only; `before_x` plans no clean-ups"
     def _is_meant(f): return getattr(f.__func__, 'func', None) is not _plan_cleanup and (
-        cbs is None or any(f.__self__ is o for o in cbs))
+        cbs is None or f.__self__ in cbs)
     if fs := [*filter(_is_meant, self._handlers[event])]: self._call_handlers(fs, event)
 
 # %% ../../nbs/loop/00_flow.ipynb #f10a0015
@@ -621,7 +622,7 @@ def in_phase(
     if not isinstance(phase, str):
         raise TypeError(f"@in_phase({phase!r}): the first argument is the name of a phase, like @in_phase('batch')")
     def _decorate(f):
-        if isinstance(f, (classmethod,staticmethod)) or not callable(f):
+        if isinstance(f, classmethod|staticmethod) or not callable(f):
             raise TypeError(f'@in_phase({phase!r}) is for methods of a learner: {f!r} is not a function')
         if inspect.iscoroutinefunction(f) or inspect.isgeneratorfunction(f) or inspect.isasyncgenfunction(f):
             raise TypeError(f'@in_phase({phase!r}): {f.__name__} would run after the phase, '

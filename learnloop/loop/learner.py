@@ -98,7 +98,7 @@ class Learner(Flow):
     def all_batches(self):
         "Run `one_batch` for each batch of `dl`"
         with self.mk_pass(self.dl) as batches:
-            if self._taken('pass'): return
+            if self._run_by_engine('pass'): return
             while self._between() and self.with_events('fetch', self._fetch, batches):
                 self.one_batch(batches.n_done, self.batch)
                 batches.n_done += 1
@@ -112,9 +112,9 @@ class Learner(Flow):
     def _do_one_batch(self):
         if self.xb is not self._unpacked[0] or self.yb is not self._unpacked[1]: _recount(self)
         if not self.training: self.valid_batch()
-        elif not (self.engine_stack.takes and self._taken('batch')): self.train_batch()
+        elif not (self.engine_stack.takes and self._run_by_engine('batch')): self.train_batch()
     def _do_turn(self):
-        if not (self.engine_stack.takes and self._taken('turn')): self.ordinary_turn()
+        if not (self.engine_stack.takes and self._run_by_engine('turn')): self.ordinary_turn()
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb8085e
 @patch
@@ -137,7 +137,7 @@ def valid_batch(self:Learner):
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb8086e
 def _epochs(learn):
-    "The numbers of epochs from `start_place` on; a rewind may set `epoch` back"
+    "Yield the numbers of the epochs to run; the next one follows `epoch`, which a rewind may set back"
     e = learn.start_place.epoch
     while e<learn.n_epoch:
         yield e
@@ -148,24 +148,25 @@ def _epochs(learn):
 def _rest(self:Learner,
     next:str # 'fit', 'epoch', 'validate', 'batch' or 'fetch'
 ):
-    "Let engines act before the phase `next`, while no batch is held"
+    "Call the hook `rest` of the engines before the phase `next`, while no batch is held"
     if f := self.engine_stack.rest: f(self, next)
 
 @patch
-def _taken(self:Learner,
+def _run_by_engine(self:Learner,
     what:str # 'pass', 'batch' or 'turn'
 )->bool:
-    "Let an engine run `what`; return whether one did"
+    "Call the hook `take` of the engines; return whether one of them ran `what`"
     return (f := self.engine_stack.takes.get(what)) is not None and f(self, what)
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb808f1
 @patch
 def _between(self:Learner):
+    "Let engines act and fire `between_batches` before the next fetch; always return True"
     p = self.data_pass
     p.rested_at = p.n_taken
     self._rest('batch')
     if self.training and p.heard_at!=p.n_taken:
-        # a resumed fit that stopped during the fetch has already fired the event
+        # else the fit was interrupted after this event, and resumes after it
         self('between_batches')
         p.heard_at = p.n_taken
         self._rest('fetch')
@@ -387,6 +388,7 @@ Learner.turn_opt = property(lambda self: self.open_turn.opt if self.open_turn el
 def _is_ours(self, k): return getattr(getattr(self, k), '__func__', None) is getattr(Learner, k)
 Learner.one_turn = property(lambda self: _is_ours(self, '_do_one_batch') and _is_ours(self, 'train_batch'),
     doc='Whether a training batch is one turn, as without overrides')
+# Has a validation batch one loss, as without overrides?
 Learner._one_loss = property(lambda self: _is_ours(self, '_do_one_batch') and _is_ours(self, 'valid_batch'))
 Learner.turn_params = property(lambda self: held_params(self.turn_opt),
     doc='Parameters in `turn_opt`, frozen ones included, as the keys of a dict')
@@ -688,7 +690,7 @@ def fit(self:Learner,
         self.data_pass,self.train_pass,self.epochs_before = None,None,self.count.epochs-start_epoch
         try:
             self.team.begin()
-            self.epoch,*_ = self.start_place = self.engine_stack.start(self)
+            self.epoch,*_ = self.start_place = self.engine_stack.start(self)  # `epoch` is the first field of a `Place`
             self.with_events('fit', self._do_fit)
         except BaseException as e:
             zero_grad(self.opt)

@@ -28,9 +28,9 @@ class Pass:
     ):
         self.learn,self.dl,self.batches,self.teller = learn,dl,None,find_source(dl)
         self.n_taken,self.n_done,self.is_over,self.at_exit = 0,0,False,[]  # functions to call at the end
-        self.begin = batches_of # Called with the loader, returns an iterator: another engine may begin elsewhere
+        self.begin = batches_of # Function from the loader to an iterator: an engine may set one that starts later
         self.kept = None        # Data of the engine that resumes
-        # `n_taken` at the last place between batches, and at the last `between_batches`
+        # `n_taken` when the loop was last between two batches, and when `between_batches` last fired
         self.rested_at = self.heard_at = None
     at_rest = property(lambda self: self.rested_at==self.n_taken and self.learn.batch is None and not self.is_over,
         doc='Whether it is between two batches')

@@ -150,7 +150,7 @@ class Turn:
         self.create_graph,self.retain_graph,self.counts = create_graph,retain_graph,counts
         self.scale,self.stepped = 1.,False
         if denominator is not None: self.declared = denominator
-        # A turn with any argument is a special one; without, it is the whole of an ordinary batch
+        # Has it any argument? If not, it is the only turn of an ordinary batch
         self.own = not (loss is opt is name is grads is closure is None and counts) or create_graph or retain_graph
         if self.own:
             _check_args(name, loss=loss, grads=grads)
@@ -158,8 +158,9 @@ class Turn:
         asks = [o for o in opts(self.opt) if closure or closure is None and needs_closure(o)]
         self.closure = Closure(learn, self, asks) if asks else None
     opt = property(lambda self: _find_opt(self.learn.opt, self.key), doc='Its current optimizer')
-    declared = None # What its loss is a mean of, if that is given
-    joins,n_part,parts = None,None,() # With what its gradients are joined, items in a part, items and units so far
+    declared = None # The denominator of its loss, if it was given
+    # Set if its gradients are added to others: a `Joined`; items in the current part; items and units of all parts
+    joins,n_part,parts = None,None,()
     weighs = property(lambda self: self.declared is not None or self.loss is None and
         self.learn.mean_of.weighs(self.learn), doc='May its loss be a mean over something other than items?')
     denominator = property(lambda self: self.learn.denominator, doc='The denominator of its loss; None if unknown')
@@ -220,7 +221,7 @@ def _refuse_loss(loss):
 # %% ../../nbs/loop/04_turn.ipynb #t0000141
 @patch
 def _weigh(self:Turn):
-    "Weigh the loss by its units rather than its items, so that gradients that it is joined to count as they should"
+    "Weight the loss by its denominator instead of its number of items, before its gradients are added to others"
     learn,w = self.learn,self.joins
     if learn.loss_grad is None: return
     d = learn.mean_of.units(learn, 'loss', w.who, w.how)

@@ -36,7 +36,7 @@ class Interpretation:
         preds,        # Predictions, (n, …)
         targs=None,   # Targets
         losses=None,  # Loss of each item, (n,)
-        decoded=None, # Decoded predictions; None if `preds` are decoded
+        decoded=None, # Decoded predictions; None if `preds` are decoded already
         inputs=None,  # Function from the index of an item to its input
         vocab=None    # Names of classes
     ):

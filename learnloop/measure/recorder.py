@@ -542,7 +542,8 @@ def log(self:Learner,
 def _check_log(learn, name, value):
     at = f'learn.log({name!r}, …)'
     if not isinstance(name, str) or not name or name.startswith(_KINDS):
-        raise ValueError(f'{at}: the name must be a string without the prefixes train_ and valid_')
+        raise ValueError(f'{at}: the name must be a string that does not begin with train_ or valid_, prefixes that '
+            "the recorder adds: name a training time 'time_train', for example")
     n = value.numel() if isinstance(value, Tensor) else 1 if isinstance(value, Real) else None
     if n!=1:
         what = 'a '+type(value).__name__ if n is None else f'a tensor of shape {tuple(value.shape)}'

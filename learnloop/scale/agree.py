@@ -32,7 +32,7 @@ def _events_in(name):
     yield from phase.events[1:]
 
 def _points():
-    "Map each point to the events between it and the point before: a body begins or a batch ends at a point"
+    "Map each point, where a body begins or a batch ends, to the events since the previous point"
     phase, = (o for o in PHASES if o.name=='train')
     then = dict(before_turn='backward', before_backward='step', before_step='zero_grad', before_zero_grad='batch',
         cleanup_turn='between')

@@ -24,6 +24,7 @@ from torch.utils.hooks import RemovableHandle
 from ..data.batch import batch_parts, describe, tensors_in
 from ..loop.callback import Callback, InGraph
 from ..loop.engines import Engine
+from ..loop.flow import PHASES
 from ..data.checks import check_whole, did_you_mean, say
 from ..loop.learner import Learner
 from ..loop.loss import loss_modules
@@ -67,12 +68,10 @@ def fuse_report(self:Learner): # A `FuseReport`
 _FORWARD = 'after_pred','after_loss'
 _BEFORE = *_FORWARD,'before_backward'
 
-def _events(learn):
-    "List the events between the model and the end of the step, in order"
-    phases = [learn.phases[nm] for nm in ('backward','step','zero_grad')]
-    res = [e for p in phases for e in p.events if e!=p.after_cancel]  # a compiled step can't be cancelled
-    res.insert(res.index('after_step'), 'after_opt_step')
-    return [*_FORWARD, *res]
+def _events_in(name):
+    return [e for o in PHASES if name in o.inside for e in (o.events[0], *_events_in(o.name), *o.events[1:])]
+# The events between the model and the end of the step, in order; a compiled step can't be cancelled
+_EVENTS = [e for e in _events_in('turn') if not e.startswith('after_cancel_')]
 
 def _part_of(who, event):
     "Return the `InGraph` that replaces the handler of `event` of `who` in a graph, or None"
@@ -94,7 +93,7 @@ class Region:
         no_step='' # Why the optimizer's step can't be traced
     ):
         self.parts,self.name,self.why = {},'whole',''
-        for e in _events(learn):
+        for e in _EVENTS:
             for who in learn.listeners(e):
                 if isinstance(who, Callback) and not who.handlers(e): continue  # it has only a clean-up handler
                 part = _part_of(who, e)
@@ -197,7 +196,7 @@ def _tell(self:Fuser, why):
     "Warn of `why`, once"
     if why in self.warned or why in _QUIET: return
     self.warned.add(why)
-    warnings.warn(f'learn.fuse(): {why}: such steps run uncompiled', stacklevel=2)
+    warnings.warn(f'learn.fuse(): these steps run uncompiled: {why}', stacklevel=2)
 
 @patch
 def _leave(self:Fuser, why):
@@ -546,7 +545,7 @@ def _take(self:Fuser, graph, outs):
     learn.outcome.update(_DONE)
     if turn: turn.stepped = True
     learn.count_step()
-    if region.after: self._call_late(*_events(learn)[2:])
+    if region.after: self._call_late(*_EVENTS[2:])
 _DONE = dict(turn='done', backward='done', step='done', zero_grad='done')
 
 def _scalar(v): return v if isinstance(v, Tensor) and v.is_floating_point() else torch.tensor(float(v))

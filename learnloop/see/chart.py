@@ -24,7 +24,7 @@ def line_chart(
     x:str='',        # Name of the horizontal axis
     y:str='',        # Name of the vertical axis; '': the name of a single series, unless that is the title
     log:bool=False,  # Logarithmic vertical axis? Values of 0 and less are omitted
-    width:int=640,   # Width in units of which letters are 12 high; the picture shrinks to fit
+    width:int=640,   # Width in units; letters are 12 units high, and the picture shrinks to fit
     height:int=260,  # Total height, in the same units
     legend:bool=True # Show a legend if there are several lines? See `line_sample`
 )->Svg: # The picture
@@ -37,7 +37,7 @@ def line_chart(
     if len(lines)>1 and legend:
         names,h = _legend(lines, width, 0, top)
         body,top = body+names,top+h
-    gone = _gone(given, lines, log)
+    gone = _undrawn(given, lines, log)
     below = height-20 if gone else height-4  # position of the horizontal axis's name
     bottom,right = below-34 if x else below-18,width-10
     xs,ys = ([o[i] for pts in lines.values() for o in pts] for i in (0,1))
@@ -60,7 +60,7 @@ def timeline_chart(
     lanes,           # Pairs of a name and a list of (start, length, label), times in seconds
     title:str='',    # Title above the picture
     unit:str='ms',   # Unit of the axis: `s`, `ms` or `µs`
-    width:int=640    # Width in units of which letters are 12 high; the height depends on the number of lanes
+    width:int=640    # Width in units; letters are 12 units high, and the height depends on the number of lanes
 )->Svg: # The picture
     "Draw the times at which each of `lanes` ran"
     if unit not in _UNITS: raise ValueError(f'unit is {unit!r}: it must be one of {", ".join(map(repr, _UNITS))}')
@@ -236,7 +236,7 @@ def _said(name, pts, n):
     ends = f'lowest {lo:.4g} at {xl:g}, highest {hi:.4g} at {xh:g}'
     return f'{name}: {len(pts)} values{gone}, first {first:.4g}, last {last:.4g}, {ends}.'
 
-def _gone(given, lines, log):
+def _undrawn(given, lines, log):
     "Count the values of each series that can't be drawn, in words"
     there = {nm:sum(o is not None for o in ys) for nm,(_,ys) in given.items()}
     res = [f'{nm} {n-len(lines[nm]):,} of {n:,}' for nm,n in there.items() if n>len(lines[nm])]

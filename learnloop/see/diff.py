@@ -335,7 +335,7 @@ def diff_runs(
     a, # Folder of a run with a `Fingerprint`, or its file
     b, # Another one
     tol:float=0., # Relative difference of loss and norms that counts as equal; 0: only bit-identical values
-    yardstick=None # Folder of a run like `a`, starting from weights times `1+1e-7`, to allow for rounding errors
+    yardstick=None # Folder of a run like `a` whose initial weights were times `1+1e-7`: it shows the effect of rounding
 )->RunDiff: # Describes it when printed; has `step`, `kind`, `tensor`, `settings`
     "Find the first step in which two runs differ, and the first difference within it"
     if not 0<=tol<1: raise ValueError(f'diff_runs: tol={tol!r}: it must be a number from 0 to below 1')

@@ -105,7 +105,7 @@ class FingerprintFile:
             raise ValueError(f'{path} is {what}')
         self.path,self.size,self.abouts,self.hypers,self.tables,rows = path,len(_MAGIC),[],[],[],[]
         self.before,self._details,self.edits,self.lost = {},{},[],0
-        is_torn = False  # Was a block lost that isn't rows? Later blocks may refer to it
+        is_torn = False  # Was another block than one of rows lost? Later blocks may refer to it
         for kind,a,b in _blocks(data):
             part = data[a:b]
             if kind is None:
@@ -152,7 +152,7 @@ def row(self:FingerprintFile,
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090018
 @patch
-def when(self:FingerprintFile)->list: # Pairs: step, and whether the detail is from after it
+def when(self:FingerprintFile)->list: # Pairs: a step, and whether the tensors were hashed after it instead of before
     "List the steps that have details"
     return [(n, bool(o)) for n,o in sorted(self._details)]
 
@@ -160,7 +160,7 @@ def when(self:FingerprintFile)->list: # Pairs: step, and whether the detail is f
 @patch
 def detail(self:FingerprintFile,
     i:int # Its index in `when`, negative from the end
-)->tuple: # Step, whether it is from after the step, and hashes by kind and name of tensor
+)->tuple: # The pair as in `when`, and hashes by kind and name of tensor
     "Read a detail: the hash of each tensor"
     step,is_after = self.when()[i]
     res = {}

@@ -48,7 +48,7 @@ class Logger(KeepsGoing):  # chkstyle: ignore-node
     _begun,_resumed,_run_file,_seen = None,False,None,0  # None: no fit has begun; last step seen
     run_folder = None # Folder for `run.json`; None: don't write it
     def __init__(self,
-        # Optimizer steps between points of `loss` and `lr`: more cost more time; None: only epochs and validations
+        # Optimizer steps between points of `loss` and `lr`, which cost time; None: only epochs and validations
         every_steps:int|None=None,
         block:int=100, # Points to write at once: each block waits for the device
         group:str|None=None, # Shared name of an experiment's runs, such as its folds; for `runs` and `compare`

@@ -46,7 +46,7 @@ class Grid:
     caption:str     # Caption above the table
     head:list       # Titles of the columns
     rows:list       # Lists of cells: numbers, text, None, `Cell`s
-    most:int = 200  # Number of last rows to show
+    most:int = 200  # Show at most this many rows, the last ones
     sortable:bool = False # Sort by a click on a heading? Needs a page with a script
 
 # %% ../../nbs/see/05_page.ipynb #531aaf93

@@ -112,7 +112,7 @@ def describe_run(
 # %% ../../nbs/see/08_runfile.ipynb #8f1a0009
 class RunFile:
     "Writes `run.json` in a run's folder during a fit"
-    every = 10.  # seconds between writes: a killed run loses at most so much of its duration
+    every = 10.  # seconds between writes: the file of a killed run is at most this old
     def __init__(self,
         learn, # The learner, in a fit
         folder # The run's folder, which exists

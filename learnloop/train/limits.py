@@ -122,8 +122,8 @@ class SanityCheck(Callback):
         learn,dl = self.learn,self.learn.dls.valid
         self.result = None  # Loss and metrics of the check, as from `learn.validate`
         if dl is None or (learn.epoch and not self.resumed): return
-        if isinstance(dl, Iterator): raise ValueError('SanityCheck would lose batches of the one-shot '
-            f'{type(dl).__name__}: validate on a list or a DataLoader, or omit SanityCheck')
+        if isinstance(dl, Iterator): raise ValueError('SanityCheck would use up the '
+            f'{type(dl).__name__}, which returns each batch once: use a list or a DataLoader, or omit SanityCheck')
         learn.with_events('sanity', self._validate)
     def _validate(self):
         limit = LimitBatches(valid=None if self.n==-1 else self.n)

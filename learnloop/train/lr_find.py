@@ -201,7 +201,7 @@ def lr_find(self:Learner,
         if not callable(f): raise TypeError(f'suggest_funcs has {f!r}: give functions, such as SuggestionMethod.Valley')
     dl = self.dls.train
     if isinstance(dl, Iterator):
-        raise TypeError(f'lr_find would lose batches of the one-shot {type(dl).__name__}: pass a list or a DataLoader')
+        raise TypeError(f'lr_find would use up the {type(dl).__name__}, which returns each batch once: pass a list')
     finder = LRFinder(start_lr, end_lr, num_it, stop_div, restores=False)  # `undone` restores all
     away = [o for o in self.cbs if o.remove_on_fetch or o.writes or o.owns]
     # Ctrl-C waits until everything is restored

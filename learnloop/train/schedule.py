@@ -415,7 +415,7 @@ def opt_switched(self:Scheduler,
     lacks = [k for k in mine if not _has(self.learn.opt, k)]
     if lacks:
         who = '/'.join(type(o).__name__ for o in opts(self.learn.opt))
-        warnings.warn(f'{self.label}: {who} has no {", ".join(lacks)}, whose schedule ends here', stacklevel=2)
+        warnings.warn(f'{self.label}: {who} has no {", ".join(lacks)}, so its schedule ends here', stacklevel=2)
     self._ended |= {k for k in mine if _short(k) in given or k in lacks}
     kept = {k:v for k,v in self._was.items() if '.' in k}
     self._was = kept | {k:self._read(k) for k in mine if k not in self._ended}

@@ -867,7 +867,7 @@ def test_point_20_what_was_not_written_goes_first_with_the_next_save(tmp_path, m
 def test_case_71_without_memory_for_a_copy_it_is_written_at_once(tmp_path, monkeypatch):
     def fail(*args): raise MemoryError
     monkeypatch.setattr('learnloop.checkpoint.checkpoint._on_cpu', fail)
-    with pytest.warns(UserWarning, match='no memory for a copy.*step 6 is written at once'): quiet(mk_learner(), 1, cbs=CheckpointCallback(tmp_path, background=True))
+    with pytest.warns(UserWarning, match='no memory for a copy.*training waits for the checkpoint of step 6'): quiet(mk_learner(), 1, cbs=CheckpointCallback(tmp_path, background=True))
     assert steps_of(tmp_path)==[(6, 'epoch')]
 
 @pytest.mark.parametrize('monitor,said', [('acuracy', "did you mean 'accuracy'.*it has train_loss, valid_loss, accuracy"), ('recall', 'it has train_loss, valid_loss, accuracy')])

@@ -208,7 +208,7 @@ def test_one_batch_leaves_no_trace(mk):
     if getattr(dl, 'num_workers', 0)==0: assert torch.equal(first, next(iter(dl)))
 
 @pytest.mark.parametrize('dl,err,match', [
-    (iter([1]), TypeError, 'one-shot list_iterator: pass a list or a DataLoader'), ((i for i in [1]), TypeError, 'one-shot generator'),
+    (iter([1]), TypeError, 'the list_iterator, which returns each batch only once: pass a list or a DataLoader'), ((i for i in [1]), TypeError, 'batch of the generator'),
     ([], ValueError, 'list yielded no batch'), (DataLoader(ds(3), 8, drop_last=True), ValueError,
         'over 3 items, batch_size=8, drop_last=True yielded no batch: use a smaller batch_size or drop_last=False'),
     (None, ValueError, r'no training loader.*DataLoaders\(train\)')], ids=plainly)

@@ -125,3 +125,9 @@ def test_an_engine_that_fails_to_open_leaves_the_learner_as_it_was():
     learn.engines.pop()
     quiet(learn, 1)
     assert learn.count.epochs==1 and learn.fit_args is None
+
+def test_a_phase_that_no_learner_declares_is_an_error_before_the_fit():
+    learn = mk_learner()
+    learn.engines.append(mk_engine('typo', [], ['body'], 'bacth'))
+    with pytest.raises(ValueError, match="unknown phase 'bacth'; did you mean 'batch'"): learn.fit(1)
+    assert learn.count.batches==0 and 'Noting' in repr(learn.engines)

@@ -177,7 +177,7 @@ def test_a_forgotten_next_is_no_end():
     def fail(i):
         if i==9: next(iter([]))
     learn = mk_learner(DataLoader(Items(fail), 4))
-    with pytest.raises(RuntimeError, match='StopIteration fetching item 9, of items 8 to 11'): learn.fit(1, cbs=Prefetch(draws=False))
+    with pytest.raises(RuntimeError, match='StopIteration was raised while fetching item 9, of items 8 to 11'): learn.fit(1, cbs=Prefetch(draws=False))
     assert learn.count.batches==2
 
 @pytest.mark.parametrize('e', [CancelTrainException, CancelEpochException, CancelFitException])

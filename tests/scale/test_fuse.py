@@ -164,7 +164,7 @@ def micro():
 
 @pytest.mark.parametrize('cbs', [lambda: [MixUp(.4)], micro, lambda: [MixedPrecision('fp16')]], ids=['mixup','micro','fp16'])
 def test_what_changes_the_forward_pass_goes_the_ordinary_way(cbs):
-    with pytest.warns(UserWarning, match='such steps run uncompiled') as told: a = fitted(cbs=cbs)
+    with pytest.warns(UserWarning, match='these steps run uncompiled') as told: a = fitted(cbs=cbs)
     assert sum('run uncompiled' in str(o.message) for o in told)==1 and not n_fused(a)
     b = fitted(False, cbs=cbs)
     for x,y in zip(weights(a.model), weights(b.model), strict=True): assert torch.equal(x, y)

@@ -133,7 +133,7 @@ def test_what_draws_is_not_exact_with_another_number_and_says_so(tmp_path):
         on(n, drawing_part, folder)
         (got,said),*_ = on(m, finish, folder, 'ddp', .4)
         was,now = ('one process' if k==1 else f'{k} processes' for k in (n, m))
-        assert said==[f'not exact: was {was}, is {now}: random numbers in the model differ; the batches and their order are the same']
+        assert said==[f'not exact: the run had {was} and has {now}: random numbers in the model differ; the batches and their order are the same']
         assert len(got['raw'])==18
 
 # ---- what one process is told, and all do
@@ -325,7 +325,7 @@ def test_each_process_writes_its_part(tmp_path):
     assert full[0]=='OSError' and theirs[0]=='PeerError', (full, theirs)
     last = list_checkpoints(tmp_path/'run')[-1]
     assert not last.damage and last.manifest['version']==3 and not [*(tmp_path/'run').glob('.tmp*')]
-    with pytest.warns(UserWarning, match='not exact: was 2 processes, is one process'): assert is_equal(alone_from(last), want)
+    with pytest.warns(UserWarning, match='not exact: the run had 2 processes and has one process'): assert is_equal(alone_from(last), want)
     file = last.path/'__1_0.distcp'
     file.write_bytes(bytes([o^(i==50) for i,o in enumerate(file.read_bytes())]))
     with pytest.raises(ValueError, match='__1_0.distcp is damaged'): alone_from(last)

@@ -143,5 +143,5 @@ def test_a_run_stopped_after_each_batch_of_a_window_ends_like_one_that_is_not(tm
         far = {case:far for case,every in got.items() if max(far := [differ(two[0][case][0], o) for o in every])>TOL}
         assert not far, far
     _,said = fit(None, 'own', tmp_path/'one'/'ddp own'/'2')
-    assert said==['not exact: was 2 processes, is one process: random numbers in the model differ; the first process decides the state of '
+    assert said==['not exact: the run had 2 processes and has one process: random numbers in the model differ; the first process decides the state of '
         'buffers of the model, buffers of the loss function, Wobble; the batches and their order are the same']

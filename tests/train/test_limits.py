@@ -167,7 +167,7 @@ def test_a_resumed_fit_is_checked_if_asked_for(resumed, start, want):
     assert len(ran)==want
 
 def test_a_one_shot_loader_is_not_eaten_up():
-    with pytest.raises(ValueError, match='would lose batches of the one-shot'): mk_learner(dls=(TRAIN, iter(VALID))).fit(1, cbs=SanityCheck())
+    with pytest.raises(ValueError, match='would use up the list_iterator'): mk_learner(dls=(TRAIN, iter(VALID))).fit(1, cbs=SanityCheck())
 
 # ---- Loaders that change
 

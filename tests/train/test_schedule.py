@@ -438,7 +438,7 @@ def test_a_loss_that_is_not_finite_leaves_no_trace(fails):
 
 def test_lr_find_refuses_to_use_up_a_generator():
     learn = mk(dls=(iter(batches(100)), VALID))
-    with pytest.raises(TypeError, match='one-shot list_iterator'): learn.lr_find(show_plot=False)
+    with pytest.raises(TypeError, match='use up the list_iterator'): learn.lr_find(show_plot=False)
     assert len(list(learn.dls.train))==100
 
 def test_lr_find_that_stops_at_once_says_so():
