@@ -98,11 +98,11 @@ _END = 'none left'
 
 def _next_hash(batches):
     b = next(batches, None)
-    return (BatchSample(b).facts() or {}).get('hash') if b is not None else _END
+    return (BatchSample(b, 2**12).facts() or {}).get('hash') if b is not None else _END
 
 def _state_leads_back(a, b, n, later=True):
     "Whether the copy `b` continues like the loader `a`, after it loads the state of `a` at `n` batches"
-    if later: next(iter(a), None)  # an earlier pass: later passes may differ from the first
+    for _ in islice(iter(a), 33*later): pass  # an earlier pass: later passes may differ from the first
     states,batches = read_rngs([a]),iter(a)
     for _ in range(n): next(batches, None)
     sd,now = deepcopy(a.state_dict()),read_rngs([a])
