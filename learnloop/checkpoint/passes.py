@@ -44,8 +44,12 @@ class _Sampling:
     takes_from = property(lambda self: [self.batches])
     def __iter__(self): return self
     def __next__(self):
-        b,n = self._take(),self.of.p.n_taken
-        at,rngs = self.of.keeper.noted
+        n,keeper = self.of.p.n_taken,self.of.keeper
+        if not n:  # a callback may have drawn since `batches`, and a sampler may draw its seed now
+            keeper.marks['first'] = states = random_states(keeper.learn)
+            if keeper.noted[0] is None: keeper.noted = 0,states
+        b = self._take()
+        at,rngs = keeper.noted
         self.of.last = n,BatchSample(b),rngs if at==n else None
         if not self.each: self._leave()
         return b
@@ -281,11 +285,8 @@ class KeptPass:
         marks['batches'] = marks['epoch'] if is_ready and 'epoch' in marks else random_states(learn)
         if origin: self.p.begin = partial(self._go_on, origin)
         batches = inner()
-        careful = None if is_ready else self._careful(batches)
-        batches = self._sampled(batches, careful)
-        # a sampler may draw its seed in the first fetch
-        keeper.noted = (None, None) if is_ready or careful else (self.p.n_taken, random_states(learn))
-        return batches
+        keeper.noted = None,None
+        return self._sampled(batches, None if is_ready else self._careful(batches))
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #a11706c7
 @patch
@@ -302,8 +303,9 @@ def _go_on(self:KeptPass, origin, dl):
     else:
         own = state['loader'] if self.keeper.by_state(dl) else None
         self.keeper.has_loaded = own is not None and not p.n_taken
+        put = partial(set_random_states, learn)
         batches,origin.how = iter_from(dl, p.n_taken, own, 'train' in state['loop']['warm'], self.keeper.set_pass_rng,
-            want=self.last, put=partial(set_random_states, learn))
+            partial(put, state['rng'].get('first', {})), self.last, put)
     learn.iter = p.n_taken-1
     self.keeper.arrive()
     return batches

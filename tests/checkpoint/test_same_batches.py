@@ -211,7 +211,7 @@ def seeded(s): return torch.Generator().manual_seed(s)
 
 class Boom(Exception): pass
 
-def fit(make, folder=None, at=None, resume=None, **limit):
+def fit(make, folder=None, at=None, resume=None, more=(), **limit):
     "The batches that a new process trains on, as far as a learner can tell, each with the weights that it finds"
     set_seed(3)
     Shared.R = np.random.RandomState(0)
@@ -219,7 +219,7 @@ def fit(make, folder=None, at=None, resume=None, **limit):
     def stop(cb):
         if (cb.learn.epoch, cb.learn.n_done)==at: raise Boom
     cbs = [Callback(name='look', before_batch=lambda cb: seen.append(deepcopy([*cb.learn.batch, cb.learn.model.lin.weight.detach()]))),
-        Callback(name='stop', before_fetch=stop)]
+        Callback(name='stop', before_fetch=stop), *more]
     if folder: cbs.append(CheckpointCallback(folder))
     with learn.no_logging(), learn.no_bar(): learn.fit(N_EPOCH, cbs=cbs, resume=folder if resume else None, **limit)
     return seen
@@ -261,6 +261,13 @@ def test_so_does_one_whose_passes_end_after_some_steps(kind, limit, tmp_path):
     assert {at:o for at in places if not (o := outcome(make, at, tmp_path/f'{at}', whole, **limit)).startswith(tuple(exact))}=={}
 
 LATE = 'mixed','buffered','chained','chained_passes' # whose first epoch or first batches are exact
+DRAWN = 'tensors','noisy','stream','zipped','stateful','generator'
+@pytest.mark.parametrize('kind', DRAWN)
+def test_a_callback_may_draw_between_the_start_of_a_pass_and_its_first_batch(kind, tmp_path):
+    make,more = EXACT[kind],[Callback(name='draws', between_batches=lambda cb: torch.rand(1))]
+    whole = cache(partial(fit, make, more=more))
+    assert {at:o for at in [(0, 1), (0, 3), (1, 0), (1, 2)] if (o := outcome(make, at, tmp_path/f'{at}', whole, more=more))!='same'}=={}
+
 SOLVED = 'augmented','class_generator','collated','wrong_place' # generators inside of objects are saved, and what has a wrong state is gone through again
 
 @pytest.mark.parametrize('kind', FAULTY)
