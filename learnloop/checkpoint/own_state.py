@@ -46,6 +46,7 @@ def _take_of_others(origin, learn, ranks):
     if team.rank: s['rng'] = _other_numbers(learn, s['rng'])
     # Before the first batch, several processes have already drawn the order of the pass, but a single one hasn't.
     # So these states don't fit: the pass restores those of its start
+    s['rng'].pop('first', None)
     if s['loop']['next']=='train' and not s['loop']['batch']: s['rng']['now'] = {}
     if team.is_first and (why := [*_why_inexact(learn, ranks, rngs)]):
         warnings.warn(f'not exact: the run had {_n_of(len(ranks))} and has {_n_of(team.world)}: {"; ".join(why)}; '

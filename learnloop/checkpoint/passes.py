@@ -15,12 +15,12 @@ from functools import partial
 from io import IOBase
 from itertools import chain, islice
 from fastcore.basics import patch
-from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data import ChainDataset, DataLoader, IterableDataset
 from torch.utils.data._utils.fetch import _MapDatasetFetcher
 from ..data.batch import BatchSample, batch_map
 from ..data.begin import Endless, batches_draw, iter_from, goes_by_state, items_draw, sampler_draws
-from ..data.loaders import batches_of, set_epoch
-from ..data.rng import all_rngs, copies_of, preserve_rng, read_rngs, same_states, write_rngs
+from ..data.loaders import batch_len, batches_of, set_epoch
+from ..data.rng import all_rngs, branch_rngs, copies_of, preserve_rng, read_rngs, same_states, write_rngs
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #160d7cfa
 def random_states(
@@ -44,8 +44,12 @@ class _Sampling:
     takes_from = property(lambda self: [self.batches])
     def __iter__(self): return self
     def __next__(self):
-        b,n = self._take(),self.of.p.n_taken
-        at,rngs = self.of.keeper.noted
+        n,keeper = self.of.p.n_taken,self.of.keeper
+        if not n:  # a callback may have drawn since `batches`, and a sampler may draw its seed now
+            keeper.marks['first'] = states = random_states(keeper.learn)
+            if keeper.noted[0] is None: keeper.noted = 0,states
+        b = self._take()
+        at,rngs = keeper.noted
         self.of.last = n,BatchSample(b),rngs if at==n else None
         if not self.each: self._leave()
         return b
@@ -94,13 +98,15 @@ def _is_endless(dl):
     return isinstance(dl, Endless)
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0003
+_END = 'none left'
+
 def _next_hash(batches):
     b = next(batches, None)
-    return (BatchSample(b).facts() or {}).get('hash') if b is not None else 'none left'
+    return (BatchSample(b, 2**12).facts() or {}).get('hash') if b is not None else _END
 
-def _state_leads_back(a, b, n):
+def _state_leads_back(a, b, n, later=True):
     "Whether the copy `b` continues like the loader `a`, after it loads the state of `a` at `n` batches"
-    if n: next(iter(a), None)  # an earlier pass: later passes may differ from the first
+    for _ in islice(iter(a), 33*later): pass  # an earlier pass: later passes may differ from the first
     states,batches = read_rngs([a]),iter(a)
     for _ in range(n): next(batches, None)
     sd,now = deepcopy(a.state_dict()),read_rngs([a])
@@ -111,24 +117,49 @@ def _state_leads_back(a, b, n):
     write_rngs(now, [b])
     return same_states((_next_hash(batches), read_rngs([b])), want)
 
+def _state_is_exact(make, has_end):
+    "Whether a copy of a loader continues at any place that another one saved, also at the end if it `has_end`"
+    if not all(_state_leads_back(make(), make(), n, n>0) for n in (2, 0)): return False
+    n = sum(1 for _ in islice(iter(make()), 65)) if has_end else 0
+    return not 0<n<65 or _state_leads_back(make(), make(), n, False)
+
 # %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0f33
-def _first(a, states, epoch, most=0):
-    "Return a hash of the first batch of `a`, and the random states after it; then take up to `most` more batches"
+def _taken(a, states, epoch, n, more=0):
+    "Take `n` batches of `a`: of each, the random states before, a hash, and the states after; then take `more`"
     write_rngs(states, [a])
     set_epoch(a, epoch)
-    batches = iter(a)
-    res = _next_hash(batches),read_rngs([a])
-    for _ in islice(batches, most): pass
+    batches,res = iter(a),[]
+    for i in range(n):
+        if i: branch_rngs(i)  # as dropout draws between two batches
+        res.append((read_rngs([a]), _next_hash(batches), read_rngs([a])))
+        if res[-1][1]==_END: return res
+    for _ in islice(batches, more): pass
     return res
 
-def _repeats(make, epoch, once):
-    "Whether loaders of `make` return the same first batch, and draw the same, from the same random states and epoch"
-    a,b,fresh = make(),make(),make()
+def _goes_on(b, states, epoch, want):
+    "Whether `b` gets the batches `want` in a fit that resumes before the last third of them"
+    write_rngs(states, [b])
+    set_epoch(b, epoch)
+    batches,at = iter(b),len(want)*2//3
+    for i,(before,*facts) in enumerate(want):
+        is_kept = i>=at-1  # a checkpoint has the states before its last batch and before the next one
+        if is_kept: write_rngs(before, [b])
+        got = [_next_hash(batches), read_rngs([b])]
+        if (is_kept or not i) and not same_states(got, facts): return False
+    return True
+
+def _draws_late(want):
+    "Whether batches of `want` after the first drew from generators that training uses"
+    def _shared(states): return {k:v for k,v in states.items() if not k.startswith('loader')}
+    return any(not same_states(_shared(before), _shared(after)) for before,_,after in want[1:])
+
+def _repeats(make, epoch, once, n, more):
+    "Return `n` batches of a loader of `make` if a resumed fit would see the same after another pass; else None"
+    a = make()
     states = read_rngs([a])
-    if same_states(_first(a, states, epoch), _first(a, states, epoch)): return True
-    # it may start again only after a whole pass
-    want = _first(b, states, epoch, 64)
-    return same_states(want, _first(fresh if once else b, states, epoch))
+    if _draws_late(_taken(a, states, epoch, 3)): n = 12  # what it draws may decide later batches
+    want = _taken(a := make(), states, epoch, n, more)
+    return want if _goes_on(make() if once else a, states, epoch, want) else None
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0f43
 def _draws_aside(a, to_end):
@@ -145,25 +176,24 @@ def _draws_aside(a, to_end):
     # a thread that has ended may have drawn everything before the first batch was taken
     return not same_states(now, first) or not all(t.is_alive() for t in own)
 
-def _draws_late(few):
-    "Whether the sampler draws from generators that training uses after its first batch"
-    batches = iter(few.batch_sampler)
-    next(batches, None)
-    states = read_rngs()
-    for _ in islice(batches, 8): pass
-    return not same_states(read_rngs(), states)
-
 # %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0013
 class _Few:
-    "The index batches of the loader `dl`, with batches of their first two items if this process makes them"
+    "The index batches of the loader `dl`, the first with batches of two items if this process makes them"
     def __init__(self, dl):
         self.batch_sampler = dl.sampler if dl.batch_sampler is None else dl.batch_sampler
         self.dataset,self.collate_fn,self.whole = dl.dataset,dl.collate_fn,dl.batch_sampler is not None
         self.reads = not dl.num_workers and batches_draw(dl)
-    def __iter__(self): return ((idxs, self._made(idxs)) for idxs in self.batch_sampler)
+    def __iter__(self): return ((idxs, self._made(idxs) if i<12 else None) for i,idxs in enumerate(self.batch_sampler))
     def _made(self, idxs):
         f = _MapDatasetFetcher(self.dataset, self.whole, self.collate_fn, False)
         return f.fetch([*idxs][:2] if self.whole else idxs) if self.reads else None
+
+class _Head(IterableDataset):
+    "The first `n` items of the stream `ds`"
+    def __init__(self, ds, n): self.ds,self.n = ds,n
+    def __iter__(self): return islice(iter(self.ds), self.n)
+
+def _is_chain(dl): return type(getattr(dl, 'dataset', None)) is ChainDataset
 
 def _tried(dl):
     "Return the part of `dl` to test: the loader without workers, or a few items; None if no test is needed"
@@ -175,8 +205,9 @@ def _tried(dl):
         few = _Few(dl)
         return few if few.reads or sampler_draws(dl) else None
     if dl.num_workers and not goes_by_state(dl): return None  # new workers copy this process's objects
-    res = copy(dl)
-    vars(res).update(_iterator=None, num_workers=0, prefetch_factor=None, persistent_workers=False)
+    res,ds = copy(dl),dl.dataset
+    if _is_chain(dl): ds = ChainDataset([_Head(o, 6*(dl.batch_size or 1)) for o in ds.datasets])
+    vars(res).update(dataset=ds, _iterator=None, num_workers=0, prefetch_factor=None, persistent_workers=False)
     return res
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0004
@@ -190,15 +221,20 @@ def try_loader(
     if o is None: return None,''
     name,fix = type(dl).__name__,'; if this is intended, set dl.resumes_exactly = True'
     try:
-        copies,kept = copies_of(o, 8 if by_state else 4)
+        copies,kept = copies_of(o, 12)
         make,is_few = copies.__next__,isinstance(o, _Few)
         with preserve_rng(dl), kept:
-            if by_state: exact = all(_state_leads_back(make(), make(), n) for n in (2, 0))
-            same = exact or _repeats(make, epoch, once)
-            if same and is_few and dl.num_workers and _draws_late(make()): return exact,(f'{name}: its '
+            is_stream = isinstance(getattr(dl, 'dataset', None), IterableDataset)
+            # torchdata's nodes are told at the end not to start again
+            has_end = (is_stream or batch_len(dl) is None) and not hasattr(dl, 'restart_on_stop_iteration')
+            if by_state: exact = _state_is_exact(make, has_end)
+            # a stream of streams begins each soon; a pass through indices is cheap
+            n,more = 12 if _is_chain(o) else 3,2**12 if is_few else 32
+            same = exact or _repeats(make, epoch, once, n, more)
+            if same and is_few and dl.num_workers and _draws_late(same): return exact,(f'{name}: its '
                 'sampler draws random numbers during the pass, while its workers load ahead, so a resumed fit will not '
                 f'be exact: give the sampler its own generator{fix}')
-            is_stream = isinstance(getattr(dl, 'dataset', None), IterableDataset)  # Hugging Face's threads draw nothing
+            # Hugging Face's threads of streams draw nothing
             aside = same and not is_few and not is_stream and _draws_aside(make(), exact or isinstance(dl, DataLoader))
             if aside: return exact,(
                 f'{name}: its threads may draw random numbers, which depend on when they run, so a resumed fit may not '
@@ -212,7 +248,7 @@ def try_loader(
             f'make sure that set_epoch or its state_dict restores everything that its batches depend on, and set '
             'dl.resumes_exactly = True')
     what = 'with its restored state, it' if by_state else 'it'
-    return exact,(f'{name}: {what} begins with another batch, or draws other random numbers, when it starts again with '
+    return exact,(f'{name}: {what} returns other batches, or draws other random numbers, when it starts again with '
         'the same random states, so a resumed fit will not be exact. Seed its shuffling and drawing by the epoch from '
         f'set_epoch(epoch), or add state_dict and load_state_dict with its place{fix}')
 
@@ -249,11 +285,8 @@ class KeptPass:
         marks['batches'] = marks['epoch'] if is_ready and 'epoch' in marks else random_states(learn)
         if origin: self.p.begin = partial(self._go_on, origin)
         batches = inner()
-        careful = None if is_ready else self._careful(batches)
-        batches = self._sampled(batches, careful)
-        # a sampler may draw its seed in the first fetch
-        keeper.noted = (None, None) if is_ready or careful else (self.p.n_taken, random_states(learn))
-        return batches
+        keeper.noted = None,None
+        return self._sampled(batches, None if is_ready else self._careful(batches))
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #a11706c7
 @patch
@@ -270,8 +303,9 @@ def _go_on(self:KeptPass, origin, dl):
     else:
         own = state['loader'] if self.keeper.by_state(dl) else None
         self.keeper.has_loaded = own is not None and not p.n_taken
+        put = partial(set_random_states, learn)
         batches,origin.how = iter_from(dl, p.n_taken, own, 'train' in state['loop']['warm'], self.keeper.set_pass_rng,
-            want=self.last, put=partial(set_random_states, learn))
+            partial(put, state['rng'].get('first', {})), self.last, put)
     learn.iter = p.n_taken-1
     self.keeper.arrive()
     return batches

@@ -52,7 +52,6 @@ class Checkpointer:
         self.noted = None, None  # A number of batches done, and the random states then
         self.held = {}           # States of callbacks before the validation, by name
         self.had_workers = []    # Loaders whose workers ran before the pass began
-        self.state_fails = False # Was the loader's own state found to be inexact?
         self.has_loaded = False  # Was the loader restored to the end of a pass?
         # The requested number of epochs, and the settings that a resumed fit must share
         self.asked = self.config = None
@@ -66,7 +65,7 @@ class Checkpointer:
         "Whether `dl` resumes by its own state, rather than by repeating batches"
         # with steps_per_epoch, `Endless` stores the position
         of_steps = getattr(self.learn.fit_args, 'steps_per_epoch', None)
-        return goes_by_state(dl) and not self.state_fails and not of_steps
+        return goes_by_state(dl) and not of_steps
     def running_workers(self)->list: # Names of loaders
         "List the loaders whose persistent workers are running"
         return [k for k,v in self.shared_dls().items() if any(o._iterator is not None for o in persistent(v))]

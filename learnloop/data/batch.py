@@ -421,7 +421,9 @@ def _part(o, k):
     if not can: return str(o.dtype),None
     head,n = f"{str(o.dtype).removeprefix('torch.')} {tuple(o.shape)}",o.numel() if is_tensor else o.size
     if not n: return head,''
-    at = _spots(n, min(k, n), o.device if is_tensor else torch.device('cpu'))
+    dev = o.device if is_tensor else torch.device('cpu')
+    # checkpoints have hashes of the irregular ones, which leave out some even of few values
+    at = torch.arange(n, device=dev) if n<=k and k>64 else _spots(n, min(k, n), dev)
     try: return head,o.detach().take(at) if is_tensor else o.flat[at.numpy()]
     except (RuntimeError,TypeError): return head,None  # a kind of tensor without `take`
 

@@ -5,13 +5,14 @@ from functools import cache, partial
 from itertools import chain
 import numpy as np, pytest, torch
 from helpers import check, cover, covering
-from learnloop import Callback, CheckpointCallback, Learner, SeededItems, Zip, list_checkpoints, set_seed
+from learnloop import Alternate, Callback, CheckpointCallback, Learner, SeededItems, Zip, list_checkpoints, set_seed
 from learnloop.checkpoint.passes import parts_of, try_loader
 from learnloop.checkpoint.storage import new_checkpoint
+from learnloop.data.loaders import batch_len
 from learnloop.data.rng import read_rngs
 from torch import nn
 from torch.nn import functional as F
-from torch.utils.data import DataLoader, Dataset, IterableDataset, RandomSampler, TensorDataset
+from torch.utils.data import ChainDataset, DataLoader, Dataset, IterableDataset, RandomSampler, TensorDataset
 with warnings.catch_warnings(action='ignore'):
     from torchdata import nodes
     from torchdata.stateful_dataloader import StatefulDataLoader
@@ -44,6 +45,12 @@ class Shared:
     R = np.random.RandomState(0)
     def __call__(self, x): return x+float(self.R.rand())
 def augmented(b, f): return f(torch.stack([x for x,_ in b])),torch.stack([y for _,y in b])
+class Mixed(Noisy):
+    "Each item has a part of the item before"
+    last = X[0]
+    def __getitem__(self, i):
+        x,self.last = X[i]+.1*self.last,X[i]
+        return x,Y[i]
 class Passes:
     "Counts its passes, and shuffles by that: a shuffle that is called deterministic"
     def __init__(self): self.epoch = -1
@@ -142,6 +149,39 @@ class OwnPlace(IterableDataset):
     def state_dict(self): return dict(n=0 if self.fault else self.n)
     def load_state_dict(self, sd): self.start = sd['n']
 
+class Early(RestartsEarly):
+    "The same, without a length"
+    __len__ = None
+class Buffered(IterableDataset):
+    "A buffer that global random numbers shuffle: what is left of it decides later batches"
+    def __iter__(self):
+        held = list(range(8))
+        for i in range(8, N+8):
+            j,held = held.pop(random.randrange(len(held))),held + [i]*(i<N)
+            yield X[j],Y[j]
+class LateOrder(IterableDataset):
+    "Draws its order when it is reached"
+    def __iter__(self): return ((X[i],Y[i]) for i in torch.randperm(N).tolist())
+class PassesOf(IterableDataset):
+    "Counts its passes, at the end of each"
+    def __init__(self): self.k = 0
+    def __iter__(self):
+        yield from ((X[i],Y[i]) for i in order(self.k))
+        self.k += 1
+class Kept(CountingSampler):
+    "Shuffles a list in place; it may well begin with the same batch twice"
+    def __init__(self): self.all = [[i, i+1] for i in range(0, N, 2)]
+    def __len__(self): return len(self.all)
+    def __iter__(self):
+        random.shuffle(self.all)
+        return iter([*self.all])
+class Ended(CountingSampler):
+    "Counts its passes when they end"
+    def __init__(self): self.k = 0
+    def __iter__(self):
+        yield from order(self.k)
+        self.k += 1
+
 def node_loader(g=None):
     node = nodes.SamplerWrapper(RandomSampler(range(N), generator=g))
     return nodes.Loader(nodes.Mapper(nodes.Batcher(node, BS, drop_last=False), batch))
@@ -152,6 +192,7 @@ EXACT = dict(  # chkstyle: ignore-node
     stream=lambda: DataLoader(Stream(), BS), by_epoch=ByEpoch, zipped=lambda: Zip(DataLoader(Noisy(), BS, shuffle=True), DataLoader(TABLE, BS, shuffle=True)),
     stateful=lambda: StatefulDataLoader(TABLE, BS, shuffle=True), stateful_noisy=lambda: StatefulDataLoader(Noisy(), BS, shuffle=True),
     restarting=lambda: StatefulDataLoader(TABLE, BS, sampler=Restarting()), early=RestartsEarly, zip_early=lambda: Zip(RestartsEarly(), ByEpoch()),
+    alternate=lambda: Alternate(StatefulDataLoader(TABLE, BS, sampler=Drawing()), DataLoader(TABLE, BS, shuffle=True)),
     own_place=lambda: StatefulDataLoader(OwnPlace(), BS), with_state=WithState, pinned=Pinned, nodes=lambda: node_loader(seeded(1)), drawn_nodes=node_loader,
     drawing=lambda: DataLoader(TABLE, BS, sampler=Drawing()), stateful_drawing=lambda: StatefulDataLoader(TABLE, BS, sampler=Drawing()))
 ENDLESS = dict(forever=lambda: DataLoader(TABLE, BS, sampler=Forever(seeded(1))), forever_drawn=lambda: DataLoader(TABLE, BS, sampler=Forever()))
@@ -160,6 +201,9 @@ FAULTY = dict(  # chkstyle: ignore-node
     augmented=lambda: DataLoader(Transformed(Augment()), BS), class_generator=lambda: DataLoader(Transformed(Shared()), BS),
     collated=lambda: DataLoader(TABLE, BS, collate_fn=partial(augmented, f=Augment())),
     going=lambda: DataLoader(TABLE, BS, sampler=Going()), counted=lambda: DataLoader(Reads(count), BS),
+    mixed=lambda: StatefulDataLoader(Mixed(), BS, sampler=Drawing()), early_stream=Early, buffered=lambda: DataLoader(Buffered(), BS), chained=lambda: DataLoader(ChainDataset([Stream(), LateOrder()]), BS),
+    chained_passes=lambda: DataLoader(ChainDataset([Stream(), PassesOf()]), BS), ended=lambda: DataLoader(TABLE, BS, sampler=Ended()),
+    stateful_ended=lambda: StatefulDataLoader(TABLE, BS, sampler=Ended()),
     zipped_passes=lambda: Zip(Passes(), DataLoader(TABLE, BS)), wrong_place=lambda: StatefulDataLoader(OwnPlace('zero'), BS),
     **{o:lambda o=o: WithState(o) for o in ('forgets', 'reshuffles', 'ahead', 'behind', 'empty', 'first epoch')})
 
@@ -167,7 +211,7 @@ def seeded(s): return torch.Generator().manual_seed(s)
 
 class Boom(Exception): pass
 
-def fit(make, folder=None, at=None, resume=None, **limit):
+def fit(make, folder=None, at=None, resume=None, more=(), **limit):
     "The batches that a new process trains on, as far as a learner can tell, each with the weights that it finds"
     set_seed(3)
     Shared.R = np.random.RandomState(0)
@@ -175,7 +219,7 @@ def fit(make, folder=None, at=None, resume=None, **limit):
     def stop(cb):
         if (cb.learn.epoch, cb.learn.n_done)==at: raise Boom
     cbs = [Callback(name='look', before_batch=lambda cb: seen.append(deepcopy([*cb.learn.batch, cb.learn.model.lin.weight.detach()]))),
-        Callback(name='stop', before_fetch=stop)]
+        Callback(name='stop', before_fetch=stop), *more]
     if folder: cbs.append(CheckpointCallback(folder))
     with learn.no_logging(), learn.no_bar(): learn.fit(N_EPOCH, cbs=cbs, resume=folder if resume else None, **limit)
     return seen
@@ -197,7 +241,7 @@ def outcome(make, at, folder, whole, **limit):
         try: got = fit(make, folder, resume=True, **limit)
         except ValueError as e: return str(e)
     said = [str(o.message) for o in ws if 'exact' in str(o.message)]
-    if same(got, whole()[at[0]*limit.get('steps_per_epoch', -(-N//BS))+at[1]:]): return 'same' if not said else f'same, but {said[0]}'
+    if same(got, whole()[at[0]*limit.get('steps_per_epoch', batch_len(make()) or -(-N//BS))+at[1]:]): return 'same' if not said else f'same, but {said[0]}'
     return said[0] if said else 'OTHER BATCHES, IN SILENCE'
 
 PLACES = cover((e, i) for e in range(N_EPOCH) for i in range(-(-N//BS)+1))
@@ -216,6 +260,14 @@ def test_so_does_one_whose_passes_end_after_some_steps(kind, limit, tmp_path):
     if kind in ENDLESS and 'max_steps' in limit: places = places[:2]
     assert {at:o for at in places if not (o := outcome(make, at, tmp_path/f'{at}', whole, **limit)).startswith(tuple(exact))}=={}
 
+LATE = 'mixed','buffered','chained','chained_passes' # whose first epoch or first batches are exact
+DRAWN = 'tensors','noisy','stream','zipped','stateful','generator'
+@pytest.mark.parametrize('kind', DRAWN)
+def test_a_callback_may_draw_between_the_start_of_a_pass_and_its_first_batch(kind, tmp_path):
+    make,more = EXACT[kind],[Callback(name='draws', between_batches=lambda cb: torch.rand(1))]
+    whole = cache(partial(fit, make, more=more))
+    assert {at:o for at in [(0, 1), (0, 3), (1, 0), (1, 2)] if (o := outcome(make, at, tmp_path/f'{at}', whole, more=more))!='same'}=={}
+
 SOLVED = 'augmented','class_generator','collated','wrong_place' # generators inside of objects are saved, and what has a wrong state is gone through again
 
 @pytest.mark.parametrize('kind', FAULTY)
@@ -227,9 +279,14 @@ def test_or_it_says_why_it_cannot(kind, tmp_path):
         else:
             name = 'Passes' if kind=='zipped_passes' else type(FAULTY[kind]()).__name__
             assert name in said and 'resumes_exactly = True' in said and 'set_epoch' in said, at
-            if at[0] and at[1]:
+            if at[0] and at[1] and kind not in LATE:
                 n = at[1]-1
                 assert said.startswith(f'{name} returns other batches than before the interruption: batch {n} of'), at
+
+def test_a_list_shuffled_in_place_is_named_whatever_batch_it_begins_with():
+    for s in range(30, 54):
+        set_seed(s)
+        assert 'will not be exact' in try_loader(DataLoader(TABLE, batch_sampler=Kept()))[1]
 
 @pytest.mark.filterwarnings('ignore:.*will not be exact')
 def test_other_batches_stop_it_before_anything_is_changed_unless_they_are_accepted(tmp_path):
