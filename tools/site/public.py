@@ -4,6 +4,8 @@ Nothing is listed by hand. A name is private if it, or the class that it is patc
 or an example that uses one, is left out. So is prose whose cells are all left out, except for paragraphs that mention a public name.
 """
 import ast, learnloop, re
+from collections import Counter
+from functools import cache
 from tools.site.prose import unfinished
 
 _EXPORTED,_UNSEEN = re.compile(r'^#\|\s*exports?\b', re.M),re.compile(r'^#\|\s*(hide|default_exp|exporti)\b', re.M)
@@ -72,9 +74,14 @@ def pruned(chunks, prose):
         if s: res.append(s)
     return res[::-1]
 
+@cache
+def uses(text):
+    "Name, with a parenthesis where it is called -> how often `text` has it; one pass for all names"
+    return Counter(re.findall(r'(?<![.\w])\w+\b[(]?', text))
+
 def mentions(name, text):
     "How often `text` uses `name`, a class or a function that is called"
-    return len(re.findall(rf'(?<![.\w]){name}\b'+('' if name[0].isupper() else '[(]'), text))
+    return uses(text)[f'{name}(']+(uses(text)[name] if name[0].isupper() else 0)
 
 def main_first(chunks, lessons):
     "`chunks` of a page, with the description of the public name that `lessons` mention most before the first heading"

@@ -4,7 +4,7 @@ nbdev writes a rule, a link to the source, a heading, a block of code with a par
 called, and what each parameter means, in this order; the table is as wide as the page, so that a long comment is wrapped and not cut off.
 """
 import ast, inspect, io, re, textwrap, tokenize
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from tools.site.prose import outside_code
 
@@ -85,6 +85,7 @@ def _kind(o, code):
 # What `learnloop.loop.help` adds to docstrings: the page has it as a table
 _PARAMS = re.compile(r'\n\n(?:Parameters:(?:\n    .*)+\n?)?(?:Returns: .*)?\Z')
 
+@cache  # pages are made twice, the second time as plain markdown
 def doc_md(s, name=None):
     "The markdown `s` of `show_doc`, of `name` if a decorator has made it forget its class, as a page has it; other markdown as it is"
     m = _DOC.match(s.strip())
