@@ -16,7 +16,7 @@ export PYTHONWARNINGS ?= ignore:no signal reaches a fit
 # Jobs write notebooks, modules and _proc/, which other jobs read
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
-# How `make check` writes README.md; `make ci` has built the site by then
+# How `make check` writes README.md, beside the linters; for `make ci`, with the site
 README  ?= python -m tools.build_docs --readme
 # `make ci` runs jobs side by side, which read the modules
 EXPORT  ?= nbdev-export
@@ -38,10 +38,9 @@ processes: $(READY) ; $(LIMIT) pytest -q -n 2 --durations 10 tests/scale   # sev
 quick:   $(READY)   # one notebook, and the tests named after its module: `make quick NB=trace`
 	nbdev-export && python -m tools.notebooks --timing $(or $(wildcard nbs/*/[0-9][0-9]_$(NB).ipynb),$(error no notebook is named '$(NB)'))
 	pytest -q -x -n auto $(or $(wildcard tests/*/test_$(NB)*.py),tests/test_notebooks.py)
-ci:      docs check test processes   # faults are planted beside the jobs that wait for an installation or a browser
+ci:      check test processes   # faults are planted beside the jobs that wait for an installation or a browser
 	$(MAKE) mutants >_proc/mutants.log 2>&1 & $(MAKE) wheel browser EXPORT=true; rc=$$?; wait $$! || rc=1; cat _proc/mutants.log; exit $$rc
-ci:      README := true
-ci:      EXPORT := true
+ci:      README := python -m tools.build_docs
 export:  $(READY) ; nbdev-export && nbdev-clean && python -m tools.stubs
 save:    $(READY) ; python -m tools.notebooks --save && nbdev-clean   # refresh the outputs stored in notebooks
 docs:    $(READY) ; nbdev-export && python -m tools.build_docs   # the site, in _docs/, and README.md
@@ -56,9 +55,9 @@ browser: $(READY)   # notebooks, reports, TensorBoard and what `make docs` built
 	timeout -k 20 900 pytest -q -o faulthandler_timeout=200 -o faulthandler_exit_on_timeout=true tests/browser/page_*.py
 interop: $(READY) ; python -m tools.interop   # other systems' own callbacks, each in an environment of its own
 check:   $(READY)   # notebooks, modules and README agree, and follow the house style
-	$(EXPORT) && nbdev-clean && python -m tools.stubs && $(README)
+	$(EXPORT) && nbdev-clean && python -m tools.stubs
+	$(README) & a=$$!; mypy & b=$$!; ruff check && chkstyle && lint-imports --no-cache --no-logo && python -m tools.house --check; rc=$$?; wait $$a && wait $$b && exit $$rc
 	git diff --exit-code -- nbs learnloop README.md && test -z "$$(git ls-files -o --exclude-standard nbs learnloop)"
-	mypy & ruff check && chkstyle && lint-imports --no-cache --no-logo && python -m tools.house --check; rc=$$?; wait $$! && exit $$rc
 	# unclear phrases in what isn't committed, or in what was since BASE: to look at, as a phrase may be right where it stands
 	git diff -U0 $(or $(BASE),HEAD) -- '*.py' '*.ipynb' '*.md' ':!learnloop' ':!tests' ':!README.md' | grep '^+' | \
 		grep -Pi "$$(grep -v '^#' tools/phrases.txt | cut -f1 | paste -sd'|')" || true

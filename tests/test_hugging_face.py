@@ -126,8 +126,3 @@ def test_accumulated_tokens_make_the_step_of_one_big_batch():
     assert many.count.opt_steps==one.count.opt_steps==1
     # sums in another order, so equal up to rounding; the mean of means would be off by some 1e-3
     for (k,a),b in zip(many.model.named_parameters(), one.model.parameters(), strict=True): torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-6, msg=k)
-
-def test_no_batch_or_output_stays_in_the_learner():
-    learn = mk_learn(bert())
-    learn.fit(1)
-    assert [learn.xb, learn.yb, learn.pred, learn.batch, learn.loss_grad]==[None]*5

@@ -12,7 +12,7 @@ from tools.forks import run_all, warm
 
 ROOT,TIMEOUT = Path(__file__).parents[1],600
 # Imported before the first fork. `torch._dynamo` is what the first optimizer of a process imports
-WARM = 'torch','torch._dynamo','torch.utils.tensorboard','matplotlib.pyplot','sklearn.datasets','rich'
+WARM = 'torch','torch._dynamo','torch.utils.tensorboard','torchmetrics','matplotlib.pyplot','sklearn.datasets','rich'
 
 def notebooks(paths):
     "List the notebooks in `paths`, which are files or folders"

@@ -89,18 +89,6 @@ def test_an_error_in_a_turn_and_on_to_the_same_end(name, feature, event):
     with learn.no_logging(): learn.resume()
     equal(learn, by_hand(name, kind))
 
-@pytest.mark.parametrize('name,feature,event', STOPS)
-def test_ctrl_c_in_a_turn_ends_after_the_batch_and_it_goes_on_to_the_same_end(name, feature, event):
-    cbs,kind = WITH[feature]
-    learn,was = LOOPS[name].learner(cbs()),signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt): fit(learn, cbs=At(event, 5, partial(signal.raise_signal, signal.SIGINT)))
-    finally: signal.signal(signal.SIGINT, was)
-    assert 0<learn.count.batches<N and learn.open==[] and learn.open_turn is None
-    torch.manual_seed(1)
-    with learn.no_logging(): learn.resume()
-    equal(learn, by_hand(name, kind))
-
 @pytest.mark.parametrize('how', ['killed','interrupted'])
 @pytest.mark.parametrize('name,feature', [(name, o) for name in LOOPS for o in features_of(name)])
 def test_another_process_goes_on_from_a_checkpoint(name, feature, how, tmp_path):

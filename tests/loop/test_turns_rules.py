@@ -296,7 +296,7 @@ def test_a_cancel_at_any_event_of_a_turn(cancel, turn):
             if e==event and cb.learn.turn_name==turn and cb.learn.iter==2: raise getattr(learnloop, f'Cancel{cancel}Exception')
         phases = 'batch',*INNER
         cb = listener('hear', [f'{o}_{p}' for p in phases for o in ('before','cleanup')] + [event]*(not event.startswith(('before','cleanup'))), hear)
-        learn = fit(gan(cb))
+        learn = fit(LOOPS['gan'].learner([cb], bs=TWENTY[:6]))
         assert learn.open==[] and learn.open_turn is None
         for p in phases:
             n = Counter(e for e,_ in trace)
@@ -305,9 +305,9 @@ def test_a_cancel_at_any_event_of_a_turn(cancel, turn):
         assert not any(o for o in stale) or keeps, event
         if cancel in ('Train','Epoch','Fit'): assert learn.count.batches<=3
         else:
-            assert len(stale)==20
-            later = [o for o in trace if o[0]=='before_turn'][-34:]  # those of the batches after it
-            assert later==[('before_turn', 'critic'), ('before_turn', 'gen')]*17
+            assert len(stale)==6
+            later = [o for o in trace if o[0]=='before_turn'][-6:]  # those of the batches after it
+            assert later==[('before_turn', 'critic'), ('before_turn', 'gen')]*3
 
 # --- taken wrongly
 

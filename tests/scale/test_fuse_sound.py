@@ -191,7 +191,7 @@ def reading(name, when, opt_func=SGD):
 
 @pytest.mark.parametrize('name', READS)
 def test_what_forward_reads_may_change(name, cache):
-    for when in ('once','each') if not REAL else ('once','back','each'):
+    for when in ('back',) if not REAL else ('once','back','each'):
         same(partial(reading, name, when), backend=BACKEND, cache=cache)
 
 # ---- what somebody does to model, optimizer and loop
@@ -270,7 +270,7 @@ def edited(opt, edits):
 
 @pytest.mark.parametrize('name', EDITS)
 def test_an_edit(name, cache):
-    for opt in ('momentum','adam'):
+    for opt in ('momentum','adam') if REAL else ('adam',):
         same(partial(edited, opt, [(5, name)]), backend=BACKEND, cache=cache)
 @pytest.mark.parametrize('name', COUNTED)
 def test_an_edit_of_what_adam_keeps(name, cache): same(partial(edited, 'adam', [(5, name)]), backend=BACKEND, cache=cache)

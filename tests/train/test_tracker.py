@@ -286,6 +286,13 @@ def test_every_epoch_and_at_end_need_no_monitor(tmp_path):
     learn.fit(3)
     assert files(tmp_path)==['model', 'model_0', 'model_2']
 
+@pytest.mark.parametrize('kwargs,want', [(dict(keep=9), ['model_step1', 'model_step2', 'model_step3']), (dict(every_epoch=True), ['model_0'])], ids=str)
+def test_the_best_of_a_validation_in_an_epoch_is_saved_and_not_each_epochs_file(kwargs, want, tmp_path):
+    cbs = [ValidateCallback(every_steps=1, dl=VALID, name='test'), SaveModelCallback('test_loss', **kwargs)]
+    learn = mk_learner(cbs, defaults=True, dls=(TRAIN,), path=tmp_path)
+    with learn.no_logging(): learn.fit(1)
+    assert files(tmp_path)==want
+
 @given(values=st.lists(FINE | st.just(NAN), min_size=1, max_size=10), keep=st.integers(2, 4), less=st.booleans())
 def test_keep_has_the_k_best_and_not_the_first_k(tmp_path_factory, values, keep, less):
     tmp_path = tmp_path_factory.mktemp('keep')

@@ -4,6 +4,8 @@ Nothing is listed by hand. A name is private if it begins with an underscore, or
 only private names, and examples that use one. If all cells below some prose are omitted, only its paragraphs that mention a public name are kept.
 """
 import ast, learnloop, re
+from collections import Counter
+from functools import cache
 from tools.site.prose import unfinished
 
 _EXPORTED,_UNSEEN = re.compile(r'^#\|\s*exports?\b', re.M),re.compile(r'^#\|\s*(hide|default_exp|exporti)\b', re.M)
@@ -72,9 +74,14 @@ def pruned(chunks, prose):
         if s: res.append(s)
     return res[::-1]
 
+@cache
+def uses(text):
+    "Name, with a parenthesis if it is called -> number of its occurrences in `text`"
+    return Counter(re.findall(r'(?<![.\w])\w+\b[(]?', text))
+
 def mentions(name, text):
     "Count how often `text` uses `name`, a class or a function that is called"
-    return len(re.findall(rf'(?<![.\w]){name}\b'+('' if name[0].isupper() else '[(]'), text))
+    return uses(text)[f'{name}(']+(uses(text)[name] if name[0].isupper() else 0)
 
 def main_first(chunks, lessons):
     "Move the description of the public name that `lessons` mention most before the first heading"

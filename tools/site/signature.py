@@ -4,7 +4,7 @@ nbdev writes a rule, a link to the source, a heading, a block of code with one l
 the meaning of each parameter, in this order. The table is as wide as the page, so that long comments wrap instead of being cut off.
 """
 import ast, inspect, io, re, textwrap, tokenize
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from tools.site.prose import outside_code
 
@@ -85,6 +85,7 @@ def _kind(o, code):
 # The text that `learnloop.loop.help` adds to docstrings; the page shows it as a table
 _PARAMS = re.compile(r'\n\n(?:Parameters:(?:\n    .*)+\n?)?(?:Returns: .*)?\Z')
 
+@cache  # pages are made twice, the second time as plain markdown
 def doc_md(s, name=None):
     "Convert the markdown `s` of `show_doc` for a page; `name` replaces a name without its class. Other markdown is unchanged"
     m = _DOC.match(s.strip())
