@@ -179,8 +179,8 @@ def _check_folder(self:CheckpointCallback, state):
     _mk_files(state)  # raises an error that names what can't be saved
     for k in ('model','opt'):
         if bad := find_unsafe(state[k]):
-            raise TypeError(f'state of {k}{bad}, which a checkpoint cannot contain: return tensors and plain '
-                'data, such as x.item() for a NumPy number')
+            raise TypeError(f'state of {k}{bad}, which a checkpoint cannot contain: let its state_dict leave it out, or '
+                'return tensors and plain data, such as x.item() for a NumPy number')
     if why := inexact_reason(learn.dls.train):
         warnings.warn(f'the training loader, {type(learn.dls.train).__name__}: {why}', stacklevel=2)
     weights = sum(t.nbytes for t in state['model'].values() if isinstance(t, Tensor))

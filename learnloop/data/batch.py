@@ -302,8 +302,8 @@ def narrow_batch(
     res = _narrow(b, at, n, is_batch=True)
     if res is not None: return res
     raise TypeError(f"the batch {describe(b)} can't be split: it has no tensor, array or list with a row for "
-        f'each of its {n} items. Use a DataLoader over items, or set dl.is_sharded = True if the loader returns '
-        'different batches in each process')
+        f'each of its {n} items. Use smaller batches, and GradientAccumulation; among several processes, set '
+        'dl.is_sharded = True if the loader returns different batches in each')
 
 # %% ../../nbs/data/02_batch.ipynb #5a000011
 def _narrow(b, at, n, is_batch=False):
