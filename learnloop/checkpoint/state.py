@@ -314,7 +314,7 @@ _STATE = {'loop':_LOOP, 'config':_CONFIG, 'rng':{'now':_RNG, '*':_RNG}, 'last_ba
     'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'resting':[str], 'about?':_ABOUT,
     'exchange?':{'unsynced?':{'*':bool}, 'order?':[str]},
     'denominator?':dict(why={'*':str}, form=str, warned=[str]), 'ranks?':[_RANK], '*':...}
-_OPT = {'param_groups':[{'params':[int], 'param_names?':[(str, None)], '*':...}], 'state':{'*':{'*':...}},
+_OPT = {'param_groups':[{'params':[int], 'param_names?':[(str, None)], '*':...}], 'state':{'*':...},
     'made?':{'cls':str, 'defaults':dict, '*':...}, '*':...}
 _RNG_AT = dict(epoch=[], train=['epoch','batches'], validate=['epoch','validate'])  # by the phase to resume in
 
@@ -352,7 +352,13 @@ def check_weights(
 ):
     "Raise an error unless the weights and the optimizer's state have the right form"
     _refuse(folder/'model.pt', state['model'], {'*':...})
-    _refuse(folder/'opt.pt', state['opt'], _OPT if 'param_groups' in state['opt'] else {'*':_OPT})
+    opts = {'opt':state['opt']} if 'param_groups' in state['opt'] else state['opt']
+    for k,sd in opts.items():
+        at = '' if opts is not state['opt'] else k
+        _refuse(folder/'opt.pt', sd, _OPT, at)
+        # an optimizer may also keep its own entries beside those of parameters, which have numbers
+        of_params = {i:s for i,s in sd['state'].items() if type(i) is int}
+        _refuse(folder/'opt.pt', of_params, {'*':{'*':...}}, f'{at}.state'.lstrip('.'))
 
 # %% ../../nbs/checkpoint/03_state.ipynb #353637b9
 def _check_floats(o, sd, weights, names, where):

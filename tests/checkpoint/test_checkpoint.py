@@ -230,6 +230,18 @@ def with_margin(**kw):
     learn.loss_func = Margin()
     learn.opt_func = lambda params, **hypers: torch.optim.AdamW([*params, dict(params=list(learn.loss_func.parameters()))], **hypers)
     return learn
+class Counted(torch.optim.SGD):
+    "Keeps a count beside the states of parameters, and a number in its groups that becomes negative"
+    def __init__(self, params, lr=.01):
+        super().__init__(params, lr=lr, momentum=.9)
+        self.defaults['slope'] = 0.
+        for g in self.param_groups: g['slope'] = 0.
+    def step(self, closure=None):
+        self.state['k'] = self.state.get('k', torch.zeros(1)) + 1
+        for g in self.param_groups:
+            g['slope'] -= .1
+            for p in g['params']: p.grad = None if p.grad is None else p.grad*(1+self.state['k'].sin()*g['slope'])
+        return super().step(closure)
 def noisy_collate(b):
     x,y = default_collate(b)
     return x+torch.randn_like(x),y
@@ -244,6 +256,7 @@ SETUPS = dict(  # chkstyle: ignore-node
     plain    = mk_learner,
     noisy    = lambda: mk_learner(Noisy()),
     sgd      = lambda: mk_learner(opt=partial(torch.optim.SGD, momentum=.9)),
+    counted  = lambda: mk_learner(opt=Counted),
     seeded   = lambda: mk_learner(SeededItems(Noisy(), 5)),
     stream   = lambda: mk_learner(Stream(), metrics=None),
     sampler  = lambda: mk_learner(sampler=own_order()),
