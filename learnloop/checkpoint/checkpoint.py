@@ -382,7 +382,7 @@ def _raise_error(self:CheckpointCallback):
 def _value(v, depth=4):
     "Copy the attribute `v` for a later comparison: a number, a string, a tensor of one number, or a few of these"
     if isinstance(v, Tensor): return None if v.requires_grad or v.numel()!=1 or v.is_meta else v.item()
-    if isinstance(v, (list,tuple)):
+    if type(v) in (list, tuple):  # a subclass may have another length, or none
         vals = [_value(e, depth-1) for e in v] if depth and len(v)<=16 else [None]
         return None if None in vals else tuple(vals)
     return v if type(v) in (bool, int, float, complex, str) else None

@@ -386,7 +386,7 @@ def describe(
     if vals is None:
         is_array = hasattr(b, 'dtype') and hasattr(b, 'shape')
         return f'{name} {b.dtype} {tuple(b.shape)}' if is_array else name
-    if isinstance(b, Mapping): keys,ends = [f'{k!r}: ' for k in b],'{}'
+    if isinstance(b, Mapping): keys,ends = [f'{k!r}: ' for k,_ in b.items()],'{}'  # a TensorDict iterates over rows
     elif is_dataclass(b):      keys,ends = [f'{f.name}=' for f in fields(b)],'()'
     elif isinstance(b, list):  keys,ends = ['']*len(vals),'[]'
     else:                      keys,ends = [f'{k}=' for k in getattr(b, '_fields', ())] or ['']*len(vals),'()'

@@ -1368,12 +1368,15 @@ class Steps(nn.Module):
 class Kept(Steps):
     def get_extra_state(self): return [self.n, float(self.t), self.total, self.name]
     def set_extra_state(self, sd): self.n,self.t,self.total,self.name = sd[0],torch.tensor(sd[1]),*sd[2:]
+class Sizeless(tuple):
+    def __len__(self): raise NotImplementedError
 class Usual(nn.Module):
     "Torch's own modules with state, and what is made in the first batch"
     def __init__(self):
         super().__init__()
         self.rnn,self.enc = nn.LSTM(3, 4, batch_first=True),nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
         self.bn,self.drop,self.lin,self.mask = nn.BatchNorm1d(4),nn.Dropout(.1),nn.Linear(4, 2),None
+        self.irreps = Sizeless((1, 2))  # as of e3nn
     def forward(self, x):
         if self.mask is None: self.mask,self.n_made = torch.zeros(1, 1),1
         return self.lin(self.drop(self.bn(self.enc(self.rnn(x[:,None])[0], self.mask)[:,-1])))
