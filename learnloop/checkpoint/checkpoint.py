@@ -179,8 +179,8 @@ def _check_folder(self:CheckpointCallback, state):
     _mk_files(state)  # raises an error that names what can't be saved
     for k in ('model','opt'):
         if bad := find_unsafe(state[k]):
-            raise TypeError(f'state of {k}{bad}, which a checkpoint cannot contain: return tensors and plain '
-                'data, such as x.item() for a NumPy number')
+            raise TypeError(f'state of {k}{bad}, which a checkpoint cannot contain: let its state_dict leave it out, or '
+                'return tensors and plain data, such as x.item() for a NumPy number')
     if why := inexact_reason(learn.dls.train):
         warnings.warn(f'the training loader, {type(learn.dls.train).__name__}: {why}', stacklevel=2)
     weights = sum(t.nbytes for t in state['model'].values() if isinstance(t, Tensor))
@@ -382,7 +382,7 @@ def _raise_error(self:CheckpointCallback):
 def _value(v, depth=4):
     "Copy the attribute `v` for a later comparison: a number, a string, a tensor of one number, or a few of these"
     if isinstance(v, Tensor): return None if v.requires_grad or v.numel()!=1 or v.is_meta else v.item()
-    if isinstance(v, (list,tuple)):
+    if type(v) in (list, tuple):  # a subclass may have another length, or none
         vals = [_value(e, depth-1) for e in v] if depth and len(v)<=16 else [None]
         return None if None in vals else tuple(vals)
     return v if type(v) in (bool, int, float, complex, str) else None

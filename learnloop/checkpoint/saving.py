@@ -328,7 +328,7 @@ def _apart(state, o):
         is_alone = at not in seen and size==v.nbytes
         seen.add(at)
         return v if is_alone else v.clone()
-    return {i:{k:_own(v) for k,v in s.items()} for i,s in state.items()}
+    return {i:{k:_own(v) for k,v in s.items()} if isinstance(s, dict) else s for i,s in state.items()}
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #5bf3f3a7
 def _opt_state_for(o, sd, model, where, tip=''):
@@ -346,7 +346,8 @@ def _opt_state_for(o, sd, model, where, tip=''):
     for gs,_ in sources:
         if len({g.get('group', i) for i,g in enumerate(gs)})>1: _refuse('one group here is several groups in the file')
     for k,v in getattr(o, 'defaults', {}).items():
-        if odd := [g[k] for g in groups if k in g and not _is_hyper(g[k], v)]: _refuse(f'{k} is {odd[0]!r}')
+        odd = [g[k] for g in groups if is_torch_opt(o) and k in g and not _is_hyper(g[k], v)]  # others keep state there
+        if odd: _refuse(f'{k} is {odd[0]!r}')
         if isinstance(v, bool) or not isinstance(v, (Real,Tensor,tuple)): continue
         if any(k not in g for g in groups): _refuse(f'{type(o).__name__} needs {k!r}, which it lacks')
     split_decay(o, model, groups)
@@ -362,7 +363,7 @@ def _opt_state_for(o, sd, model, where, tip=''):
     own = {i:p for p,i,_ in pairs}
     if bad := _odd_state(o, pairs, sd['state']):
         raise ValueError(f'{where} has a state that {type(o).__name__} cannot have: {bad}')
-    state = {i:{k:cut_like(v, own.get(i)) for k,v in s.items()} for i,s in _apart(sd['state'], o).items()}
+    state = {i:{k:cut_like(v, own[i]) for k,v in s.items()} if i in own else s for i,s in _apart(sd['state'], o).items()}
     return {k:v for k,v in sd.items() if k!='made'} | dict(state=state, param_groups=res)
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #b375ada7

@@ -180,22 +180,25 @@ def _workers_at(self:Checkpointer, place):
     return [k for k in self.running_workers() if k!=nm or k in self.had_workers]
 
 # %% ../../nbs/checkpoint/03_state.ipynb #95ab1d60
-def _all_params(learn):
-    "Return the parameters of model and loss function, by name"
+def _of_all(learn, what):
+    "Return what the method `what` of the modules lists for model and loss function, by name"
     unwrap,loss = unwrapper(learn.model),learn.loss_module
-    of_loss = () if loss is None else loss.named_parameters()
-    return {unwrap(n):p for n,p in learn.model.named_parameters()} | {f'loss_func.{n}':p for n,p in of_loss}
+    of_loss = () if loss is None else getattr(loss, what)()
+    return {unwrap(n):o for n,o in getattr(learn.model, what)()} | {f'loss_func.{n}':o for n,o in of_loss}
+
+def _all_params(learn): return _of_all(learn, 'named_parameters')
 
 @patch
 def _module_state(self:Checkpointer):
     "Return the state of the modules that isn't in the model's `state_dict`"
     model,loss,params = self.learn.model,self.learn.loss_module,_all_params(self.learn)
-    unwrap,own = unwrapper(model),model.state_dict()
-    return dict(loss={} if loss is None else dict(loss.state_dict()),
+    unwrap,of_loss = unwrapper(model),{} if loss is None else dict(loss.state_dict())
+    own = {*map(unwrap, model.state_dict()), *(f'loss_func.{k}' for k in of_loss)}
+    return dict(loss=of_loss,
         frozen=[n for n,p in params.items() if not p.requires_grad],
         grads={n:p.grad for n,p in params.items() if p.grad is not None},
         exchange=self.learn.team.exchange, denominator=self.learn.mean_of.state(),
-        buffers={unwrap(n):b for n,b in model.named_buffers() if n not in own},
+        buffers={n:b for n,b in _of_all(self.learn, 'named_buffers').items() if n not in own},
         resting=[unwrap(n) for n,m in model.named_modules() if not m.training])
 
 # %% ../../nbs/checkpoint/03_state.ipynb #7272d599
@@ -310,7 +313,7 @@ _STATE = {'loop':_LOOP, 'config':_CONFIG, 'rng':{'now':_RNG, '*':_RNG}, 'last_ba
     'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'resting':[str], 'about?':_ABOUT,
     'exchange?':{'unsynced?':{'*':bool}, 'order?':[str]},
     'denominator?':dict(why={'*':str}, form=str, warned=[str]), 'ranks?':[_RANK], '*':...}
-_OPT = {'param_groups':[{'params':[int], 'param_names?':[(str, None)], '*':...}], 'state':{'*':{'*':...}},
+_OPT = {'param_groups':[{'params':[int], 'param_names?':[(str, None)], '*':...}], 'state':{'*':...},
     'made?':{'cls':str, 'defaults':dict, '*':...}, '*':...}
 _RNG_AT = dict(epoch=[], train=['epoch','batches'], validate=['epoch','validate'])  # by the phase to resume in
 
@@ -348,7 +351,13 @@ def check_weights(
 ):
     "Raise an error unless the weights and the optimizer's state have the right form"
     _refuse(folder/'model.pt', state['model'], {'*':...})
-    _refuse(folder/'opt.pt', state['opt'], _OPT if 'param_groups' in state['opt'] else {'*':_OPT})
+    opts = {'opt':state['opt']} if 'param_groups' in state['opt'] else state['opt']
+    for k,sd in opts.items():
+        at = '' if opts is not state['opt'] else k
+        _refuse(folder/'opt.pt', sd, _OPT, at)
+        # an optimizer may also keep its own entries beside those of parameters, which have numbers
+        of_params = {i:s for i,s in sd['state'].items() if type(i) is int}
+        _refuse(folder/'opt.pt', of_params, {'*':{'*':...}}, f'{at}.state'.lstrip('.'))
 
 # %% ../../nbs/checkpoint/03_state.ipynb #353637b9
 def _check_floats(o, sd, weights, names, where):
@@ -383,11 +392,11 @@ def check(self:Checkpointer,
     if loss is not None: state_for(loss, s['loss'], f'the loss function of {where}')
     for o in learn.cbs:
         if o.name in s['callbacks']: _refuse(p, s['callbacks'][o.name], o.state_schema, f'callbacks.{o.name}')
-    unwrap = unwrapper(learn.model)
-    for what,ours in (('grads', _all_params(learn)), ('buffers', {unwrap(n):b for n,b in learn.model.named_buffers()})):
+    for what,ours in (('grads', _all_params(learn)), ('buffers', _of_all(learn, 'named_buffers'))):
         for n,t in ours.items():
             was = s[what].get(n)
             is_sparse = what=='grads' and was is not None and was.layout is torch.sparse_coo
+            if was is not None and what=='buffers': t = t.new_empty(was.shape)  # forward may enlarge it
             if was is not None and not (was.shape==t.shape and was.dtype==t.dtype if is_sparse else can_copy(was, t)):
                 raise DamagedCheckpoint.odd(p, f'{what}.{n} is {describe(was)}, but must be {describe(t)}')
     for k,states in s['rng'].items(): self._check_rng(states, p, f'rng.{k}')
@@ -482,7 +491,7 @@ def _reload(cb, sd, *_):
 @patch
 def _restore_modules(self:Checkpointer, origin):
     learn,s = self.learn,origin.state
-    model,loss,unwrap = learn.model,learn.loss_module,unwrapper(learn.model)
+    model,loss = learn.model,learn.loss_module
     if 'model' in s:
         learn.to_device()  # first: the optimizer's state moves to the device of the parameters
         model.load_state_dict(state_for(model, s['model'], origin.where))
@@ -498,9 +507,17 @@ def _restore_modules(self:Checkpointer, origin):
         p.requires_grad_(n not in s['frozen'])
         p.grad = cut_like(s['grads'][n].to(p.device, p.dtype, copy=True), p) if n in s['grads'] else None
     learn.warn_of_unheld()
-    for n,b in model.named_buffers():
-        was = s['buffers'].get(unwrap(n))
-        if was is not None and b.shape==was.shape: b.copy_(was)
+    _put_buffers(learn, s['buffers'])
+
+def _put_buffers(learn, saved):
+    "Restore buffers that no `state_dict` has, also those that training makes or enlarges"
+    modules = {n.removesuffix('.'):m for n,m in _of_all(learn, 'named_modules').items()}
+    for n,was in saved.items():
+        at,_,k = n.rpartition('.')
+        have = modules[at]._buffers if at in modules else {}
+        if k not in have: continue
+        if have[k] is not None and have[k].shape==was.shape: have[k].copy_(was)
+        else: have[k] = was.to(learn.device, copy=True)
 
 # %% ../../nbs/checkpoint/03_state.ipynb #3c8d35b1
 def _set_options(opt, options):

@@ -302,8 +302,8 @@ def narrow_batch(
     res = _narrow(b, at, n, is_batch=True)
     if res is not None: return res
     raise TypeError(f"the batch {describe(b)} can't be split: it has no tensor, array or list with a row for "
-        f'each of its {n} items. Use a DataLoader over items, or set dl.is_sharded = True if the loader returns '
-        'different batches in each process')
+        f'each of its {n} items. Use smaller batches, and GradientAccumulation; among several processes, set '
+        'dl.is_sharded = True if the loader returns different batches in each')
 
 # %% ../../nbs/data/02_batch.ipynb #5a000011
 def _narrow(b, at, n, is_batch=False):
@@ -386,7 +386,7 @@ def describe(
     if vals is None:
         is_array = hasattr(b, 'dtype') and hasattr(b, 'shape')
         return f'{name} {b.dtype} {tuple(b.shape)}' if is_array else name
-    if isinstance(b, Mapping): keys,ends = [f'{k!r}: ' for k in b],'{}'
+    if isinstance(b, Mapping): keys,ends = [f'{k!r}: ' for k,_ in b.items()],'{}'  # a TensorDict iterates over rows
     elif is_dataclass(b):      keys,ends = [f'{f.name}=' for f in fields(b)],'()'
     elif isinstance(b, list):  keys,ends = ['']*len(vals),'[]'
     else:                      keys,ends = [f'{k}=' for k in getattr(b, '_fields', ())] or ['']*len(vals),'()'

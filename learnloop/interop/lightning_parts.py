@@ -133,7 +133,9 @@ class _Progress(_Part):
     total,current = property(lambda self: self._of('total')),property(lambda self: self._of('current'))
 
 # %% ../../nbs/interop/06_lightning_parts.ipynb #71a0c008
-class _EvalLoop(_Part):
+class _Loop(_Part): "What the loops of a trainer refuse"
+
+class _EvalLoop(_Loop):
     _kind,num_dataloaders,mirrors = 'validate',1,'_trainer: _has_run=_validated'
     batch_progress = property(lambda self: _Progress(self._trainer, _kind=self._kind))
     @property
@@ -142,7 +144,7 @@ class _EvalLoop(_Part):
         return getattr(self._trainer, of[self._kind])
 
 # %% ../../nbs/interop/06_lightning_parts.ipynb #0335d5b4
-class _EpochLoop(_Part):
+class _EpochLoop(_Loop):
     mirrors = '_trainer: global_step max_steps min_steps'
     batch_progress = property(lambda self: _Progress(self._trainer))
     val_loop = property(lambda self: _EvalLoop(self._trainer))
@@ -157,7 +159,7 @@ class _EpochLoop(_Part):
         t = self._trainer
         return t.enable_validation and (t.current_epoch+1)%t.check_val_every_n_epoch==0
 
-class _FitLoop(_Part):
+class _FitLoop(_Loop):
     mirrors = '''_trainer: max_epochs min_epochs max_steps min_steps max_batches=num_training_batches
         epoch_loop: batch_idx total_batch_idx'''
     epoch_loop = property(lambda self: _EpochLoop(self._trainer))

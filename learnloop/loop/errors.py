@@ -124,7 +124,8 @@ _GRAD = ('validation and predictions compute without gradients: set learn.valid_
 _CALL = ('in a tuple, all elements but the last are inputs (xb), unless DataLoaders(…, n_inp=…) gives their number, '
     'and the rest are targets (yb); the model gets a dict by keyword')
 _DICT_CALL = "the model gets a dict by keyword: DataLoaders(…, targ={0!r}) makes {0!r} the target"
-_BY_NAME = "the model gets a dict by keyword, so forward must take {0}: def forward(self, {0})"
+_BY_NAME = ("the model gets a dict by keyword, so forward must take {0}: def forward(self, {0}); "
+    'if it takes the whole dict, make the batch (dict,)')
 _TURN_CALL = ('the loss of a turn must take no arguments, as in learn.turn(lambda: '
     'F.mse_loss(self.forward(), self.y)); ' + _CALL)
 _NESTED = ('the input is one element of the batch, a tuple of {}, which the model gets as one argument: let the '
@@ -168,7 +169,7 @@ def tip(
     if isinstance(learn.batch, Mapping) and extra:
         has_more = safely(_takes_some, learn.model, xb[0])
         if has_more and not learn._batch_args[1]: return _DICT_CALL.format(extra[1])
-        return _BY_NAME.format(', '.join(map(str, xb[0])))
+        return _BY_NAME.format(', '.join(str(k) for k,_ in xb[0].items()))
     return _TURN_CALL if learn.open_turn and learn.open_turn.loss and learn.pred is None else _CALL
 
 # %% ../../nbs/loop/08_errors.ipynb #4c23e0f3

@@ -321,6 +321,8 @@ def _refuse_none(learn):
     if learn.loss_func is None: why = (
         'give the learner a loss_func, or a model that returns its own loss: alone, in a tuple with no other scalar, '
         "as 'loss' of a dict, or as a dict of scalars to be added up")
+    if learn.loss_func is None and getattr(learn.pred, 'loss', 0) is None:
+        why = "the model's own loss is None: models of transformers compute it from 'labels' in the batch"
     raise ValueError(f'no loss: {why} (the model returned {describe(learn.pred)})')
 
 # %% ../../nbs/loop/05_learner.ipynb #c31dcb07

@@ -155,8 +155,10 @@ def _loss_params(self:Learner):
 def _unheld_by_loss(learn):
     "Return the names of trainable parameters of the loss function that no optimizer holds"
     params = learn._loss_params()
-    held = held_params(learn.opt) if params else ()
-    return [n for n,p in params.items() if p not in held]
+    if not params: return []
+    # an optimizer may train one by its own rule, outside of its groups, as libauc's do
+    held = {*map(id, held_params(learn.opt)), *(id(v) for o in opts(learn.opt) for v in vars(o).values())}
+    return [n for n,p in params.items() if id(p) not in held]
 
 @patch
 def _split(self:Learner, model):

@@ -161,12 +161,13 @@ def run_facts(
     learn # The learner, in a fit or outside of one
 )->dict: # Topic -> facts by name, in types that JSON supports
     "Describe the run of `learn`"
-    dls = {k:getattr(learn.dls, k, None) for k in getattr(learn.dls, 'names', ('train','valid'))}
-    cbs = [o for o in sorted(learn.cbs, key=lambda o: o.order) if type(o).__name__[0]!='_']
-    told = {o.name:d if isinstance(d := described(o), dict) else {'class':d} for o in cbs}
-    return dict(versions=_versions(), machine=_machine(learn), numerics=_numerics(), settings=_settings(learn),
-        model=_model(learn), optimizer=_optimizer(learn),
-        data={k:_loader(o) for k,o in dls.items() if o is not None}, callbacks=told)
+    with preserve_rng():  # a repr may draw numbers
+        dls = {k:getattr(learn.dls, k, None) for k in getattr(learn.dls, 'names', ('train','valid'))}
+        cbs = [o for o in sorted(learn.cbs, key=lambda o: o.order) if type(o).__name__[0]!='_']
+        told = {o.name:d if isinstance(d := described(o), dict) else {'class':d} for o in cbs}
+        return dict(versions=_versions(), machine=_machine(learn), numerics=_numerics(), settings=_settings(learn),
+            model=_model(learn), optimizer=_optimizer(learn),
+            data={k:_loader(o) for k,o in dls.items() if o is not None}, callbacks=told)
 
 # %% ../../nbs/measure/10_about.ipynb #8f0a0019
 def flat_facts(

@@ -210,20 +210,37 @@ class Shuffled:
     def __len__(self): return 5
     def __iter__(self): return iter([self.rand.sample(range(22), 4) for _ in range(5)])
 class Margin(nn.Module):
-    "A loss with a parameter, and a buffer that it changes"
+    "A loss with a parameter, and buffers that it changes, enlarges and makes; only one of them is saved by its `state_dict`"
     def __init__(self):
         super().__init__()
         self.scale = nn.Parameter(torch.ones(()))
         self.register_buffer('n', torch.zeros(()))
+        for k,v in dict(loose=torch.ones(()), bank=torch.zeros(0), made=None).items(): self.register_buffer(k, v, persistent=False)
     def forward(self, pred, targ):
-        if self.training: self.n += 1
-        return F.cross_entropy(pred*self.scale, targ) + self.n.sin()
+        if self.training:
+            self.n += 1
+            self.loose,self.bank = self.loose*.9+pred.detach().mean(),torch.cat([self.bank, pred.detach().mean()[None]])[-5:]
+            self.made = pred.detach().mean() if self.made is None else self.made*.9
+        own = self.loose + self.bank.std(unbiased=False) + (0 if self.made is None else self.made)
+        return F.cross_entropy(pred*(self.scale+own.sin()*.1), targ) + self.n.sin()
     def denominator(self, pred, targ): return len(pred)
 def with_margin(**kw):
     learn = mk_learner(**kw)
     learn.loss_func = Margin()
     learn.opt_func = lambda params, **hypers: torch.optim.AdamW([*params, dict(params=list(learn.loss_func.parameters()))], **hypers)
     return learn
+class Counted(torch.optim.SGD):
+    "Keeps a count beside the states of parameters, and a number in its groups that becomes negative"
+    def __init__(self, params, lr=.01):
+        super().__init__(params, lr=lr, momentum=.9)
+        self.defaults['slope'] = 0.
+        for g in self.param_groups: g['slope'] = 0.
+    def step(self, closure=None):
+        self.state['k'] = self.state.get('k', torch.zeros(1)) + 1
+        for g in self.param_groups:
+            g['slope'] -= .1
+            for p in g['params']: p.grad = None if p.grad is None else p.grad*(1+self.state['k'].sin()*g['slope'])
+        return super().step(closure)
 def noisy_collate(b):
     x,y = default_collate(b)
     return x+torch.randn_like(x),y
@@ -238,6 +255,7 @@ SETUPS = dict(  # chkstyle: ignore-node
     plain    = mk_learner,
     noisy    = lambda: mk_learner(Noisy()),
     sgd      = lambda: mk_learner(opt=partial(torch.optim.SGD, momentum=.9)),
+    counted  = lambda: mk_learner(opt=Counted),
     seeded   = lambda: mk_learner(SeededItems(Noisy(), 5)),
     stream   = lambda: mk_learner(Stream(), metrics=None),
     sampler  = lambda: mk_learner(sampler=own_order()),
@@ -1349,12 +1367,15 @@ class Steps(nn.Module):
 class Kept(Steps):
     def get_extra_state(self): return [self.n, float(self.t), self.total, self.name]
     def set_extra_state(self, sd): self.n,self.t,self.total,self.name = sd[0],torch.tensor(sd[1]),*sd[2:]
+class Sizeless(tuple):
+    def __len__(self): raise NotImplementedError
 class Usual(nn.Module):
     "Torch's own modules with state, and what is made in the first batch"
     def __init__(self):
         super().__init__()
         self.rnn,self.enc = nn.LSTM(3, 4, batch_first=True),nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
         self.bn,self.drop,self.lin,self.mask = nn.BatchNorm1d(4),nn.Dropout(.1),nn.Linear(4, 2),None
+        self.irreps = Sizeless((1, 2))  # as of e3nn
     def forward(self, x):
         if self.mask is None: self.mask,self.n_made = torch.zeros(1, 1),1
         return self.lin(self.drop(self.bn(self.enc(self.rnn(x[:,None])[0], self.mask)[:,-1])))

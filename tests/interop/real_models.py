@@ -46,7 +46,7 @@ MODELS = {  # a model, a batch, and why it isn't fused
     'transformers: DistilBERT':(lambda: tf.DistilBertForSequenceClassification(tf.DistilBertConfig(vocab_size=64, dim=16, n_layers=2, n_heads=2,
         hidden_dim=32, max_position_embeddings=32)), tokens(classes), ''),
     'transformers: GPT-2':(part(gpt2, use_cache=False), tokens(words), ''),
-    'transformers: GPT-2, with a cache':(gpt2, tokens(words), 'turn the cache off, by use_cache=False'),
+    'transformers: GPT-2, with a cache':(gpt2, tokens(words), 'turn the cache off (use_cache=False'),
     'transformers: Llama':(part(causal, 'Llama'), tokens(words), ''),
     'transformers: Mistral':(part(causal, 'Mistral'), tokens(words), ''),
     'transformers: Qwen2':(part(causal, 'Qwen2'), tokens(words), ''),

@@ -3,7 +3,7 @@ import subprocess, sys
 import pytest
 from learnloop.app.synth import synth_learner
 from learnloop.interop import as_cb, coverage
-from learnloop.interop.core import Coverage, Facade, compare_names
+from learnloop.interop.core import Coverage, Facade, adapters, compare_names, name_rows, replacements
 from learnloop.interop.transformers import TrainerCallback
 
 class StandIn(Facade):
@@ -28,6 +28,15 @@ def test_each_name_is_there_or_refused_or_neither(stand_in):
     assert compare_names(Theirs, stand_in)==(['epoch', 'fails'], ['fit'], ['loss'])  # a property that fails now is there
     cov = Coverage({'Trainer': compare_names(Theirs, stand_in), 'Other': ([], [], [f'n{i}' for i in range(14)])})
     assert cov.n_neither==15 and 'n11, …' in str(cov) and 'n12' not in str(cov) and len(cov.parts['Other']['neither'])==14
+
+def test_each_refused_name_of_the_table_is_refused_by_a_stand_in():
+    def _below(cls): return [o for c in cls.__subclasses__() for o in (c, *_below(c))]
+    [*adapters()]
+    stand_ins = _below(Facade)
+    for system,kind in name_rows():
+        if not kind.startswith('no ') or kind=='no hooks' or system=='skorch': continue  # these are no Facades
+        names = set(replacements(system, kind))
+        assert any(o.system==system and names<=set(o.refused) for o in stand_ins), (system, kind)
 
 def test_an_unknown_system():
     with pytest.raises(ValueError, match="system is 'keros': it must be one of"): coverage('keros')

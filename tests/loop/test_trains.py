@@ -130,6 +130,18 @@ def test_point_2_an_optimizer_that_was_given_has_it_or_is_refused():
     loss,model = Weighted(),net()
     with pytest.raises(ValueError, match=r'Weighted\.w of the loss function would never train.*requires_grad_\(False\)'):
         mk(SGD(model.parameters(), lr=.1), loss_func=loss, model=model).fit(1)
+    class OwnRule(SGD):
+        "Trains the weight of the loss outside of its groups"
+        def __init__(self, params, loss, **kw):
+            super().__init__(params, **kw)
+            self.w = loss.w
+        def step(self, closure=None):
+            with torch.no_grad(): self.w += self.w.grad
+            self.w.grad = None
+            return super().step(closure)
+    other = Weighted()
+    mk(OwnRule(model.parameters(), other, lr=.1), loss_func=other, model=model).fit(1)
+    assert other.w.item()!=1
     learn = mk(SGD([*model.parameters(), *loss.parameters()], lr=.1), loss_func=loss, model=model)
     learn.fit(1)
     assert loss.w.item()!=1

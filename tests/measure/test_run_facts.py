@@ -1,12 +1,13 @@
 "What a run is, as plain data: whole, the same in each process, and nothing that is nobody's business"
-import json, os
+import json, os, random
 from functools import partial
 from pathlib import Path
-import pytest, torch
+import numpy as np, pytest, torch
 from helpers import mk_learner
-from learnloop import Callback, CheckpointCallback, CSVLogger, Recorder, run_facts
+from learnloop import Callback, CheckpointCallback, CSVLogger, Learner, Recorder, run_facts
 from learnloop.measure.describe import described
-from learnloop.measure.about import find_commit
+from learnloop.data.rng import read_rngs, same_states
+from learnloop.measure.about import about_run, find_commit
 from torch import nn
 
 class Secretive(Callback):
@@ -47,3 +48,17 @@ def test_the_commit_of_a_repository(how, tmp_path):
         (tree/'commondir').write_text('../..\n')
         (inner/'.git').write_text(f'gitdir: {tree}\n')
     assert find_commit(inner)==(None if how in ('unborn','broken','none') else HASH)
+
+def test_describing_a_run_draws_no_random_numbers_even_if_a_repr_does():
+    class Drawing:
+        def __repr__(self): return f'{torch.rand(2).shape} {np.random.rand(2).shape} {len([random.random()])}'  # noqa: NPY002
+    class Flow(nn.Linear):
+        def extra_repr(self): return repr(Drawing())
+    class Held(Callback):
+        def __init__(self): self.held = Drawing()
+    np.random.seed(0)  # noqa: NPY002
+    model = Flow(1, 1)
+    model.own = Drawing()
+    learn,was = Learner([(torch.zeros(2, 1), torch.zeros(2, 1))], model, nn.functional.mse_loss, cbs=Held()),read_rngs()
+    about_run(learn)
+    assert [k for k,v in read_rngs().items() if not same_states(v, was[k])]==[]
