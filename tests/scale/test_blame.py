@@ -64,6 +64,6 @@ def test_blame_orders_rows_by_one_scale_for_all_processes(tmp_path):
     for n in (2, 3):
         for got in together(each_named, tmp_path/str(n), n=n):
             for nm,(rows,losses,steps) in one.items():
-                assert sorted(zip(got[nm][2], got[nm][0]))==sorted(zip(steps, rows)), nm
+                assert {*zip(got[nm][2], got[nm][0], strict=True)}=={*zip(steps, rows, strict=True)}, nm
                 torch.testing.assert_close(got[nm][1], losses)
                 assert nm=='of_batch' or got[nm][0]==rows
