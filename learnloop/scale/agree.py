@@ -124,8 +124,8 @@ class TeamEngine(SingleProcess, Engine):  # chkstyle: ignore-node
             if name=='turn':
                 self.defer_sync = False
                 self.engine.end_turn()
-            elif name in _PASSES:
-                self.engine.end_pass()
+            elif name in _PASSES: self.engine.end_pass()
+            if name in ('epoch', 'validate'):  # a step may follow a cancelled *train*
                 for k,v in zip(_OF_PASS, kept, strict=True): setattr(self, k, v)
     def ended(self, learn, phase, e, inner):
         if not isinstance(e, ControlException): return inner(learn, phase, self.processes.fail(e))

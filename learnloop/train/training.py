@@ -566,6 +566,10 @@ def _mean_parts(parts, units, others):
 
 # %% ../../nbs/train/03_training.ipynb #11dad606
 @patch
+def cleanup_backward(self:MicroBatch):
+    # some parts are missing, so the turn's gradients will be dropped
+    if self._grads and not _is_repeated(self.learn): self.learn.outcome['backward'] = 'cancelled'
+@patch
 def after_cancel_turn(self:MicroBatch):
     for p,g in self._grads: p.grad = g  # perhaps only some parts were added to it
 @patch
