@@ -156,8 +156,8 @@ class TeamEngine(SingleProcess, Engine):  # chkstyle: ignore-node
 @patch
 def _enter(self:TeamEngine, name):
     if name in _STEPS:
-        if self._is_due(name): self.processes.meet(name)
-        self.passed = _ORDER[name]
+        is_due,self.passed = self._is_due(name),_ORDER[name]  # first: another process may cancel the phase there
+        if is_due: self.processes.meet(name)
         if name=='backward': self._weigh()
     elif name=='turn':
         self._begin_turn()
