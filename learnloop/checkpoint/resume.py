@@ -194,6 +194,7 @@ def start(self:FitKeeper, learn, inner):
     else: self.marks = dict(fit=random_states(learn))
     loop = origin.state['loop'] if origin else {}
     self.rewinds,self.attempt = [*loop.get('rewinds', [])],loop.get('attempt', 0)
+    self.lengths = dict(loop.get('lengths', []))
     return origin.place if origin else inner(learn)
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d6000a02

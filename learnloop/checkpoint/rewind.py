@@ -133,7 +133,7 @@ class Rewinder(Engine):
     level,around = -10,'fit epoch train'
     def __init__(self,
         learn # The learner
-    ): self.learn,self.lengths,self.logger,self.args,self.at = learn,{},None,None,Place(0)
+    ): self.learn,self.logger,self.args,self.at = learn,None,None,Place(0)
     def body(self, learn, phase, f):
         if learn.keeper is None: return f()  # nothing restores a state
         if phase!='fit': return self._run(learn, phase, f)
@@ -147,7 +147,7 @@ class Rewinder(Engine):
                 origin = self.origin_for(e)
                 if origin.place.next not in _HERE[phase]: raise
             finally:
-                if phase=='train': self.lengths[learn.epoch] = learn.train_pass.n_done if learn.train_pass else 0
+                if phase=='train': learn.keeper.lengths[learn.epoch] = learn.train_pass.n_done if learn.train_pass else 0
             self._go_from(origin)
 
 # %% ../../nbs/checkpoint/09_rewind.ipynb #9e71000b
@@ -155,7 +155,6 @@ class Rewinder(Engine):
 def _begin(self:Rewinder):
     "Continue the rewind that a resumed fit had not finished"
     keeper = self.learn.keeper
-    if self.learn.start_place.epoch==0: self.lengths = {}
     keeper.goal = getattr(keeper.origin, 'goal', None)
     if keeper.goal:
         keeper.rewinds,keeper.attempt = [*keeper.goal.rewinds],keeper.goal.attempt
@@ -239,18 +238,25 @@ def _now(self:Rewinder):
 @patch
 def _target(self:Rewinder, to, batches, now):
     "Return the place to go back to"
-    n_iter = self.learn.n_iter or 0
     if to is None:
         e,n = now.epoch,now.batch-batches
         while n<0 and e>0:
             e -= 1
-            n += self.lengths.get(e, n_iter)
+            n += self._length(e)
         if n<0: raise ValueError(f'batches is {batches}, but the fit has trained on fewer: it is at {_text(now)}')
         to = e,'train',n
     to = Place(*to)
-    if to.next=='validate': to = Place(to.epoch, 'train', self.lengths.get(to.epoch, n_iter))
+    if to.next=='validate': to = Place(to.epoch, 'train', self._length(to.epoch))
     if _order(to)<=_order(now): return to
     raise ValueError(f'to is {to}, but the fit is at {_text(now)}: a rewind can only go back')
+
+# %% ../../nbs/checkpoint/09_rewind.ipynb #9e7100d6
+@patch
+def _length(self:Rewinder, epoch):
+    "Return the number of batches of an earlier epoch: a checkpoint has only the numbers that differ from the one before"
+    known = self.learn.keeper.lengths
+    last = max((e for e in known if e<=epoch), default=None)
+    return (self.learn.n_iter or 0) if last is None else known[last]
 
 # %% ../../nbs/checkpoint/09_rewind.ipynb #9e71000d
 @patch

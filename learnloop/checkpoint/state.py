@@ -41,6 +41,7 @@ class Checkpointer:
     "Captures the state of a fit, compares a saved state with the learner, and restores it"
     resuming = False # Is the fit still catching up to the place where it resumes?
     attempt = 0      # Number of rewinds in this run
+    lengths = {}     # Numbers of training batches, by epoch
     def __init__(self,
         learn # The learner whose fits it keeps
     ):
@@ -89,6 +90,7 @@ def capture(self:Checkpointer,
         n_epoch=(self.asked, learn.n_epoch), count=dict(vars(learn.count)), warm=self._workers_at(place),
         **self._in_sight())
     if self.attempt: loop |= dict(attempt=self.attempt, rewinds=self.rewinds)
+    if lens := self.lengths: loop['lengths'] = [[e, n] for e,n in lens.items() if n!=lens.get(e-1)]
     if place.next=='train': loop['heard'] = learn.train_pass is not None and learn.train_pass.heard_at==place.batch
     marks = dict(self.marks, now=self._rng_at(place))
     state = dict(loop=loop, config=self.config if learn.inside('fit') else self.mk_config(),

@@ -578,7 +578,9 @@ def _merge(self:Flow, err, e, ending):
         if catcher is None: e = _uncaught(self, e)
         elif err is None: return None if ending and catcher==len(self.open)-1 else e
         elif isinstance(err, ControlException): return e if catcher<self.catcher(err) else err
-    if err is None or isinstance(err, ControlException): return _announce(self, e)
+    if err is None or isinstance(err, ControlException):
+        ended = self.engine_stack.ended
+        return _announce(self, ended(self, self.open[-1], e) if ended else e)
     _add_then(err, e)
     return err
 

@@ -100,7 +100,7 @@ def totals(self:SingleProcess,
 # %% ../../nbs/loop/00_team.ipynb #pe0000e2
 @patch
 def again(self:SingleProcess):
-    "Announce that the model is called again in this turn, so that processes that cancelled the turn don't wait"
+    "Meet before a further call of the model, or a change of gradients, which a cancel in another process prevents"
 
 # %% ../../nbs/loop/00_team.ipynb #pe0000e1
 @patch

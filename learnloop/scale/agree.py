@@ -18,6 +18,7 @@ from ..data.loaders import batch_len
 from ..loop.denominator import Joined, SUM, join_units
 from ..loop.engines import Engine
 from ..loop.flow import ControlException, PHASES, Phase, RewindException
+from ..loop.optimizer import get_hypers
 from ..loop.team import SingleProcess
 from .share import share
 from .sharded import write_shards
@@ -34,9 +35,9 @@ def _events_in(name):
 def _points():
     "Map each point, where a body begins or a batch ends, to the events since the previous point"
     phase, = (o for o in PHASES if o.name=='train')
-    then = dict(before_turn='backward', before_backward='step', before_step='zero_grad', before_zero_grad='batch',
-        cleanup_turn='between')
-    res,at = {},'forward'
+    then = dict(before_fetch='forward', before_turn='backward', before_backward='step', before_step='zero_grad',
+        before_zero_grad='batch', cleanup_turn='between')
+    res,at = {},'fetch'
     for e in dict.fromkeys(_events_in('train')):
         if e not in phase.events: res.setdefault(at, []).append(e)
         at = then.get(e, at)
@@ -123,8 +124,8 @@ class TeamEngine(SingleProcess, Engine):  # chkstyle: ignore-node
             if name=='turn':
                 self.defer_sync = False
                 self.engine.end_turn()
-            elif name in _PASSES:
-                self.engine.end_pass()
+            elif name in _PASSES: self.engine.end_pass()
+            if name in ('epoch', 'validate'):  # a step may follow a cancelled *train*
                 for k,v in zip(_OF_PASS, kept, strict=True): setattr(self, k, v)
     def ended(self, learn, phase, e, inner):
         if not isinstance(e, ControlException): return inner(learn, phase, self.processes.fail(e))
@@ -155,8 +156,8 @@ class TeamEngine(SingleProcess, Engine):  # chkstyle: ignore-node
 @patch
 def _enter(self:TeamEngine, name):
     if name in _STEPS:
-        if self._is_due(name): self.processes.meet(name)
-        self.passed = _ORDER[name]
+        is_due,self.passed = self._is_due(name),_ORDER[name]  # first: another process may cancel the phase there
+        if is_due: self.processes.meet(name)
         if name=='backward': self._weigh()
     elif name=='turn':
         self._begin_turn()
@@ -192,14 +193,30 @@ def _begin_pass(self:TeamEngine, name):
     self.engine.begin_pass()
     if name=='train': self.unsynced = {}
     bits = sum(_BITS[k] for k in points_needed(learn))
-    for *_,n in self.processes.meet(f'begin of {name}', number=bits): bits |= n
+    rows = [n for *_,n in self.processes.meet(f'begin of {name}', number=bits|self._sum_weights()<<16)]
+    for n in rows: bits |= n
     self.points = {k for k,b in _BITS.items() if bits&b}
+    apart = [r for r,n in enumerate(rows) if n>>16!=rows[0]>>16]
+    if apart and self.is_first: warnings.warn(_APART.format(', '.join(map(str, apart))), stacklevel=2)
     if self.points and not learn.training: self.points.add('between')
     self.passed,self.since,self.looked_at = 0,0,time.monotonic()
     # a callback set another loader and its number of whole batches
     n = batch_len(learn.dl)
     if n and learn.n_iter==n: learn.n_iter = batch_len(self.share(learn.dl, learn.training))
     if name=='validate' and learn.inside('train'): self.engine.end_train()  # each process has its own statistics
+
+# %% ../../nbs/scale/03_agree.ipynb #ag0001c1
+_APART = ('weights or hyper-parameters of rank {} differ from those of rank 0, so from here on, the processes train and '
+    'evaluate different models. Code that runs in one process only, or draws random numbers, has changed them')
+
+@patch
+def _sum_weights(self:TeamEngine):
+    "Return a checksum of the hyper-parameters and of a few values of each weight; 0 before they are made equal"
+    learn = self.learn
+    if self.spreads or learn.training and self.engine.made_for is None: return 0
+    ps = [p.detach()[(0,)*(p.dim()-1)].reshape(-1)[:4].double() for p in learn.model.parameters() if p.numel()]
+    vals = torch.cat(ps).tolist() if ps else []
+    return zlib.crc32(repr((vals, learn._opt and get_hypers(learn._opt))).encode())
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0001b1
 @patch
@@ -353,7 +370,9 @@ def count_items(self:TeamEngine, i):
 @patch
 def _fetch(self:TeamEngine, f):
     "Fetch a batch in all processes or in none"
-    learn,res = self.learn,f()
+    learn = self.learn
+    if 'fetch' in self.points: self.processes.meet('before fetch')
+    res = f()
     dl = learn.data_pass and learn.data_pass.dl
     if getattr(dl, 'is_sure', False): return res
     n = self._count(learn.batch) if res else -1
@@ -389,16 +408,18 @@ def totals(self:TeamEngine, items, units):
 def sync_grads(self:TeamEngine):
     key = self.learn.turn_key
     if key not in self.unsynced: return
-    every = self.learn.turn_params if self.unsynced.pop(key) else self.engine.left_out
-    self.engine.average([p for p in every if p.requires_grad])
+    every = [*self.learn.turn_params]
+    frozen = [p for p in every if not (p.requires_grad or self.spreads)]
+    self.engine.average(every if self.unsynced.pop(key) else [*self.engine.left_out, *frozen])
 
 # %% ../../nbs/scale/03_agree.ipynb #0a182e40
 @patch
 def _note_unsynced(self:TeamEngine):
     "Record which gradients of this turn were not exchanged"
-    key,engine = self.learn.turn_key,self.engine
-    self.unsynced.pop(key, None)
-    if not engine.synced or engine.left_out: self.unsynced[key] = not engine.synced
+    learn,key,engine = self.learn,self.learn.turn_key,self.engine
+    # torch skips parameters that were frozen since their gradients were computed
+    rest = engine.left_out or self.unsynced.pop(key, False) and not all(p.requires_grad for p in learn.turn_params)
+    if not engine.synced or rest: self.unsynced[key] = not engine.synced
 
 # %% ../../nbs/scale/03_agree.ipynb #c50f9792
 @patch

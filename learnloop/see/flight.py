@@ -262,7 +262,7 @@ def find_blame(
     files = _files(folder) or _files(folder/'flight')
     if not files:
         raise FileNotFoundError(f'{folder} has no files of a FlightRecorder: learn.fit(…, cbs=FlightRecorder())')
-    records = [r for *_,path in files for r in _read(path) if r.rows and r.loss is not None]
+    records = _joined(r for *_,path in files for r in _read(path) if r.rows and r.loss is not None)
     if step is not None:
         has = sorted({r.step for r in records})
         records = [r for r in records if r.step==step]
@@ -278,6 +278,19 @@ def find_blame(
 
 # %% ../../nbs/see/13_flight.ipynb #f1140034
 def _losses(r): return torch.tensor([r.loss]*len(r.rows) if r.losses is None else r.losses)
+
+def _joined(records):
+    "Join the records that processes have of their parts of a batch"
+    by = {}
+    for r in records: by.setdefault((r.step, r.source), []).append(r)
+    def _join(first, *others):
+        rs = first,*others
+        if not others: return first
+        sizes = [r.denominator or len(r.rows) for r in rs]
+        return first._replace(rows=[o for r in rs for o in r.rows],
+            loss=sum(r.loss*n for r,n in zip(rs, sizes, strict=True))/sum(sizes),
+            losses=torch.cat([*map(_losses, rs)]).tolist() if any(r.losses for r in rs) else None)
+    return [_join(*rs) for rs in by.values()]
 
 def _scored(records, step):
     "Yield the scores of rows, with their record"

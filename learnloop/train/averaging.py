@@ -52,7 +52,7 @@ class WeightAveraging(Callback):
         self.every_steps,self.every_epochs = every_steps or (None if every_epochs else 1),every_epochs
         self.start_step,self.start_epoch,self.start_pct = start_step,start_epoch,start_pct
         self.buffers,self.at_end = buffers,at_end
-        self._device,self._mine,self._last,self._stepped,self.n_steps = device,[],0,False,0
+        self._device,self._mine,self._last,self._seen,self.n_steps = device,[],0,0,0
         self.reset()
 
     def reset(self):
@@ -114,12 +114,10 @@ def cleanup_epoch(self:WeightAveraging): self._pairs = None
 
 # %% ../../nbs/train/04_averaging.ipynb #45a38094
 @patch
-def after_opt_step(self:WeightAveraging): self._stepped = True
-
-@patch
 def cleanup_step(self:WeightAveraging):
-    if not self._stepped: return
-    self._stepped = False
+    n = self.learn.count.opt_steps  # also of a step after which a callback cancelled the rest
+    if n==self._seen: return
+    self._seen = n
     self.n_steps += 1
     if self.every_steps: self._update_if(self.n_steps%self.every_steps==0, self.learn.pct_train)
 
@@ -259,6 +257,7 @@ def before_fit(self:WeightAveraging):
     if self.buffers=='recompute': _check_again(self.learn.dls.train)
     if self.live is not None and not self._holds_averages(model): self.reset()
     self._swap_out(model)
+    self._seen = self.learn.count.opt_steps
     if self.averages is None: return
     now = self._tensors(model)
     self._check_fit(now)
@@ -285,6 +284,7 @@ def load_state_dict(self:WeightAveraging,
 ):
     "Restore the averages"
     Callback.load_state_dict(self, sd)
+    if self.learn: self._seen = self.learn.count.opt_steps
     self.n_averaged,self.n_steps,self._last = (sd.get(k, 0) for k in ('n_averaged','n_steps','last'))
     def _copies(k): return {n:t.detach().clone() for n,t in sd[k].items()} if k in sd else None
     self.averages,self.live,self.stats = map(_copies, ('averages','live','stats'))

@@ -142,6 +142,7 @@ def before_backward(self:MixedPrecision):
 @patch
 def before_step(self:MixedPrecision):
     scaler = self.scaler
+    if scaler: self.learn.team.again()
     if scaler and self.learn.open_turn: refuse_supplied(self, self._had, 'which are not scaled')
     probe = _Probe(self.learn.turn_params) if scaler else None
     if not probe or not probe.params: return  # without gradients, torch's scaler would raise an error

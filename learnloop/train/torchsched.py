@@ -152,9 +152,9 @@ def after_batch(self:TorchScheduler):
     if self.unit=='step': self._step()
 
 @patch
-def after_fetch(self:TorchScheduler):
-    # also at the end of the loader: accumulated gradients may be stepped there
-    if self.unit=='step' and self.learn.training and self.learn.batch is None: self._step()
+def cleanup_train(self:TorchScheduler):
+    # accumulated gradients may be stepped at the end, and a callback may have cancelled the rest of `after_batch`
+    if self.unit=='step': self._step()
 
 # %% ../../nbs/train/09_torchsched.ipynb #a143dc9d
 @patch

@@ -271,11 +271,12 @@ class CheckFinite(_FitState):
         learn = self.learn
         if learn.loss is None or not learn.inside('fit'): return
         why = None
-        if not learn.loss.isfinite().all():
+        if not learn.loss.isfinite().all() and not self._is_of_nothing():
             why = f'loss is {learn.loss.item()}' if learn.loss.numel()==1 else 'loss is not finite'
         if learn.team.world>1 and learn.training and self.action!='raise': why = self._of_all(why)
         if why: self._act(why)
     def before_step(self):
+        self.learn.team.again()
         if self.grads and not self._now['why_bad']: self._check_grads()
         if not self._now['why_bad']: self._now['in_a_row'] = 0
         else: self._skip_step()
@@ -291,6 +292,13 @@ class CheckFinite(_FitState):
 @patch
 def in_graph(self:CheckFinite, event):
     if event=='after_loss': return InGraph(after='backward')  # the step is still to come
+
+# %% ../../nbs/train/01_tracker.ipynb #9ba0c2d5
+@patch
+def _is_of_nothing(self:CheckFinite):
+    "Whether the loss is joined with others, and is a mean of nothing, which doesn't count"
+    learn,turn = self.learn,self.learn.open_turn
+    return (turn.joins if turn else not learn.training) and not (learn.bs and learn.mean_of.units(learn))
 
 # %% ../../nbs/train/01_tracker.ipynb #9ba0c2b5
 @patch

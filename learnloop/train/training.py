@@ -116,7 +116,7 @@ def before_backward(self:GradientAccumulation):
     if not self._n_items: raise CancelBackwardException
     if not self._is_checked: self._check_size()
     k = math.ceil(self._size/self._n_items) if self.n_batches is None else self._size  # batches
-    w.expected = w.expected or k*(self._n_items if self._count is None else learn.n_items)
+    if not w.n: w.expected = k*(self._n_items if self._count is None else learn.n_items)  # another batch was cancelled
     learn.scale_loss((n if self._count is None else learn.n_items)/w.expected)
 
 @patch
@@ -168,6 +168,7 @@ def _due(self:GradientAccumulation):
 def before_step(self:GradientAccumulation):
     w = self._window
     if not self._due(): raise CancelStepException
+    self.learn.team.again()
     items,k = (w.total if self._count is None else w.items),w.factor
     if items==w.expected and type(k) is float and k==1: return
     torch._foreach_mul_([p.grad for p in _with_grads(self.learn)], w.expected/items*k)
@@ -298,6 +299,7 @@ class GradientClip(Callback):
 
     def before_fit(self): refuse_own_steps(self)
     def before_step(self):
+        self.learn.team.again()
         ps = _with_grads(self.learn)
         self.grad_norm = grad_norm(self.learn, [p.grad for p in ps], self.norm_type)
         if self.skip_nonfinite and not self.grad_norm.isfinite(): raise CancelStepException
@@ -563,6 +565,10 @@ def _mean_parts(parts, units, others):
     return {k:others[k] if k in others and parts[at[0]][k] is others[k] else mean(k, at) for k,at in has.items()}
 
 # %% ../../nbs/train/03_training.ipynb #11dad606
+@patch
+def cleanup_backward(self:MicroBatch):
+    # some parts are missing, so the turn's gradients will be dropped
+    if self._grads and not _is_repeated(self.learn): self.learn.outcome['backward'] = 'cancelled'
 @patch
 def after_cancel_turn(self:MicroBatch):
     for p,g in self._grads: p.grad = g  # perhaps only some parts were added to it

@@ -100,6 +100,27 @@ def test_epochs_of_some_steps_repeat_the_loader_from_the_same_batch(to):
     learn = _fit(Snapshots(4, keep=9), back)
     assert back.came==[to] and equal(learn, left_by(_fit()))
 
+class Short(Callback):
+    "Ends the first epoch after three batches"
+    def before_batch(self):
+        if self.learn.training and (self.learn.epoch, self.learn.iter)==(0, 3): raise CancelTrainException
+
+@pytest.mark.parametrize('steps,batches', [(N+2, 11), (None, 7)])
+def test_a_resumed_fit_goes_back_across_epochs_of_other_lengths(steps, batches, tmp_path):
+    "In another process, only the checkpoint knows how many batches the earlier epochs had"
+    def _fit(folder, *cbs, **kwargs):
+        learn = mk()
+        learn.fit(3, steps_per_epoch=steps, cbs=[CheckpointCallback(tmp_path/folder, every_steps=2, keep=99), *([] if steps else [Short()]), *cbs], **kwargs)
+        return learn
+    def _back(): return Back('after_batch', (2, 1), batches=batches)
+    whole = _fit('whole', one := _back())
+    def stop(cb):
+        if cb.learn.epoch==2: raise Killed
+    with pytest.raises(Killed): _fit('parts', Callback('stop', after_batch=stop))
+    two = _back()
+    learn = _fit('parts', two, resume=tmp_path/'parts', accept=['callbacks'])
+    assert two.came==one.came and len(two.came)==1 and equal(learn, left_by(whole))
+
 # ---- programs of rewinds, cancels, validations and kills
 
 CANCELS = CancelBatchException,CancelStepException,CancelTrainException

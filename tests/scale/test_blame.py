@@ -39,3 +39,31 @@ def test_twenty_bad_rows_are_among_forty_named(tmp_path):
     together(train, tmp_path, 70, True)
     a,b = together(train, tmp_path, None, True)
     assert a==b==find_blame(tmp_path, 40).rows and len(a)==40 and set(BAD)<={*a}
+
+# ---- Batches of unlike parts
+
+def whole_loss(pred, y): return F.cross_entropy(pred, y)*1.
+LOSSES = dict(by_row=F.cross_entropy, of_batch=whole_loss)
+
+def named(path, nm):
+    torch.manual_seed(0)
+    g = torch.Generator().manual_seed(1)
+    x,y = torch.randn(47, 5, generator=g)*torch.logspace(0, 3, 47)[:, None],torch.randint(3, (47,), generator=g)
+    learn = Learner(DataLoaders(DataLoader(TensorDataset(x.double(), y), 6, shuffle=True), device='cpu'), nn.Linear(5, 3).double(), LOSSES[nm],
+        torch.optim.SGD, lr=.001, path=path/nm)
+    learn.logger = lambda row: None
+    learn.to_ddp()
+    with learn.no_bar(): learn.fit(2, cbs=FlightRecorder())
+    b = learn.blame(40)
+    return b.rows,b.losses,b.steps
+
+def each_named(path): return {nm:named(path, nm) for nm in LOSSES}
+
+def test_blame_orders_rows_by_one_scale_for_all_processes(tmp_path):
+    one = each_named(tmp_path/'1')
+    for n in (2, 3):
+        for got in together(each_named, tmp_path/str(n), n=n):
+            for nm,(rows,losses,steps) in one.items():
+                assert {*zip(got[nm][2], got[nm][0], strict=True)}=={*zip(steps, rows, strict=True)}, nm
+                torch.testing.assert_close(got[nm][1], losses)
+                assert nm=='of_batch' or got[nm][0]==rows

@@ -142,6 +142,25 @@ def test_errors():
     a,b = together(ending, lambda: train(lambda: mk_learner([Late()])))
     assert b[0]=='RuntimeError' and 'Raise it in a callback that is there when training begins' in b[1] and a[0]=='PeerError'
 
+def fails_late(cb):
+    if cb.learn.team.rank==1: raise ValueError('too late')
+
+def test_an_error_in_a_clean_up_is_named_in_all():
+    a,b = together(ending, lambda: train(lambda: mk_learner([Callback(cleanup_validate=fails_late)])))
+    assert b[0]=='ValueError' and a[0]=='PeerError' and 'rank 1 failed: ValueError: too late' in a[1]
+
+def moves(cb):
+    if cb.learn.team.rank==1: cb.learn.model[0].bias.data += 1
+
+def moved():
+    "What the processes say when one of them changes its weights between passes"
+    with warnings.catch_warnings(record=True, action='always') as ws: train(lambda: mk_learner([Callback(before_validate=moves)]))
+    return [str(o.message) for o in ws]
+
+def test_weights_that_differ_are_reported():
+    a,b = together(moved)
+    assert any('weights or hyper-parameters of rank 1 differ from those of rank 0' in o for o in a) and not b
+
 def unlike():
     "Rank 1 has a loader that ends sooner, of batches of its own"
     def mk():
