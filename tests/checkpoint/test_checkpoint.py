@@ -281,7 +281,7 @@ EXCLUSIVE = 'plateau', 'by_step', 'by_epoch_sched', 'by_value', 'two_opts', 'swa
 CHAINS = [[('before_backward', 5), ('after_epoch', 1), ('after_batch', 3)], [('before_validate', 1), ('after_batch', 6), ('after_train', 1)], [('after_fetch', 8), ('after_validate', 1), ('before_step', 2)]]
 
 @pytest.mark.parametrize('i,setup', list(enumerate(SETUPS)), ids=SETUPS)
-@pytest.mark.filterwarnings("ignore:.*batch norm in training computes")
+@pytest.mark.filterwarnings("ignore:.*in training, the forward pass of each part")
 def test_case_58_stopped_three_times_it_ends_the_same(i, setup, tmp_path):
     make,fits = SETUPS[setup],[o for o in FITS if o!='short' and (o!='one_cycle' or setup not in EXCLUSIVE)]
     fit = fits[i%len(fits)]
