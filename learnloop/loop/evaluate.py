@@ -46,7 +46,8 @@ def _pushed(learn, dl, **own):
         for m,v in modes: m.training = v
         for cb,sd in states:
             if sd or cb.state_dict(): cb.load_state_dict(sd)
-        for cb,v in flags: cb.run = v
+        for cb,v in flags:
+            if cb.run!=v: cb.run = v
         learn._changed()
 
 # %% ../../nbs/loop/06_evaluate.ipynb #1f8c8949
