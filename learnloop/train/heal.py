@@ -12,7 +12,7 @@ import math, torch, warnings
 from fastcore.basics import patch
 from ..data.rng import read_rngs, write_rngs
 from ..loop.engines import Engine
-from ..loop.evaluate import TensorState
+from ..loop.evaluate import TensorState, with_loss
 from ..loop.errors import is_oom
 from ..loop.flow import CancelTurnException
 from ..loop.turn import LOSS_FIELDS
@@ -44,7 +44,7 @@ class HealMemory(MicroBatch, Engine):
         self._rng,self._fields = read_rngs(),{k:getattr(learn, k) for k in LOSS_FIELDS}
         del self._rng['evaluations']
         self._before = [(p, p.grad if p.grad is None else p.grad.clone()) for p in learn.turn_params]
-        self._tensors = TensorState(learn.model)
+        self._tensors = TensorState(*with_loss(learn))
         self._joins,self._defer = learn.open_turn.joins,learn.team.defer_sync
         self._begin()
     def _begin(self):

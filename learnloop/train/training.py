@@ -25,7 +25,7 @@ from ..data.batch import batch_map, narrow_batch, to_concat, to_detach
 from ..loop.callback import Callback, InGraph
 from ..loop.denominator import MEAN_HELP, SUM, Joined, as_size, join_units
 from ..data.checks import check_whole, checked_args, restored
-from ..loop.evaluate import TensorState, kept_tensors
+from ..loop.evaluate import TensorState, kept_tensors, with_loss
 from ..loop.flow import CancelBackwardException, CancelStepException, CancelZeroGradException
 from ..loop.learner import Learner
 from ..loop.optimizer import held_params, zero_grad
@@ -610,7 +610,7 @@ class SAM(Callback):
         refuse_graph(self, 'which would belong to weights that are moved and then restored')
         self._autocast,self._rng = ambient_autocast(self.learn.device),read_rngs()
         del self._rng['evaluations']  # evaluations in this batch count
-        self._had,self._begin = grads_now(self.learn),TensorState(self.learn.model)
+        self._had,self._begin = grads_now(self.learn),TensorState(*with_loss(self.learn))
         if self.learn.team.world>1: self.learn.team.defer_sync = False  # all processes go to the same point
     def before_backward(self):
         if _is_repeated(self.learn): return
@@ -629,7 +629,7 @@ class SAM(Callback):
         for p in ps: p.grad = None
         learn.open_turn.parts = ()  # they are counted again
         write_rngs(self._rng)
-        with kept_tensors(learn.model, since=self._begin): _repeat(learn, self._autocast)
+        with kept_tensors(*with_loss(learn), since=self._begin): _repeat(learn, self._autocast)
 
 # %% ../../nbs/train/03_training.ipynb #0ba8fc17
 @patch

@@ -29,12 +29,22 @@ class Queue(nn.Linear):
 KINDS = {k:partial(Queue, k) for k in ('buffer','replaced','attribute','states')} | dict(
     spectral=lambda: spectral_norm(nn.Linear(6, 6)), norm=lambda: nn.BatchNorm1d(6))
 
+class Centered(nn.Module):
+    "As DINO's loss: a buffer has the mean of earlier predictions"
+    def __init__(self):
+        super().__init__()
+        self.register_buffer('center', torch.zeros(2))
+    def forward(self, pred, y):
+        loss = F.cross_entropy(pred-self.center.clone(), y)
+        self.center.mul_(.5).add_(pred.detach().mean(0))
+        return loss
+
 def mk(kind):
     torch.manual_seed(0)
     return nn.Sequential(KINDS[kind](), nn.Tanh(), nn.Linear(6, 2))
 
-def fitted(model, cbs=None, n_epoch=2, **kwargs):
-    learn = Learner((batches, batches), model, F.cross_entropy, torch.optim.SGD, lr=.1, **kwargs)
+def fitted(model, cbs=None, n_epoch=2, loss=F.cross_entropy, valid=batches, **kwargs):
+    learn = Learner((batches, valid), model, loss, torch.optim.SGD, lr=.1, **kwargs)
     with learn.no_logging(): learn.fit(n_epoch, cbs=cbs)
     return model
 
@@ -44,6 +54,18 @@ def test_an_evaluation_leaves_training_alone(kind, event):
     def evaluate(cb):
         if cb.training: cb.learn.get_preds() if cb.iter%2 else cb.learn.validate()
     assert same(fitted(mk(kind), Callback(**{event:evaluate})), fitted(mk(kind)))
+
+def test_a_loss_with_state_is_left_alone_too():
+    def evaluate(cb): cb.learn.validate(dl=batches)
+    def run(cbs):
+        loss = Centered()
+        return fitted(nn.Linear(6, 2), cbs, loss=loss, valid=None, denominator='items'),loss.center
+    res = []
+    for cbs in ([], Callback(before_step=evaluate), SAM(1e-12)):
+        torch.manual_seed(0)
+        res.append(run(cbs))
+    (a,at),*others = res
+    for b,there in others: torch.testing.assert_close((a.state_dict(), at), (b.state_dict(), there))
 
 @pytest.mark.parametrize('kind', KINDS)
 def test_recomputed_activations_are_those_of_the_first_pass(kind):
