@@ -379,11 +379,14 @@ def _raise_error(self:CheckpointCallback):
     if err is not None: raise err
 
 # %% ../../nbs/checkpoint/05_checkpoint.ipynb #f778d763
-def _value(v, depth=4):
+def _value(v, has_state, depth=4):
     "Copy the attribute `v` for a later comparison: a number, a string, a tensor of one number, or a few of these"
-    if isinstance(v, Tensor): return None if v.requires_grad or v.numel()!=1 or v.is_meta else v.item()
+    if isinstance(v, Tensor):
+        if v.requires_grad or v.is_meta: return None
+        if v.numel()==1: return v.item()
+        return f'sum {v.double().sum().item():.6g}' if has_state and v.is_floating_point() else None
     if type(v) in (list, tuple):  # a subclass may have another length, or none
-        vals = [_value(e, depth-1) for e in v] if depth and len(v)<=16 else [None]
+        vals = [_value(e, has_state, depth-1) for e in v] if depth and len(v)<=16 else [None]
         return None if None in vals else tuple(vals)
     return v if type(v) in (bool, int, float, complex, str) else None
 
@@ -394,13 +397,14 @@ def _keeps_state(m):
 
 def _attributes(learn):
     "Return the values of plain attributes, by module and name"
-    roots,res = {'':learn.model},{}
+    # a model with `reset` has a hidden state, which the next epoch resets
+    roots,res,has_state = {'':learn.model},{},hasattr(learn.model, 'reset') and learn.place.batch
     if isinstance(learn.loss_func, nn.Module): roots['loss_func'] = learn.loss_func
     for at,root in roots.items():
         for n,m in root.named_modules(prefix=at):
             if _keeps_state(m): continue
             for k,v in vars(m).items():
-                if k not in _of_modules and (c := _value(v)) is not None: res[f'{n}.{k}'.lstrip('.')] = c
+                if k not in _of_modules and (c := _value(v, has_state)) is not None: res[f'{n}.{k}'.lstrip('.')] = c
     return res
 _of_modules = {*vars(nn.Module())}
 

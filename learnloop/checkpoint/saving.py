@@ -542,7 +542,7 @@ def _remake_opt(learn, states, where):
     release_opt(learn)
     learn.opt = res[''] if '' in res else res
     learn.opt_func = learn.opt if note['given'] else made['']
-    learn.wd,learn._given_lr = note['wd'],note['lr']
+    learn._given_wd,learn._given_lr = note['wd'],note['lr']
     if note['lr'] is None and note['own_lr'] is None: learn._given_lr = note['defaults'].get('lr')
     learn._holds = HeldParams(learn.opt, learn.model, None if note['given'] else learn._split)
     learn._holds.own_lr = note['own_lr']

@@ -61,7 +61,7 @@ class Learner(Flow):
         super().__init__()
         self.dls,self.model,self.opt_func,self.lr,self.splitter = mk_dls(dls),model,opt_func,lr,splitter
         self.path,self.model_dir = _check_places(path, model_dir)
-        self.wd,self.wd_bn_bias,self.train_bn,self.moms,self.logger = wd,wd_bn_bias,train_bn,moms,print_row
+        self._given_wd,self.wd_bn_bias,self.train_bn,self.moms,self.logger = wd,wd_bn_bias,train_bn,moms,print_row
         if isinstance(metrics, str):
             raise TypeError(f'metrics is {metrics!r}: give the function itself, such as accuracy')
         self.metrics = [metrics] if isinstance(metrics, nn.Module) else listify(metrics)  # such as MetricCollection
@@ -710,7 +710,8 @@ def _end(self:Learner):
     self.training = False
     for o in (self.data_pass, self.train_pass):
         if o: o.close()
-    for cb in self.cbs: cb.run = True
+    for cb in self.cbs:
+        if not cb.run: cb.run = True  # not an attribute of its own otherwise: checkpoints record these
     self._changed()
 
 # %% ../../nbs/loop/05_learner.ipynb #4dd779a2

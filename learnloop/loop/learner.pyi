@@ -832,7 +832,6 @@ class Learner(_LearnerMethods, Flow):
     splitter: Any
     path: Any
     model_dir: Any
-    wd: float | None
     wd_bn_bias: bool
     train_bn: bool
     moms: Any
@@ -892,6 +891,7 @@ class Learner(_LearnerMethods, Flow):
     y: Any
     forward_model: Any
     opt: Any
+    wd: Any
     cbs: Any
     outcome: Any
     part: Any

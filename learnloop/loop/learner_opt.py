@@ -63,7 +63,7 @@ def _set_opt(self, v):
     self._opt = v
     if v is not None:  # its own values replace those that the learner was given
         if self._given_lr is not None: self._given_lr = _lr_of(v)
-        if self.wd is not None: self.wd = _lr_of(v, 'wd')
+        if self.wd is not None: self._given_wd = _lr_of(v, 'wd')
     self._record_hypers()
 Learner._opt,Learner._makes_opt = None,False
 Learner.opt = property(_get_opt, _set_opt, doc='Torch optimizer, or dict of them; created when first read')
@@ -103,7 +103,7 @@ def _keep_hypers(learn, names=()):
     "Use for later fits `names` of `lr` and `wd`, and those that were changed since they were recorded"
     now = {k:_lr_of(learn._opt, k) for k in learn._seen_hypers or () if learn._opt}
     for k in [k for k,v in now.items() if k in names or v!=learn._seen_hypers[k]]:
-        if k=='wd': learn.wd = now[k]
+        if k=='wd': learn._given_wd = now[k]
         # an instance, or an assigned optimizer of a learner without a rate, keeps its own
         elif not is_opt(learn.opt_func) and (learn._given_lr is not None or _made_opt(learn)): learn._given_lr = now[k]
     learn._record_hypers()
@@ -127,6 +127,12 @@ def _set_lr(self, v):
     _keep_hypers(self)
     self._given_lr = v
 Learner.lr = property(_get_lr, _set_lr, doc='Learning rate of fits that give none')
+
+# %% ../../nbs/loop/05_learner_opt.ipynb #9e1d0c7d
+def _set_wd(self, v):
+    if self.inside('fit') and v is not None: self.set_hypers(wd=v)
+    else: self._given_wd = v
+Learner.wd = property(lambda self: self._given_wd, _set_wd, doc='Weight decay of fits that give none')
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #7a1c0f5a
 @patch

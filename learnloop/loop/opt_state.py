@@ -14,7 +14,7 @@ from torch import Tensor
 from .optimizer import held_params, opts
 
 # %% ../../nbs/loop/04_opt_state.ipynb #b7e40006
-_made = 'opt_func','wd','_given_lr','_first_opt'  # settings that create an optimizer
+_made = 'opt_func','_given_wd','_given_lr','_first_opt'  # settings that create an optimizer
 
 def _copied(g):
     "Return the group `g`, its settings, and its tensor settings, which are written in place"

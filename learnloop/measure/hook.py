@@ -6,8 +6,7 @@ Docs: https://learnloop.github.io/learnloop/measure/hook.html.md"""
 
 # %% auto #0
 __all__ = ['Hook', 'Hooks', 'hook_output', 'hook_outputs', 'HookCallback', 'uncompiled', 'ActivationStats', 'summarize',
-           'kept_buffers', 'LayerRow', 'ModelSummary', 'label_of', 'total_params', 'dummy_eval', 'model_sizes',
-           'num_features_model']
+           'LayerRow', 'ModelSummary', 'label_of', 'total_params', 'dummy_eval', 'model_sizes', 'num_features_model']
 
 # %% ../../nbs/measure/03_hook.ipynb #3eab3b5a
 import math, sys, torch
@@ -22,6 +21,7 @@ from ..data.loaders import DataLoaders
 from ..data.batch import batch_args, batch_map, by_name, describe, split_batch, tensors_in, to_detach, to_device
 from ..data.rng import preserve_rng
 from ..data.checks import check_whole, did_you_mean, is_interactive, say
+from ..loop.evaluate import kept_tensors
 from ..loop.learner import Learner
 from ..loop.loss import innermost
 from .display import draws, pyplot
@@ -364,7 +364,7 @@ def summary(self:Learner,
 def _undisturbed(model):
     "Use evaluation mode, without gradients or compiled code; restore modes, buffers and random states"
     modes = [(m, m.training) for m in model.modules()]
-    with preserve_rng(), torch.no_grad(), _eager(), kept_buffers(model):
+    with preserve_rng(), torch.no_grad(), _eager(), kept_tensors(model):
         try:
             model.eval()
             yield
@@ -372,22 +372,6 @@ def _undisturbed(model):
             for m,v in modes:
                 m.training = v
                 if hasattr(m, 'reshard'): m.reshard()  # else FSDP would keep its parameters unsharded
-
-# %% ../../nbs/measure/03_hook.ipynb #bdc13675
-@contextmanager
-def kept_buffers(
-    *models # Modules
-):
-    "Restore buffers at the end of a `with` block: quantization observers write to theirs in any mode"
-    own  = [(m, dict(m._buffers)) for o in models for m in o.modules()]
-    bufs = [(b, b.clone()) for o in models for b in o.buffers() if not nn.parameter.is_lazy(b) and not b.is_meta]
-    try: yield
-    finally:
-        for m,bs in own: m._buffers |= bs
-        with torch.no_grad():
-            for b,was in bufs:
-                if b.shape!=was.shape: b.resize_(was.shape)
-                if not torch.equal(b, was): b.copy_(was)
 
 # %% ../../nbs/measure/03_hook.ipynb #973ed68a
 @dataclass(slots=True)

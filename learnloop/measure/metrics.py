@@ -219,7 +219,7 @@ class JaccardCoeff(Dice):
 # %% ../../nbs/measure/00_metrics.ipynb #0aefe595
 class AccumMetric(Metric):
     "`func(pred, targ)`, called once with all items"
-    sync = dict(preds='batches', targs='batches')
+    sync = dict(preds='batches', targs='batches', sizes='batches')
     def __init__(self,
         func, # Function of all predictions and all targets
         dim_argmax:int|None=None,  # Dimension of the classes, to predict the highest; None to keep scores
@@ -238,16 +238,17 @@ class AccumMetric(Metric):
         self.to_np,self.invert_arg,self.flatten,self.metric_name = to_np,invert_arg,flatten,name
         self._declare(better, func)
         self.reset()
-    def reset(self): self.preds,self.targs = [],[]
+    def reset(self): self.preds,self.targs,self.sizes = [],[],[]
     def accumulate(self, learn):
         pred,targ = self._predict(learn.pred),learn.y
-        if self.flatten: pred,targ = _flat(pred, targ)
+        if self.flatten and all(isinstance(o, torch.Tensor) for o in (pred, targ)): pred,targ = _flat(pred, targ)
         self.preds.append(to_detach(pred))
         self.targs.append(to_detach(targ))
+        self.sizes.append(learn.bs)
     @property
     def value(self):
         if not self.preds: return None
-        args = [to_concat(o) for o in (self.preds, self.targs)]
+        args = [to_concat(o, sizes=self.sizes) for o in (self.preds, self.targs)]
         if self.to_np: args = [(o.float() if o.dtype==torch.bfloat16 else o).numpy() for o in args]
         v = self.func(*(reversed(args) if self.invert_arg else args), **self.kwargs)
         return v.tolist() if hasattr(v, 'tolist') else v

@@ -20,11 +20,11 @@ from ..data.batch import batch_args, by_name, describe, detuplify, unpack
 from ..data.checks import note_on, safely
 from ..data.loaders import DataLoaders, batch_len
 from ..loop.flow import ControlException
+from ..loop.evaluate import kept_tensors
 from ..loop.learner import Learner
 from ..loop.loss import innermost, loss_modules, named_loss, own_loss, split_loss
 from ..loop.errors import is_oom
 from ..data.rng import preserve_rng
-from .hook import kept_buffers
 from .metric import Metric
 from .metrics import AccumMetric, LearnerView
 
@@ -102,7 +102,7 @@ def _undisturbed(*models):
     inner = [(c, copy(c)) for m in mods for c in vars(m).values() if isinstance(c, list|dict|set)]
     def _eager(): return torch.compiler.set_stance('force_eager') if 'torch._dynamo' in sys.modules else nullcontext()
     # the stance is set when the object is created, so create it here
-    with preserve_rng(*mods), torch.no_grad(), _eager(), kept_buffers(*models), warnings.catch_warnings():
+    with preserve_rng(*mods), torch.no_grad(), _eager(), kept_tensors(*models), warnings.catch_warnings():
         warnings.simplefilter('ignore')  # validation itself will show warnings
         models[0].eval()  # the others belong to the loss function, whose mode is never changed
         try: yield

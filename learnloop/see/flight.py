@@ -27,7 +27,7 @@ from ..loop.loss import EachItem
 from ..loop.optimizer import opts
 from ..measure.interpret import Interpretation
 from ..measure.table import Table, Tables
-from ..train.training import grad_norm
+from ..train.training import grad_norm, stored_values
 from .fingerprint import pack_block, sound_blocks
 from .log import KeepsGoing, put_at
 
@@ -60,7 +60,7 @@ class FlightRecorder(KeepsGoing):
         groups = [g['params'] for o in opts(self.learn.turn_opt) for g in o.param_groups]
         grads = [g for ps in groups for p in ps if (g := p.grad) is not None]
         if {*map(type, grads)}!={Tensor}: self._norms = [grad_norm(self.learn, grads)] if grads else ()
-        else: self._norms = torch._foreach_norm(grads)
+        else: self._norms = torch._foreach_norm([*map(stored_values, grads)])
         if all(map(attrgetter('is_cpu'), self._norms)): self._norms = [o.item() for o in self._norms]
     def cleanup_batch(self):
         learn = self.learn

@@ -27,6 +27,7 @@ from ..measure.hook import Hook, label_of
 from ..measure.image import is_image, to_pil
 from ..measure.interpret import Interpretation, find_vocab, input_and_target, item_at, item_text
 from ..measure.table import Table
+from ..train.training import stored_values
 from .log import Logger, put_at
 from .trace import Tracer
 
@@ -367,7 +368,7 @@ def _norms(opt):
     for i,ps in groups.items():
         if not ps: continue
         end = f'/{i}' if len(groups)>1 else ''
-        res[f'norms/gradients{end}'] = _norm([_dense(p.grad) for p in ps])
+        res[f'norms/gradients{end}'] = _norm([stored_values(p.grad) for p in ps])
         res[f'norms/weights{end}']   = _norm([p.detach() for p in ps])
     return res
 
@@ -376,12 +377,10 @@ def _norm(ts):
     norms = torch._foreach_norm(ts, dtype=None if dtype.is_complex else dtype)
     return torch.stack([o.to(ts[0].device, torch.float32) for o in norms]).norm()
 
-def _dense(g): return g.coalesce().values() if g.is_sparse else g
-
 # %% ../../nbs/see/05_tensorboard.ipynb #7cb47606
 def _histogram(x, n_bins=64):
     "Return min, max, number, sum and sum of squares of the finite values in `x`, then counts of equal bins"
-    x = _dense(x.detach()).float().flatten()
+    x = stored_values(x.detach()).float().flatten()
     ok = x.isfinite()
     lo,hi = x.where(ok, math.inf).amin(),x.where(ok, -math.inf).amax()
     x = x.where(ok, lo)

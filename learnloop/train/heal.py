@@ -12,6 +12,7 @@ import math, torch, warnings
 from fastcore.basics import patch
 from ..data.rng import read_rngs, write_rngs
 from ..loop.engines import Engine
+from ..loop.evaluate import TensorState, with_loss
 from ..loop.errors import is_oom
 from ..loop.flow import CancelTurnException
 from ..loop.turn import LOSS_FIELDS
@@ -43,7 +44,7 @@ class HealMemory(MicroBatch, Engine):
         self._rng,self._fields = read_rngs(),{k:getattr(learn, k) for k in LOSS_FIELDS}
         del self._rng['evaluations']
         self._before = [(p, p.grad if p.grad is None else p.grad.clone()) for p in learn.turn_params]
-        self._stats = [(b, b.clone()) for b in learn.model.buffers()]
+        self._tensors = TensorState(*with_loss(learn))
         self._joins,self._defer = learn.open_turn.joins,learn.team.defer_sync
         self._begin()
     def _begin(self):
@@ -110,7 +111,7 @@ def _halve(self:HealMemory):
     MicroBatch.cleanup_turn(self)
     for k,v in self._fields.items(): setattr(learn, k, v)
     for p,g in self._before: p.grad = g if g is None else g.clone()
-    for b,v in self._stats: b.data.copy_(v)
+    self._tensors.put()
     write_rngs(self._rng)
     turn.joins,turn.parts,turn.n_part = self._joins,(),None
     n = min(self.size, learn.team.most(learn.bs))
@@ -124,4 +125,4 @@ def _halve(self:HealMemory):
 @patch
 def cleanup_turn(self:HealMemory):
     MicroBatch.cleanup_turn(self)
-    self._rng = self._before = self._stats = self._fields = self._error = None
+    self._rng = self._before = self._tensors = self._fields = self._error = None

@@ -10,36 +10,18 @@ __all__ = ['ModelResetter', 'RNNCallback', 'RNNRegularizer', 'rnn_cbs']
 # %% ../../nbs/train/07_rnn.ipynb #4a29abdb
 import math
 from numbers import Real
-from torch import Tensor
 from ..loop.callback import Callback
 
 # %% ../../nbs/train/07_rnn.ipynb #187a38da
 class ModelResetter(Callback):
     "Call `model.reset`, if it exists, before training, validation and evaluation, and after the fit"
-    order,rank_invariant = -11,True  # before `TrainEvalCallback`, which doesn't keep what it resets
-    def __init__(self): self._kept = []
-
+    order,rank_invariant = -11,True
     def _reset(self):
-        "Reset the model; return the replaced attributes, and the former values of tensors"
-        model = self.learn.model
-        if not hasattr(model, 'reset'): return []
-        before = [(attrs, dict(attrs), _tensors(attrs)) for m in model.modules() for attrs in (vars(m), m._buffers)]
-        model.reset()
-        def _replaced(attrs, was, vals): return {k:v for k,v in was.items() if attrs.get(k) is not v or k in vals}
-        return [(attrs, _replaced(attrs, was, vals), vals) for attrs,was,vals in before]
-
+        if hasattr(self.learn.model, 'reset'): self.learn.model.reset()
     def before_fit(self): self._reset()
     def before_train(self): self._reset()
     def before_validate(self): self._reset()
     def cleanup_fit(self): self._reset()
-    def before_evaluate(self): self._kept.append(self._reset())
-    def cleanup_evaluate(self):
-        self._reset()
-        for attrs,was,vals in self._kept.pop() if self._kept else ():
-            attrs.update(was)
-            for k,v in vals.items(): attrs[k].data.copy_(v)
-
-def _tensors(attrs): return {k:v.clone() for k,v in attrs.items() if isinstance(v, Tensor) and v.dim()}
 
 # %% ../../nbs/train/07_rnn.ipynb #fb767324
 class RNNCallback(Callback):

@@ -340,3 +340,15 @@ def test_objects_that_can_hardly_be_described(odd, tmp_path):
     learn = mk()
     learn.fit(2, resume=tmp_path)
     assert learn.count.epochs==2
+
+def test_callbacks_of_an_earlier_fit_resume_without_a_warning(tmp_path):
+    n = []
+    class Fails(Callback):
+        def after_batch(self):
+            n.append(1)
+            if len(n)==7: raise OSError
+    cbs = [CheckpointCallback(tmp_path, every_steps=1), Fails()]
+    with pytest.raises(OSError): synth_learner().fit(2, cbs=cbs)
+    learn = synth_learner()
+    learn.fit(2, cbs=cbs, resume=tmp_path)
+    assert learn.count.epochs==2

@@ -298,7 +298,7 @@ EXCLUSIVE = 'plateau', 'by_step', 'by_epoch_sched', 'by_value', 'two_opts', 'swa
 CHAINS = [[('before_backward', 5), ('after_epoch', 1), ('after_batch', 3)], [('before_validate', 1), ('after_batch', 6), ('after_train', 1)], [('after_fetch', 8), ('after_validate', 1), ('before_step', 2)]]
 
 @pytest.mark.parametrize('i,setup', list(enumerate(SETUPS)), ids=SETUPS)
-@pytest.mark.filterwarnings("ignore:.*batch norm in training computes")
+@pytest.mark.filterwarnings("ignore:.*in training, the forward pass of each part")
 def test_case_58_stopped_three_times_it_ends_the_same(i, setup, tmp_path):
     make,fits = SETUPS[setup],[o for o in FITS if o!='short' and (o!='one_cycle' or setup not in EXCLUSIVE)]
     fit = fits[i%len(fits)]
@@ -1364,6 +1364,12 @@ class Steps(nn.Module):
         res = self.lin(x)*(1+.1*self.n)
         self.last,self.aux,self.width = x,res.mean(),x.shape[1]
         return res
+class Hidden(nn.Sequential):
+    "Has a hidden state"
+    def reset(self): self.h = torch.zeros(3)
+    def forward(self, x):
+        self.h = (self.h+x.mean(0)).detach()
+        return super().forward(x+self.h)
 class Kept(Steps):
     def get_extra_state(self): return [self.n, float(self.t), self.total, self.name]
     def set_extra_state(self, sd): self.n,self.t,self.total,self.name = sd[0],torch.tensor(sd[1]),*sd[2:]
@@ -1387,4 +1393,5 @@ def test_point_25_an_attribute_that_changes_while_training_and_is_not_saved_is_n
         with pytest.warns(UserWarning, match='attributes of the model changed during training.*get_extra_state') as ws: fit(model, CheckpointCallback(tmp_path/names, **every))
         assert len(ws)==1
         for nm in names.split(', ')[:2]: assert f'{nm} (1' in str(ws[0].message) or f'{nm} (1.0' in str(ws[0].message)
+    with pytest.warns(UserWarning, match="changed during training.* h \\('sum ") if 'every_steps' in every else nullcontext(): fit(lambda: Hidden(nn.Linear(3, 2)), CheckpointCallback(tmp_path/'h', **every))
     for model in (Kept, Usual): fit(model, CheckpointCallback(tmp_path/model.__name__, **every))

@@ -27,6 +27,11 @@ def plain(m, o, x, y, e, i):
     F.cross_entropy(m(x), y).backward()
     o.step()
     o.zero_grad()
+def decayed(m, o, x, y, e, i):
+    F.cross_entropy(m(x), y).backward()
+    with torch.no_grad(): m.weight.grad.add_(m.weight, alpha=.5/(1+i))
+    o.step()
+    o.zero_grad()
 def cb(**fs): return type('Mine', (Callback,), fs)()
 def does(text):
     "A handler that executes `text`"
@@ -67,6 +72,7 @@ WORKS = dict(
     own_flag=('after_batch', 'self.stop = self.done = True', plain),
     logged_loss=('after_loss', 'self.learn.loss = self.loss_grad*1', plain),
     lr=('before_batch', 'self.learn.lr = .5/(1+self.iter)', lambda m, o, x, y, e, i: (o.param_groups[0].update(lr=.5/(1+i)), plain(m, o, x, y, e, i))),
+    wd=('before_batch', 'self.learn.wd = .5/(1+self.iter)', decayed),
     returns_none=('after_batch', 'return None', plain))
 @pytest.mark.parametrize('case', WORKS)
 def test_what_can_be_meant_works(case):

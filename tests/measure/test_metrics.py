@@ -137,6 +137,17 @@ def test_accum_metric_knows_its_name_and_its_limits():
     with pytest.raises(TypeError, match='the batch has 2'): AccumMetric(f).check(2)
     AccumMetric(f).check(1)
 
+def test_a_metric_of_all_items_gets_one_list_of_them():
+    "As detectors predict: a dict for each item; with as many boxes as an item has"
+    items = [(torch.randn(3, 4+i%3), dict(boxes=torch.rand(i%3+1, 4))) for i in range(11)]
+    batches = [tuple(zip(*items[i:i+3], strict=True)) for i in range(0, 11, 3)]
+    class Detector(nn.Linear):
+        def forward(self, images, targets): return [dict(boxes=self.weight+o.mean()) for o in images]
+    def apart(preds, targs): return sum((a['boxes'][0]-b['boxes'].mean(0)).abs().sum().item() for a,b in zip(preds, targs, strict=True))
+    learn = Learner(DataLoaders(batches, n_inp=2, targ=1), Detector(4, 1), metrics=AccumMetric(apart))
+    want = apart(learn.model(*zip(*items, strict=True)), [t for _,t in items])
+    assert learn.validate(dl=batches)[-1]==pytest.approx(want)
+
 def test_scikit_learn_by_name_or_function():
     assert skm_metric('f1_score').func is skm.f1_score and skm_metric(skm.f1_score, name='f1').name=='f1'
     with pytest.raises(ValueError, match="no metric 'nothing'"): skm_metric('nothing')
