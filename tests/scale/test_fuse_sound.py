@@ -14,7 +14,6 @@ from helpers import batches, mk_learner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from learnloop import Callback, EMA, GradientAccumulation, GradientClip, Learner
-from learnloop.scale import fuse
 from learnloop.scale.guards import strict_guards
 from torch import nn
 from torch.nn import functional as F
@@ -343,14 +342,6 @@ def test_methods_that_are_replaced(monkeypatch):
         return dict(model=Net(lambda m, x: m.h.scale(x), h=Helper()), cbs=[at(6, swap)])
     same(make)
 
-def test_wrappers_that_dynamo_adds_are_no_other_methods():
-    class Own(torch.optim.Adam): pass
-    before = fuse._methods(Own)
-    Own._init_group = torch._dynamo.disable(torch.optim.Adam._init_group)  # as Dynamo does when it first compiles
-    assert fuse._methods(Own)==before
-    Own.step = lambda self, closure=None: None
-    assert fuse._methods(Own)!=before
-
 def test_a_step_that_is_replaced_in_the_class(monkeypatch):
     def swap(learn):
         def step(self, closure=None):
@@ -437,6 +428,14 @@ def group_added():
     m = Net(lambda m, x: m.d(x), d=nn.Linear(8, 8).requires_grad_(False))
     def add(learn): learn.opt.add_param_group(dict(params=[*m.d.requires_grad_(True).parameters()], lr=.02))
     return dict(model=m, opt_func=lambda ps, lr: Adam([p for p in m.parameters() if p.requires_grad], lr=lr), cbs=[at(5, add)])
+@program
+def other_settings_of_clipping():
+    clip = GradientClip(.1)
+    return dict(model=Net(), lr=.01, cbs=[clip, at(5, lambda learn: setattr(clip, 'norm_type', 1.)), at(9, lambda learn: setattr(clip, 'algorithm', 'value'))])
+@program
+def rates_in_a_tensor():
+    def opt(ps, lr): return Adam(ps, lr=torch.tensor(lr), foreach=False)
+    return dict(model=Net(), opt_func=opt, lr=.01, cbs=[at(8, lambda learn: learn.opt.param_groups[0]['lr'].mul_(.1))])
 @program
 def rows_chosen_by_value(): return dict(model=Net(lambda m, x: x+.01*x[x[:,0]>0].sum(0)))
 @program
@@ -634,7 +633,7 @@ OWN = dict(lion=Lion, counting=Counting, in_group=InGroup, attribute=WithAttribu
     foreach=partial(Adam, foreach=True), amsgrad=partial(Adam, amsgrad=True), fused=partial(Adam, fused=True),
     tensor_lr=lambda ps, lr: Adam(ps, lr=torch.tensor(lr)),
     capturable=partial(Adam, capturable=False), radam=torch.optim.RAdam, adafactor=torch.optim.Adafactor)
-WHOLE = {'lion','attribute','rprop','adadelta','adamax','foreach','amsgrad','capturable'}
+WHOLE = {'lion','attribute','rprop','adadelta','adamax','foreach','amsgrad','capturable','tensor_lr'}
 
 @pytest.mark.parametrize('name', OWN)
 def test_an_optimizer_is_traced_or_left_alone(name, cache):
