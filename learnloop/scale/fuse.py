@@ -142,12 +142,12 @@ _QUIET = _FIRST,_RARE,_BUILDING,_LAZY,_REPEATED,FRESH  # these need no warning
 class Fuser(Engine):
     "Run turns of a learner as compiled functions"
     level,takes,compiles = 30,'batch turn',True
-    version = opt = last = region = ids = facts = own_facts = n_handles = None
+    settings = opt = last = region = ids = facts = n_handles = None
     def __init__(self,
         learn, # The learner
-        settings:dict # The arguments of `learn.fuse`, by name
+        kwargs:dict # The arguments of `learn.fuse`, by name
     ):
-        vars(self).update(settings, learn=learn)
+        vars(self).update(kwargs, learn=learn)
         check_whole('fuse: max_shapes', self.max_shapes)
         if self.check_every is not None: check_whole('fuse: check_every', self.check_every)
         kinds = 'inductor','cudagraph','aten'
@@ -203,8 +203,8 @@ def run(self:Fuser)->bool: # Whether the fuser ran it
 
 @patch(as_prop=True)
 def _is_current(self:Fuser):
-    "Whether nobody has changed the callbacks or the optimizer since the last look"
-    return self.version==self.learn.version and self.opt is self.learn.opt
+    "Whether nothing has changed on which the region depends"
+    return self.settings is not None and self.settings==self._settings()
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00042a
 @patch
@@ -229,14 +229,14 @@ class _Again(Unfusable): "Try to compile the step in another way"
 def _look_around(self:Fuser):
     "Find the callbacks that take part, and reasons against compiled steps"
     learn = self.learn
-    if self.version is not None and self.opt is not learn.opt: self.forget()
-    self.version,self.opt,self.region,self.last,self.refused = learn.version,learn.opt,None,None,{}
+    if self.opt is not learn.opt: self.forget()
+    self.opt,self.region,self.last,self.refused = learn.opt,None,None,{}
     self.device,self.is_whole,self.skips_turn = learn.device.type,False,False
-    self.why = why_unfusable(learn)
-    if any(map(is_lazy, learn.model.parameters())): self.version,self.why = None,_LAZY  # check again later
-    self.why = self.why or why_no_compiler(self._kind)
-    if self.why: return
-    self._look_at_region()
+    self.kind = self.backend or dict(cpu='inductor', cuda='cudagraph').get(self.device, 'aten')
+    waits = any(map(is_lazy, learn.model.parameters()))
+    self.why = _LAZY if waits else why_unfusable(learn) or why_no_compiler(self.kind)
+    if not self.why: self._look_at_region()
+    else: self.settings = None if waits else self._settings()  # None: look again in the next step
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00043b
 @patch
@@ -246,23 +246,19 @@ def _look_at_region(self:Fuser):
     self.region,self.ids,self.facts = Region(learn, self.no_step),None,None
     if not self.region.name: self.why = self.region.why
     self.is_whole = self.region.name=='whole'
-    self.settings,self.own = self._settings(),own_attributes(learn.opt) if self.is_whole else []
-    turn = learn.phases['turn']
-    self.skips_turn = self.is_whole and learn.one_turn and not any(map(learn.listeners, turn.events)) \
-        and not self.region.after
+    self.own = own_attributes(learn.opt) if self.is_whole else []
+    self.skips_turn = self.is_whole and learn.one_turn and not self.region.after \
+        and not any(map(learn.listeners, learn.phases['turn'].events))
+    self.settings = self._settings()
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00043a
 @patch
 def _settings(self:Fuser):
     "Return values that the region depends on, and that may change at any time"
-    own = vars(self.opt)
-    flags = tuple([p.flags() for o in self.region.parts.values() for _,p in o])
-    return flags,own.get('step'),own.get('grad_scale'),len(own)
-
-@patch(as_prop=True)
-def _kind(self:Fuser):
-    "The backend in use"
-    return self.backend or dict(cpu='inductor', cuda='cudagraph').get(self.learn.device.type, 'aten')
+    learn,own = self.learn,getattr(self.learn.opt, '__dict__', {})
+    flags = tuple([p.flags() for o in self.region.parts.values() for _,p in o]) if self.region else ()
+    return (flags,learn.version,learn.opt,_methods_of(type(learn)),len(vars(learn)),
+        own.get('step'),own.get('grad_scale'),len(own))
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00044b
 _grad,_hooks = attrgetter('grad'),attrgetter('_backward_hooks','_post_accumulate_grad_hooks')
@@ -275,17 +271,10 @@ def _gather(self:Fuser)->str: # Why the step can't be compiled; '' if nothing pr
     "Collect the arguments of a compiled step in `args`"
     learn,opt = self.learn,self.opt
     if torch._C._autograd._top_saved_tensors_default_hooks(False): return 'hooks change what autograd saves'
-    if (own := (_methods_of(type(learn)), len(vars(learn))))!=self.own_facts:  # code may have replaced a method
-        if why := _why_never(learn): return why
-        self.own_facts = own
     if RemovableHandle.next_id!=self.n_handles and (why := self._why_hooked()): return why
-    if self._settings()!=self.settings:
-        self._look_around()
-        if self.why: return self.why
     ids = [*map(id, chain.from_iterable([g['params'] for g in opt.param_groups])), *map(id, opt.state.values())]
     if ids!=self.ids: self._take_params(ids)
-    params = self.params
-    if self.is_whole and [*map(_grad, params)]!=self.no_grads: return 'gradients were there before'
+    if self.is_whole and [*map(_grad, self.params)]!=self.no_grads: return 'gradients were there before'
     xb = learn.xb
     named = False if type(xb) is tuple and xb and type(xb[0]) is Tensor else learn._named
     is_cast = torch.is_autocast_enabled(self.device)
@@ -302,7 +291,7 @@ def _gather(self:Fuser)->str: # Why the step can't be compiled; '' if nothing pr
     numbers,extras = known,{k:getattr(opt, k) for k in self.own} if self.own else {}
     for p in self.takers: numbers += map(float, p.hypers())
     self.args = dict(plan=self.plan, parts=self.parts, model=learn.forward_model, loss_func=learn.loss_func,
-        xb=xb, yb=learn.yb, params=params, states=self.states, groups=self.groups, extras=extras, numbers=numbers)
+        xb=xb, yb=learn.yb, params=self.params, states=self.states, groups=self.groups, extras=extras, numbers=numbers)
     return ''
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000045
@@ -357,12 +346,14 @@ def _take_plan(self:Fuser, facts):
 def _find(self:Fuser):
     "Return the graph whose guards hold for this step, or a new one; and why it can't run"
     for g in self.graphs:
-        if g.fits(self.args): return g,g.why() if self.learn.count.batches>=g.since else _REPEATED
+        if not g.fits(self.args): continue
+        if self.learn.count.batches<g.since: return g,_REPEATED
+        return g,g.failed or ('' if g.step.library.call else _BUILDING)
     try: key = self.facts,_layout((self.learn.xb, self.learn.yb))
     except Unfusable as e: return None,str(e)
     why = self.refused.get(key) or self._why_no_more(key) or why_unfusable(self.learn)
     if not why and len({id(s['step']) for s in self.counted})<len(self.counted): why = 'parameters share a count of steps'
-    if not why and self.is_whole and (why := why_no_step(self.opt)): self.version = None  # a shorter graph may do
+    if not why and self.is_whole and (why := why_no_step(self.opt)): self.settings = None  # a shorter graph may do
     if why: return None,why
     self.graphs.append(_Graph(self, key))
     return self.graphs[-1],''
@@ -404,10 +395,6 @@ class _Graph:
     def fits(self, args):
         "Whether the graph is valid for `args`"
         return self.key[0]==self.fuser.facts and self.step.fast is not None and self.step.fits(args)
-    def why(self):
-        "Return why the compiled graph isn't available; '' if it is"
-        return self.failed or ('' if self.step.library.call else _BUILDING)
-
     def outs(self, args, trial):
         "Return the results of the step on `args`, run by `trial`; an error leaves no trace"
         step,rngs = self.step,read_rngs()
@@ -446,7 +433,7 @@ def _make(self:_Graph, library, gm, args):
     self.note['operations'] = library.n_operations
     fuser.built.append(self.note)
     args = [torch.empty_strided(o.shape, o.stride(), dtype=o.dtype, device=o.device) for o in args]
-    if fuser.background and fuser._kind=='inductor':
+    if fuser.background and fuser.kind=='inductor':
         Thread(target=self._build, args=(library, gm, args), name='learn.fuse', daemon=True).start()
     else:
         self._build(library, gm, args)
@@ -457,8 +444,8 @@ def _build(self:_Graph, library, gm, args):
     fuser = self.fuser
     def tell(folder): say(f"learn.fuse(): compiling a step for {self.note['batch']}; it is kept in {folder}")
     try:
-        if fuser._kind=='aten': library.call = replayed(gm)
-        elif fuser._kind=='cudagraph': library.call = reduce_overhead(gm, args)
+        if fuser.kind=='aten': library.call = replayed(gm)
+        elif fuser.kind=='cudagraph': library.call = reduce_overhead(gm, args)
         else:
             path,self.note['was there'] = build(gm, args, fuser.cache, noop if fuser.background else tell, **fuser.options)
             library.call = load(path)
@@ -584,10 +571,9 @@ class _Trial:
 def _differs(graph, fused, by_hand, scaled, loss, grads):
     "Describe how the compiled step differs from the uncompiled one; '' if it doesn't"
     rows = [('loss', fused.loss, loss, by_hand.loss, scaled.loss, None)]
-    for nm in ('pred','parts','notes'):
-        named = 'prediction' if nm=='pred' else nm
+    for nm,label in dict(pred='prediction', parts='parts', notes='notes').items():
         found = [tensors_in(getattr(t, nm)) for t in (fused, by_hand, by_hand, scaled)]
-        rows += [(named, *o, None) for o in zip(*found, strict=True)]
+        rows += [(label, *o, None) for o in zip(*found, strict=True)]
     params = graph.fuser._names()
     trained = [p for p in graph.fuser.params if p.requires_grad]
     every = [o or () for o in (fused.grads, grads, by_hand.grads, scaled.grads)]
@@ -650,8 +636,7 @@ class FuseReport:
     def __init__(self,
         fuser # The fuser of a learner
     ):
-        self.graphs,self.eager = [dict(o) for o in fuser.built],dict(fuser.eager)
-        self.fused = Counter()
+        self.graphs,self.eager,self.fused = [dict(o) for o in fuser.built],dict(fuser.eager),Counter()
         for o in fuser.graphs:
             if o.n: self.fused[o.note['region']] += o.n
         # wall times of steps that ran both ways
