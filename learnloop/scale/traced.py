@@ -294,6 +294,8 @@ class _Library:
         with torch._guards.tracing(None):  # Dynamo's own trace continues around this one
             real = [torch.empty_strided(o.shape, o.stride(), dtype=o.dtype, device=o.device) for o in args]
             pure,found = trace(f, real)
+            if any(torch.Tag.nondeterministic_seeded in getattr(n.target, 'tags', ()) for n in pure.graph.nodes if not n.users):
+                raise Unfusable('the step draws random numbers that it does not use, which a compiler leaves out')
             ins = pure.graph.find_nodes(op='placeholder')
             copies = pure.graph.find_nodes(op='call_function', target=_aten.copy_.default)
             self.written = sorted({ins.index(n.args[0]) for n in copies if n.args[0] in ins})

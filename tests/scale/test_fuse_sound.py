@@ -705,6 +705,9 @@ def hooked():
 def prints(m, x):
     print('x')
     return x
+def wastes(m, x):
+    torch.rand(3)
+    return x
 class Asked(type):
     k = 1.
     def __instancecheck__(cls, o): return True
@@ -716,6 +719,7 @@ REASONS = dict(asked=(lambda m, x: x*2 if isinstance(m, Kind) else x, None, 'isi
     index=(lambda m, x: x*m.o[0][m.o[1]], lambda: [torch.ones(3), torch.tensor(1)], 'torch.index_select for an index'),
     dropped=(lambda m, x: checkpoint(F.dropout, x, use_reentrant=False), None, 'activation checkpointing'),
     scripted=(lambda m, x: m.o(x), scripted, 'ScriptModule.*use the module itself'), observer=(lambda m, x: m.o(x), torch.ao.quantization.MinMaxObserver, 'observer.*remove it'),
+    wastes=(wastes, None, 'draws random numbers that it does not use'),
     generator=(lambda m, x: x*torch.rand(8, generator=m.o[0]), lambda: [torch.Generator()], "aren't torch's own"))
 @pytest.mark.parametrize('name', REASONS)
 def test_a_reason_is_a_sentence(name, capsys):
@@ -723,7 +727,7 @@ def test_a_reason_is_a_sentence(name, capsys):
     learn = trained(lambda: dict(model=Net(f, o=make() if make else None)), True)
     said = [o for o in learn.fuse_report().eager if 'first step' not in o]
     assert len(said)==1 and re.search(why, said[0]) and not learn.fuse_report().fused, said
-    if name not in ('keeps','index','dropped'): assert 'test_fuse_sound.py, line' in said[0]
+    if name not in ('keeps','index','dropped','wastes'): assert 'test_fuse_sound.py, line' in said[0]
 
 def test_a_reason_names_the_line_that_calls_a_package(tmp_path, monkeypatch):
     path = tmp_path/'site-packages'/'loguru'
