@@ -31,8 +31,7 @@ from ..data.rng import read_rngs, same_states, write_rngs
 from ..loop.turn import ADDED
 from ..measure.table import Table
 from .inductor import build, load, reduce_overhead, replayed, why_no_compiler
-from .traced import (FRESH, StepPlan, TracedStep, Unfusable, in_a_line, 
-    own_attributes, why_no_step, why_untraced)
+from .traced import FRESH, StepPlan, TracedStep, Unfusable, in_a_line, own_attributes, why_no_step, why_untraced
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000011
 @patch
@@ -101,7 +100,8 @@ class Region:
                 if part is not None: self.parts.setdefault(e, []).append((who, part))
                 ends = part is None and e in _BEFORE
                 if ends or self.name=='whole' and (part is None or part.after=='backward'):
-                    self.name,self.why = '' if ends else 'grads',f'{getattr(who, "label", type(who).__name__)} handles {e}'
+                    self.name = '' if ends else 'grads'
+                    self.why = f'{getattr(who, "label", type(who).__name__)} handles {e}'
         if self.name=='whole' and (why := no_step or why_no_step(learn.opt)): self.name,self.why = 'grads',why
         self.after = any(p.after for o in self.parts.values() for _,p in o)
 
@@ -229,7 +229,7 @@ class _Again(Unfusable): "Try to compile the step in another way"
 def _look_around(self:Fuser):
     "Find the callbacks that take part, and reasons against compiled steps"
     learn = self.learn
-    if self.opt is not learn.opt: self.forget()
+    if self.opt is not None and self.opt is not learn.opt: self.forget()
     self.opt,self.region,self.last,self.refused = learn.opt,None,None,{}
     self.device,self.is_whole,self.skips_turn = learn.device.type,False,False
     self.kind = self.backend or dict(cpu='inductor', cuda='cudagraph').get(self.device, 'aten')
@@ -352,7 +352,8 @@ def _find(self:Fuser):
     try: key = self.facts,_layout((self.learn.xb, self.learn.yb))
     except Unfusable as e: return None,str(e)
     why = self.refused.get(key) or self._why_no_more(key) or why_unfusable(self.learn)
-    if not why and len({id(s['step']) for s in self.counted})<len(self.counted): why = 'parameters share a count of steps'
+    shared = len({id(s['step']) for s in self.counted})<len(self.counted)
+    if not why and shared: why = 'parameters share a count of steps'
     if not why and self.is_whole and (why := why_no_step(self.opt)): self.settings = None  # a shorter graph may do
     if why: return None,why
     self.graphs.append(_Graph(self, key))
@@ -447,7 +448,8 @@ def _build(self:_Graph, library, gm, args):
         if fuser.kind=='aten': library.call = replayed(gm)
         elif fuser.kind=='cudagraph': library.call = reduce_overhead(gm, args)
         else:
-            path,self.note['was there'] = build(gm, args, fuser.cache, noop if fuser.background else tell, **fuser.options)
+            on_new = noop if fuser.background else tell
+            path,self.note['was there'] = build(gm, args, fuser.cache, on_new, **fuser.options)
             library.call = load(path)
     except Exception as e: self.failed = f'it could not be built: {in_a_line(e)}'
     self.note['seconds'] = time.perf_counter()-self.start

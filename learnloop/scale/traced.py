@@ -294,7 +294,8 @@ class _Library:
         with torch._guards.tracing(None):  # Dynamo's own trace continues around this one
             real = [torch.empty_strided(o.shape, o.stride(), dtype=o.dtype, device=o.device) for o in args]
             pure,found = trace(f, real)
-            if any(torch.Tag.nondeterministic_seeded in getattr(n.target, 'tags', ()) for n in pure.graph.nodes if not n.users):
+            unused = [getattr(n.target, 'tags', ()) for n in pure.graph.nodes if not n.users]
+            if any(torch.Tag.nondeterministic_seeded in o for o in unused):
                 raise Unfusable('the step draws random numbers that it does not use, which a compiler leaves out')
             ins = pure.graph.find_nodes(op='placeholder')
             copies = pure.graph.find_nodes(op='call_function', target=_aten.copy_.default)
@@ -310,8 +311,7 @@ class _Library:
 
     def __call__(self, *ts):
         return self.run(ts) if self.trial is None else self.trial(self, ts)
-    last = None  # The numbers of the last step
-    trial = None # Function to call once instead of `run`
+    last = trial = None  # The numbers of the last step; a function to call once instead of `run`
     def run(self, ts):
         now = self.numbers_of(ts)
         if now!=self.last:
@@ -378,7 +378,8 @@ def _declare_numbers(code, args):
     from torch._dynamo import pgo
     def names(name, o):
         if type(o) is float: yield name
-        for k,v in o.items() if type(o) is dict else enumerate(o) if type(o) in (list, tuple) else (): yield from names(f'{name}[{k!r}]', v)
+        parts = o.items() if type(o) is dict else enumerate(o) if type(o) in (list, tuple) else ()
+        for k,v in parts: yield from names(f'{name}[{k!r}]', v)
     state = pgo.get_code_state()[pgo.CodeId.make(code)].automatic_dynamic
     for nm in chain(names("L['numbers']", args['numbers']), names("L['groups']", args['groups'])):
         state[nm] = pgo.FrameStateSizeEntry(scalar=pgo.auto_dynamic)
@@ -421,7 +422,7 @@ class TracedStep:
         for c in classes: asks += (methods_of(vars(c)), vars(c)),(len, vars(c)),(_mro, c)
         self.getters,self.spaces = zip(*asks, strict=True) if asks else ((), ())
         self.methods = self._methods()
-        asked = _ASKED if self.mode.shape_env.guards else (*_ASKED, 'SHAPE_ENV')  # it would only say that no number is NaN
+        asked = _ASKED if self.mode.shape_env.guards else (*_ASKED, 'SHAPE_ENV')  # only against NaN
         return [g.guard_type not in asked and not _is_ours(g.name) for g in guards]
     def _methods(self): return [*map(call, self.getters, self.spaces)]
 

@@ -673,8 +673,10 @@ def test_a_clock_is_refused():
 def like(x): return torch.empty_like(x)
 DRAWS = dict(noise=noise, exponential=lambda m, x: x*like(x).exponential_(), cauchy=lambda m, x: x+like(x).cauchy_()*.01,
     log_normal=lambda m, x: x*like(x).log_normal_(0, .1), geometric=lambda m, x: x*like(x).geometric_(.5)*.1, rrelu=lambda m, x: F.rrelu(x, training=True),
-    bernoulli=lambda m, x: x*torch.bernoulli(x.detach(), p=.7), uniform=lambda m, x: x*like(x).uniform_(.5, 1), normal=lambda m, x: x+torch.normal(x.detach(), .1),
-    permuted=lambda m, x: x[torch.randperm(8)], poisson=lambda m, x: x+torch.poisson(like(x).fill_(1.)), category=lambda m, x: x[torch.multinomial(torch.ones(8), 8, replacement=True)])
+    bernoulli=lambda m, x: x*torch.bernoulli(x.detach(), p=.7), uniform=lambda m, x: x*like(x).uniform_(.5, 1),
+    normal=lambda m, x: x+torch.normal(x.detach(), .1),
+    permuted=lambda m, x: x[torch.randperm(8)], poisson=lambda m, x: x+torch.poisson(like(x).fill_(1.)),
+    category=lambda m, x: x[torch.multinomial(torch.ones(8), 8, replacement=True)])
 @pytest.mark.parametrize('name', DRAWS)
 def test_random_numbers_are_those_of_the_ordinary_way(name, cache):
     learn = same(lambda: dict(model=Net(DRAWS[name])), backend=BACKEND if name=='noise' else 'aten', cache=cache)
