@@ -12,10 +12,9 @@ import time, torch, warnings
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from itertools import chain
-from operator import attrgetter, call
+from operator import attrgetter
 from statistics import median
 from threading import Thread
-from functools import partial
 from fastcore.basics import noop, patch
 from torch import Tensor
 from torch.nn.modules import module as torch_module
@@ -33,8 +32,7 @@ from ..data.rng import read_rngs, same_states, write_rngs
 from ..loop.turn import ADDED
 from ..measure.table import Table
 from .inductor import build, load, reduce_overhead, replayed, why_no_compiler
-from .traced import (FRESH, Numbers, StepPlan, TracedStep, Unfusable, in_a_line, methods_of,
-    own_attributes, stand_in, why_no_step, why_untraced)
+from .traced import FRESH, StepPlan, TracedStep, Unfusable, in_a_line, own_attributes, why_no_step, why_untraced
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000011
 @patch
@@ -47,7 +45,8 @@ def fuse(self:Learner,
     **options # For `torch._inductor.config`
 )->Learner: # The learner itself
     "Compile the training steps of this learner's fits"
-    self.fuser = Fuser(self, max_shapes, backend, cache, background, check_every, options)
+    self.fuser = Fuser(self, dict(max_shapes=max_shapes, backend=backend, cache=cache, background=background,
+        check_every=check_every, options=options))
     return self
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000013
@@ -97,28 +96,13 @@ class Region:
             for who in learn.listeners(e):
                 if isinstance(who, Callback) and not who.handlers(e): continue  # it has only a clean-up handler
                 part = _part_of(who, e)
-                if part is None or part.after=='backward': self._shorten(e, who, part)
                 if part is not None: self.parts.setdefault(e, []).append((who, part))
+                ends = part is None and e in _BEFORE
+                if ends or self.name=='whole' and (part is None or part.after=='backward'):
+                    self.name = '' if ends else 'grads'
+                    self.why = f'{getattr(who, "label", type(who).__name__)} handles {e}'
         if self.name=='whole' and (why := no_step or why_no_step(learn.opt)): self.name,self.why = 'grads',why
         self.after = any(p.after for o in self.parts.values() for _,p in o)
-    def parts_of(self,
-        event # Name of the event
-    )->list: # Pairs of a callback and an `InGraph` with a function
-        "List the functions that the trace calls instead of the handlers of `event`"
-        return [(cb, p) for cb,p in self.parts.get(event, ()) if p.f]
-    def _shorten(self, event, who, part):
-        label = getattr(who, 'label', type(who).__name__)
-        ends = part is None and event in _BEFORE
-        if ends or self.name=='whole': self.name,self.why = '' if ends else 'grads',f'{label} handles {event}'
-    def flags(self)->tuple: # Values on which the graph depends
-        "Collect the `flags` of the callbacks' parts"
-        return tuple([p.flags() for o in self.parts.values() for _,p in o])
-    def later(self,
-        *events # Names of events
-    ): # Pairs of an event and callbacks
-        "Yield the handlers to call after the graph has run"
-        for e in events:
-            if cbs := [cb for cb,p in self.parts.get(e, ()) if p.after]: yield e,cbs
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000031
 _OWN = ('one_batch','_do_one_batch','_do_turn','calc_loss','forward','_do_loss','set_loss',
@@ -157,23 +141,17 @@ _QUIET = _FIRST,_RARE,_BUILDING,_LAZY,_REPEATED,FRESH  # these need no warning
 class Fuser(Engine):
     "Run turns of a learner as compiled functions"
     level,takes,compiles = 30,'batch turn',True
-    version = opt = last = region = ids = values = facts = own_facts = n_handles = None
+    settings = opt = last = region = ids = facts = n_handles = None
     def __init__(self,
-        learn,      # The learner
-        max_shapes, # As for `learn.fuse`
-        backend,    # As for `learn.fuse`
-        cache,      # As for `learn.fuse`
-        background, # As for `learn.fuse`
-        check_every, # As for `learn.fuse`
-        options # For `torch._inductor.config`
+        learn, # The learner
+        kwargs:dict # The arguments of `learn.fuse`, by name
     ):
-        check_whole('fuse: max_shapes', max_shapes)
-        if check_every is not None: check_whole('fuse: check_every', check_every)
+        vars(self).update(kwargs, learn=learn)
+        check_whole('fuse: max_shapes', self.max_shapes)
+        if self.check_every is not None: check_whole('fuse: check_every', self.check_every)
         kinds = 'inductor','cudagraph','aten'
-        if backend not in (None, *kinds): raise ValueError(f'fuse: backend={backend!r}: it must be one of '
-            f'{", ".join(kinds)}{did_you_mean(str(backend), kinds)}')
-        self.learn,self.max_shapes,self.backend,self.cache = learn,max_shapes,backend,cache
-        self.background,self.check_every,self.options = background,check_every,options
+        if self.backend not in (None, *kinds): raise ValueError(f'fuse: backend={self.backend!r}: it must be one of '
+            f'{", ".join(kinds)}{did_you_mean(str(self.backend), kinds)}')
         self.eager,self.warned,self.built,self.ratios = Counter(),set(),[],[]
         self.kept = {*vars(self), 'kept'}
         self.forget()
@@ -188,7 +166,7 @@ class Fuser(Engine):
     def forget(self):
         "Drop all compiled steps"
         for k in vars(self).keys()-self.kept: delattr(self, k)
-        self.graphs,self.refused,self.seen,self.plans,self.no_step = [],{},defaultdict(set),{},''
+        self.graphs,self.refused,self.seen,self.no_step = [],{},defaultdict(set),''
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00041b
 @patch
@@ -211,87 +189,78 @@ def run(self:Fuser)->bool: # Whether the fuser ran it
     "Run the batch, or the open turn, as a compiled step if possible"
     learn,turn,graph = self.learn,self.learn.open_turn,self.last
     if turn is None:  # for the whole batch; if it returns False, the loop calls it again for the turn
-        if graph is None or not self.skips_turn: return False
-        if self.version!=learn.version or self.opt is not learn.opt: return False
-        if graph.n==graph.check_at or self._gather() or not graph.fits(self): return False
-        args,self.args = self.args,None  # the batch isn't held
-        try: outs = graph.step.fast(*args.values())
-        except Unfusable: return False
-        self._take(graph, outs)
-        graph.n += 1
-        return True
-    if self.version!=learn.version or self.opt is not learn.opt: self._look_around()
+        if graph is None or not self.skips_turn or graph.n==graph.check_at or not self._is_current: return False
+        return False if self._gather() or not graph.fits(self.args) else self._run_graph(graph)
+    if not self._is_current: self._look_around()
     why = self.why or ('a turn with its own arguments' if turn.own else '') or self._gather()
     if not why and turn.closure is not None: why = f'{type(learn.opt).__name__} evaluates the loss itself'
     if not why and not learn.count.opt_steps and not self.graphs and not self.eager: why = _FIRST
     if why: return self._leave(why)
-    graph = self.last = self._find()
-    if type(graph) is str:
-        self.last = None
-        return self._leave(graph)
-    return self._run_graph(graph)
+    graph,why = self._find()
+    self.last = None if why else graph
+    return self._leave(why) if why else self._run_graph(graph)
+
+@patch(as_prop=True)
+def _is_current(self:Fuser):
+    "Whether nothing has changed on which the region depends"
+    return self.settings is not None and self.settings==self._settings()
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00042a
 @patch
 def _run_graph(self:Fuser, graph):
+    args,self.args = self.args,None  # the batch isn't held
     try:
-        if graph.n==graph.check_at: self._take_both_ways(graph)
-        else: self._take(graph, graph.outs(self.args))
+        if graph.n==graph.check_at: self._take_both_ways(graph, args)
+        elif graph.step.fast is None: self._take(graph, _Trial(graph, args).kept())
+        else: self._take(graph, graph.step.fast(*args.values()))
     except _Again: return self.run()
-    except _Left as e:
+    except Unfusable as e:
+        if self.learn.open_turn is None: return False
         self.last = None
         return self._leave(str(e))
-    finally: self.args = None  # the batch isn't held
     graph.n += 1
     return True
 
-class _Left(Exception): "The loop must run the step; nothing has been done yet"
-class _Again(_Left): "Try to compile the step in another way"
+class _Again(Unfusable): "Try to compile the step in another way"
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000043
 @patch
 def _look_around(self:Fuser):
     "Find the callbacks that take part, and reasons against compiled steps"
     learn = self.learn
-    if self.version is not None and self.opt is not learn.opt: self.forget()
-    self.version,self.opt,self.region,self.last,self.refused = learn.version,learn.opt,None,None,{}
+    if self.opt is not None and self.opt is not learn.opt: self.forget()
+    self.opt,self.region,self.last,self.refused = learn.opt,None,None,{}
     self.device,self.is_whole,self.skips_turn = learn.device.type,False,False
-    self.why = why_unfusable(learn)
-    if any(map(is_lazy, learn.model.parameters())): self.version,self.why = None,_LAZY  # check again later
-    self.why = self.why or why_no_compiler(self._kind)
-    if self.why: return
-    self._look_at_region()
+    self.kind = self.backend or dict(cpu='inductor', cuda='cudagraph').get(self.device, 'aten')
+    waits = any(map(is_lazy, learn.model.parameters()))
+    self.why = _LAZY if waits else why_unfusable(learn) or why_no_compiler(self.kind)
+    if not self.why: self._look_at_region()
+    else: self.settings = None if waits else self._settings()  # None: look again in the next step
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00043b
 @patch
 def _look_at_region(self:Fuser):
     "Find how far a compiled step reaches"
     learn = self.learn
-    self.region,self.ids,self.values,self.facts = Region(learn, self.no_step),None,None,None
+    self.region,self.ids,self.facts = Region(learn, self.no_step),None,None
     if not self.region.name: self.why = self.region.why
     self.is_whole = self.region.name=='whole'
-    self.ask_step = _step_asker(learn.opt)
-    self.step_facts,self.own = self.ask_step(),own_attributes(learn.opt) if self.is_whole else []
-    turn = learn.phases['turn']
-    self.skips_turn = self.is_whole and learn.one_turn and not any(map(learn.listeners, turn.events)) \
-        and not self.region.after
+    self.own = own_attributes(learn.opt) if self.is_whole else []
+    self.skips_turn = self.is_whole and learn.one_turn and not self.region.after \
+        and not any(map(learn.listeners, learn.phases['turn'].events))
+    self.settings = self._settings()
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00043a
-def _step_asker(opt):
-    "Return a function, called in each step, that reads the values that `why_no_step` depends on, besides the groups"
-    own,classes = vars(opt),[*map(vars, type(opt).__mro__[:-2])]
-    getters,get = [*map(methods_of, classes)],own.get
-    def ask(): return get('step'),get('grad_scale'),len(own),[*map(call, getters, classes)]
-    return ask
-
-@patch(as_prop=True)
-def _kind(self:Fuser):
-    "The backend in use"
-    return self.backend or dict(cpu='inductor', cuda='cudagraph').get(self.learn.device.type, 'aten')
+@patch
+def _settings(self:Fuser):
+    "Return values that the region depends on, and that may change at any time"
+    learn,own = self.learn,getattr(self.learn.opt, '__dict__', {})
+    flags = tuple([p.flags() for o in self.region.parts.values() for _,p in o]) if self.region else ()
+    return (flags,learn.version,learn.opt,_methods_of(type(learn)),len(vars(learn)),
+        own.get('step'),own.get('grad_scale'),len(own))
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00044b
-_values,_hooks = dict.values,attrgetter('_backward_hooks','_post_accumulate_grad_hooks')
-_grad = attrgetter('grad')
+_grad,_hooks = attrgetter('grad'),attrgetter('_backward_hooks','_post_accumulate_grad_hooks')
 _KINDS = 'forward_pre','forward','backward_pre','backward'
 _OF_ALL_MODULES = [getattr(torch_module, f'_global_{k}_hooks') for k in _KINDS]
 
@@ -301,40 +270,27 @@ def _gather(self:Fuser)->str: # Why the step can't be compiled; '' if nothing pr
     "Collect the arguments of a compiled step in `args`"
     learn,opt = self.learn,self.opt
     if torch._C._autograd._top_saved_tensors_default_hooks(False): return 'hooks change what autograd saves'
-    if (own := (_methods_of(type(learn)), len(vars(learn))))!=self.own_facts:  # code may have replaced a method
-        if why := _why_never(learn): return why
-        self.own_facts = own
     if RemovableHandle.next_id!=self.n_handles and (why := self._why_hooked()): return why
-    if self.is_whole and self.ask_step()!=self.step_facts:
-        self._look_around()
-        if self.why: return self.why
     ids = [*map(id, chain.from_iterable([g['params'] for g in opt.param_groups])), *map(id, opt.state.values())]
     if ids!=self.ids: self._take_params(ids)
-    params,fresh = self.params,False
-    if self.is_whole:
-        if [*map(_grad, params)]!=self.no_grads: return 'gradients were there before'
-        now = [*map(list, map(_values, opt.param_groups))]
-        if now!=self.values:
-            if why := self._take_numbers(now): return why
-            fresh = True
+    if self.is_whole and [*map(_grad, self.params)]!=self.no_grads: return 'gradients were there before'
     xb = learn.xb
     named = False if type(xb) is tuple and xb and type(xb[0]) is Tensor else learn._named
     is_cast = torch.is_autocast_enabled(self.device)
     known,pattern = [],None
     if self.counted:
         try: counts = [s['step'].item() for s in self.counted]
-        except KeyError: return self._recount()
+        except (KeyError,AttributeError):  # a count was removed or replaced: read the state again in the next step
+            self.ids = None
+            return 'the state of the optimizer has changed'
         known = [*dict.fromkeys(counts)]
         if len(known)>1: pattern = tuple(map(known.index, counts))
-    facts = named,is_cast,pattern,len(known),self.region.flags() if self.region.parts else ()
-    if fresh or facts!=self.facts: self._take_plan(facts)
-    numbers,extras = [],{}
-    if self.is_whole:
-        numbers += [*self.numbers.values, *known]
-        if self.own: extras = {k:getattr(opt, k) for k in self.own}
+    facts = self.is_whole,named,is_cast,pattern,len(known),self.settings[0]
+    if facts!=self.facts: self._take_plan(facts)
+    numbers,extras = known,{k:getattr(opt, k) for k in self.own} if self.own else {}
     for p in self.takers: numbers += map(float, p.hypers())
     self.args = dict(plan=self.plan, parts=self.parts, model=learn.forward_model, loss_func=learn.loss_func,
-        xb=xb, yb=learn.yb, params=params, states=self.states, extras=extras, numbers=numbers)
+        xb=xb, yb=learn.yb, params=self.params, states=self.states, groups=self.groups, extras=extras, numbers=numbers)
     return ''
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000045
@@ -345,26 +301,12 @@ def _take_params(self:Fuser, ids):
     self.params = [*held_params(opt)]
     self.no_grads = [None]*len(self.params)
     self.states = [opt.state.get(p, {}) for p in self.params] if self.is_whole else []
+    self.groups = opt.param_groups if self.is_whole else []
     self.counted = [s for s in self.states if _is_count(s.get('step'))]
-    self.ids,self.values,self.facts = ids,None,None
+    self.ids,self.facts = ids,None
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00045a
 def _is_count(o): return type(o) is Tensor and not o.dim() and o.is_floating_point() and o.device.type=='cpu'
-
-@patch
-def _recount(self:Fuser):
-    self.ids = None  # counts were removed: read the state again in the next step
-    return 'the state of the optimizer has changed'
-
-@patch
-def _take_numbers(self:Fuser, now):
-    "Record the settings of the optimizer's groups"
-    if why := why_no_step(self.opt):
-        self.version = None
-        return why
-    self.numbers,self.values = Numbers(self.opt),now
-    self.group_key = self.numbers.key()
-    return ''
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00045b
 @patch
@@ -382,54 +324,39 @@ def _why_hooked(self:Fuser):
 @patch
 def _take_plan(self:Fuser, facts):
     "Find or make the plan of a step for `facts`"
-    named,is_cast,pattern,n_counts,_ = self.facts = facts
-    region,at = self.region,len(self.numbers.values)+n_counts if self.is_whole else 0
+    is_whole,named,is_cast,pattern,at,_ = self.facts = facts
     self.takers,self.note_to,self.parts = [],[],{}
     for e in ('after_pred','after_loss','before_step'):
         self.parts[e] = fs = []
-        for cb,p in region.parts_of(e) if e!='before_step' or self.is_whole else ():
+        for cb,p in self.region.parts.get(e, ()) if e!='before_step' or is_whole else ():
+            if not p.f: continue
             n = len(p.hypers())
             fs.append((p.f, tuple(range(at, at+n))))
             self.takers.append(p)
             if e=='before_step': self.note_to.append(cb)
             at += n
-    own = self.is_whole and (self.group_key, _methods(type(self.opt)))
-    key = self.is_whole,own,facts
-    if key not in self.plans: self.plans[key] = self._new_plan(named, is_cast, pattern)
-    self.plan = self.plans[key]
-
-def _methods(cls):
-    "Return the methods of an optimizer's class, which may be replaced, without Dynamo's wrappers"
-    names = sorted({k for c in cls.__mro__[:-2] for k,v in vars(c).items() if callable(v)})
-    return tuple(getattr(f, '_torchdynamo_orig_callable', f) for f in (getattr(cls, k) for k in names))
-
-@patch
-def _new_plan(self:Fuser, named, is_cast, pattern):
-    res = StepPlan()
-    res.whole,res.named,res.cast = self.is_whole,named,self.device if is_cast else None
-    if any(p.dtype is torch.float64 for p in self.params): res.dtype = torch.float64
-    if not self.is_whole: return res
-    res.stand,res.groups = stand_in(type(self.opt)),self.numbers.groups
-    first,counts = len(self.numbers.values),iter(pattern or [0]*len(self.counted))
-    counted = {*map(id, self.counted)}
-    res.counts = [first+next(counts) if id(s) in counted else None for s in self.states]
-    return res
+    dtype = torch.float64 if any(p.dtype is torch.float64 for p in self.params) else torch.float32
+    counted,counts = {*map(id, self.counted)},iter(pattern or [0]*len(self.counted))
+    self.plan = StepPlan(is_whole, named, self.device if is_cast else None, dtype,
+        [next(counts) if id(s) in counted else None for s in self.states])
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00004x
 @patch
 def _find(self:Fuser):
-    "Return the graph whose guards hold for this step, or a new one; or why there can't be one"
+    "Return the graph whose guards hold for this step, or a new one; and why it can't run"
     for g in self.graphs:
-        if g.fits(self): return g.ready() if self.learn.count.batches>=g.since else _REPEATED
-    try: key = id(self.plan),_layout((self.learn.xb, self.learn.yb))
-    except Unfusable as e: return str(e)
-    if key in self.refused: return self.refused[key]
-    if why := self._why_no_more(key): return why
-    if why := why_unfusable(self.learn): return why
-    if len({id(s['step']) for s in self.counted})<len(self.counted): return 'parameters share a count of steps'
-    res = _Graph(self, key)
-    self.graphs.append(res)
-    return res
+        if not g.fits(self.args): continue
+        if self.learn.count.batches<g.since: return g,_REPEATED
+        return g,g.failed or ('' if g.step.library.call else _BUILDING)
+    try: key = self.facts,_layout((self.learn.xb, self.learn.yb))
+    except Unfusable as e: return None,str(e)
+    why = self.refused.get(key) or self._why_no_more(key) or why_unfusable(self.learn)
+    shared = len({id(s['step']) for s in self.counted})<len(self.counted)
+    if not why and shared: why = 'parameters share a count of steps'
+    if not why and self.is_whole and (why := why_no_step(self.opt)): self.settings = None  # a shorter graph may do
+    if why: return None,why
+    self.graphs.append(_Graph(self, key))
+    return self.graphs[-1],''
 
 @patch
 def _why_no_more(self:Fuser, key):
@@ -460,51 +387,43 @@ def _layout(b):
 class _Graph:
     "A compiled step, for batches of one kind"
     def __init__(self, fuser, key):
-        self.fuser,self.key,self.plan,self.n,self.doubts,self.failed = fuser,key,fuser.plan,0,0,''
+        self.fuser,self.key,self.n,self.doubts,self.failed = fuser,key,0,0,''
         self.check_at = 0 if fuser.check_every else None
-        self.step,self.start = TracedStep(self._make),time.perf_counter()
+        self.step,self.start = TracedStep(self._make, type(fuser.opt) if fuser.is_whole else None),time.perf_counter()
         self.since = fuser.learn.count.batches
         self.note = dict(region=fuser.region.name, batch=describe((fuser.learn.xb, fuser.learn.yb)))
-    def fits(self, fuser):
-        "Whether the graph is valid for the arguments that the fuser collected"
-        return self.plan is fuser.plan and self.step.fast is not None and self.step.fits(fuser.args)
-    def ready(self):
-        "Return the compiled graph, or why it isn't available"
-        return self.failed or (self if self.step.library.call else _BUILDING)
-
-    def outs(self, args, trial=None):
-        "Run the step on `args`, and return its results; `trial` is called instead of the library"
-        step = self.step
-        if step.fast is None: return self._compiled(args, trial or _protected)
-        step.library.trial = trial
-        try: return step.fast(*args.values())
-        except Unfusable as e: raise _Left(str(e)) from None
-        finally: step.library.trial = None
-    def _compiled(self, args, trial):
-        try: return self.step.compile(args, trial)
-        except _Left: raise
+    def fits(self, args):
+        "Whether the graph is valid for `args`"
+        return self.key[0]==self.fuser.facts and self.step.fast is not None and self.step.fits(args)
+    def outs(self, args, trial):
+        "Return the results of the step on `args`, run by `trial`; an error leaves no trace"
+        step,rngs = self.step,read_rngs()
+        try:
+            if step.fast is None: return step.compile(args, trial)
+            step.library.trial = trial
+            return step.fast(*args.values())
         except Exception as e:
-            if self.step.fast is None: self._refuse(e)
-            if isinstance(e, Unfusable): raise _Left(str(e)) from None
+            write_rngs(rngs)
+            if step.fast is None: self._refuse(e)
+            if isinstance(e, Unfusable): raise
             self._fail(f'the graph fails: {in_a_line(e)}')
-            raise _Left(self.failed) from e
+            raise Unfusable(self.failed) from e
+        finally:
+            if step.library: step.library.trial = None
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000048
 @patch
 def _refuse(self:_Graph, e):
     "Record why the step can't be compiled, and raise the exception that says what to do"
-    fuser,why = self.fuser,why_untraced(e)
+    fuser,why,is_whole = self.fuser,why_untraced(e),self.key[0][0]
     fuser.graphs.remove(self)
-    if FRESH in why: raise _Left(FRESH) from None
-    if not fuser.eager: raise _Left(_FIRST) from None  # a resumed fit, whose model creates its state
+    if FRESH in why: raise Unfusable(FRESH) from None
+    if not fuser.eager: raise Unfusable(_FIRST) from None  # a resumed fit, whose model creates its state
     fuser.refused[self.key] = why
-    if not self.plan.whole:
-        if fuser.no_step and not any(g.key[1]==self.key[1] for g in fuser.graphs): fuser.no_step = ''  # the model
-        fuser._look_at_region()
-        raise _Left(why) from e
-    fuser.no_step = why
+    if is_whole: fuser.no_step = why
+    elif not any(g.key[1]==self.key[1] for g in fuser.graphs): fuser.no_step = ''  # the model
     fuser._look_at_region()
-    raise _Again from e
+    raise (_Again if is_whole else Unfusable)(why) from e
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00047b
 @patch
@@ -514,7 +433,7 @@ def _make(self:_Graph, library, gm, args):
     self.note['operations'] = library.n_operations
     fuser.built.append(self.note)
     args = [torch.empty_strided(o.shape, o.stride(), dtype=o.dtype, device=o.device) for o in args]
-    if fuser.background and fuser._kind=='inductor':
+    if fuser.background and fuser.kind=='inductor':
         Thread(target=self._build, args=(library, gm, args), name='learn.fuse', daemon=True).start()
     else:
         self._build(library, gm, args)
@@ -522,17 +441,17 @@ def _make(self:_Graph, library, gm, args):
 
 @patch
 def _build(self:_Graph, library, gm, args):
-    how = dict(inductor=self._library_of, cudagraph=reduce_overhead, aten=lambda gm, args: replayed(gm))
-    try: library.call = how[self.fuser._kind](gm, args)
-    except Exception as e: self.failed = f'it could not be built: {in_a_line(e)}'
-    self.note['seconds'] = time.perf_counter()-self.start
-
-@patch
-def _library_of(self:_Graph, gm, args):
     fuser = self.fuser
     def tell(folder): say(f"learn.fuse(): compiling a step for {self.note['batch']}; it is kept in {folder}")
-    path,self.note['was there'] = build(gm, args, fuser.cache, noop if fuser.background else tell, **fuser.options)
-    return load(path)
+    try:
+        if fuser.kind=='aten': library.call = replayed(gm)
+        elif fuser.kind=='cudagraph': library.call = reduce_overhead(gm, args)
+        else:
+            on_new = noop if fuser.background else tell
+            path,self.note['was there'] = build(gm, args, fuser.cache, on_new, **fuser.options)
+            library.call = load(path)
+    except Exception as e: self.failed = f'it could not be built: {in_a_line(e)}'
+    self.note['seconds'] = time.perf_counter()-self.start
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000052
 @patch
@@ -563,9 +482,10 @@ def _show(self:Fuser, outs):
 
 @patch
 def _call_late(self:Fuser, *events):
-    "Call the handlers that were deferred until after the graph"
-    for e,cbs in self.region.later(*events):
-        if e!='after_opt_step': self.learn.fire_for(e, cbs)  # the loop fires that one
+    "Call the handlers that were deferred until after the graph; the loop itself fires `after_opt_step`"
+    for e in events:
+        cbs = [cb for cb,p in self.region.parts.get(e, ()) if p.after]
+        if cbs and e!='after_opt_step': self.learn.fire_for(e, cbs)
 
 @patch
 def _go_on(self:Fuser, grads):
@@ -587,29 +507,22 @@ def _go_on(self:Fuser, grads):
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000061
 @patch
-def _take_both_ways(self:Fuser, graph):
+def _take_both_ways(self:Fuser, graph, args):
     "Run the open turn uncompiled, and keep the results of the compiled step if they agree with it"
-    args,rngs,start = self.args,read_rngs(),time.perf_counter()
-    try: fused = _Trial(graph, args, _computed)
-    except _Left:
+    rngs,start = read_rngs(),time.perf_counter()
+    fused = _Trial(graph, args)
+    secs,drawn,by_hand = time.perf_counter()-start,read_rngs(),[]
+    for k in (1., 1+1e-7):
         write_rngs(rngs)
-        raise
-    except Exception as e:
-        graph._fail(f'the graph fails: {in_a_line(e)}')
-        write_rngs(rngs)
-        raise _Left(graph.failed) from e
-    secs,drawn = time.perf_counter()-start,read_rngs()
-    by_hand,scaled = (_Trial(graph, args, partial(_by_hand, rngs, k)) for k in (1., 1+1e-7))
+        by_hand.append(_Trial(graph, args, k))
     write_rngs(rngs)
-    begun = time.perf_counter()
+    start = time.perf_counter()
     def judge(grads=None):
-        if graph.n: self.ratios.append(secs/(time.perf_counter()-begun))
+        if graph.n: self.ratios.append(secs/(time.perf_counter()-start))
         why = '' if same_states(drawn, read_rngs()) else 'draws other random numbers'
-        why = why or _differs(graph, fused, by_hand, scaled, self.learn.loss, grads)
+        why = why or _differs(graph, fused, *by_hand, self.learn.loss, grads)
         graph._judge(why)
-        if why: return grads
-        _put_back(fused.tensors, fused.after)
-        return self._show(fused.outs)
+        return grads if why else self._show(fused.kept())
     self._ordinary(judge)
 
 @patch
@@ -629,64 +542,39 @@ def _ordinary(self:Fuser, judge):
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000062
 class _Trial:
-    "The results of a step and its changes to tensors, recorded on copies"
-    def __init__(self, graph, args, run):
-        self.run = run
+    "A step on copies of its tensors: by the library, or operation by operation with parameters multiplied by `by_hand`"
+    def __init__(self, graph, args, by_hand=None):
+        self.by_hand = by_hand
         self.outs = self.loss,self.pred,self.parts,self.notes,self.grads = graph.outs(args, self)
     def __call__(self, library, ts):
-        if library.call is None: raise _Left(_BUILDING)
-        self.tensors = [ts[i] for i in library.written]
-        self.before = _clones(self.tensors)
-        outs,self.after = self.run(library, ts, self)
+        from torch._inductor.utils import clone_preserve_strides as copied
+        if library.call is None: raise Unfusable(_BUILDING)
+        library.check_apart(ts)
+        torch.clear_autocast_cache()
+        own = [self._scaled(copied, t) for t in ts]
+        outs = library.run(own) if self.by_hand is None else library.gm.forward(*own)
+        torch.clear_autocast_cache()
+        self.tensors,self.after = ([o[i] for i in library.written] for o in (ts, own))
+        self.before = [t.detach().clone() for t in self.tensors]
         return outs
-
-def _clones(ts): return [o.detach().clone() for o in ts]
-
-def _put_back(ts, old):
-    with torch.no_grad():
-        for t,o in zip(ts, old, strict=True): t.copy_(o)
-
-# %% ../../nbs/scale/08_fuse.ipynb #fb00062c
-def _computed(library, ts, trial):
-    "Run the step by the library"
-    try:
-        outs = library.run(ts)
-        return outs,_clones(trial.tensors)
-    finally: _put_back(trial.tensors, trial.before)
-
-def _by_hand(rngs, k, library, ts, trial):
-    "Run the step in torch, operation by operation, with parameters multiplied by `k`"
-    own = []
-    for t in ts:
-        t = torch.tensor(t, dtype=torch.float64) if isinstance(t, float) else t
-        new = t.detach().clone()
-        if k!=1 and t.requires_grad: new.mul_(k)
-        own.append(new.requires_grad_(t.requires_grad))
-    write_rngs(rngs)
-    torch.clear_autocast_cache()
-    outs = library.gm.forward(*own)
-    torch.clear_autocast_cache()
-    return outs,[own[i].detach() for i in library.written]
-
-def _protected(library, ts):
-    "Run a library for the first time; after an error, undo a partial update"
-    if library.call is None: raise _Left(_BUILDING)
-    written,rngs = [ts[i] for i in library.written],read_rngs()
-    before = _clones(written)
-    try: return library.run(ts)
-    except Exception:
-        _put_back(written, before)
-        write_rngs(rngs)
-        raise
+    def _scaled(self, copied, t):
+        if isinstance(t, float): return t if self.by_hand is None else torch.tensor(t, dtype=torch.float64)
+        new = copied(t.detach())
+        if self.by_hand and t.requires_grad: new.mul_(self.by_hand)
+        return new.requires_grad_(t.requires_grad)
+    @torch.no_grad()
+    def kept(self):
+        "Write the results to the tensors of the step, and return the outputs"
+        for t,o in zip(self.tensors, self.after, strict=True): t.copy_(o)
+        return self.outs
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00062b
 def _differs(graph, fused, by_hand, scaled, loss, grads):
     "Describe how the compiled step differs from the uncompiled one; '' if it doesn't"
     rows = [('loss', fused.loss, loss, by_hand.loss, scaled.loss, None)]
-    for nm in ('pred','parts','notes'):
-        named = 'prediction' if nm=='pred' else nm
+    for nm,label in dict(pred='prediction', parts='parts', notes='notes').items():
         found = [tensors_in(getattr(t, nm)) for t in (fused, by_hand, by_hand, scaled)]
-        rows += [(named, *o, None) for o in zip(*found, strict=True)]
+        rows += [(label, *o, None) for o in zip(*found, strict=True)]
     params = graph.fuser._names()
     trained = [p for p in graph.fuser.params if p.requires_grad]
     every = [o or () for o in (fused.grads, grads, by_hand.grads, scaled.grads)]
@@ -718,16 +606,14 @@ def difference(
     slack:float # Further difference to allow, relative to the change
 )->str: # '' if they are close enough
     "Describe how `fused` differs from `plain`"
-    if plain.is_complex(): fused,plain,by_hand,scaled,before = (o if o is None else torch.view_as_real(o.detach())
-        for o in (fused, plain, by_hand, scaled, before))
     if fused.shape!=plain.shape: return f'computes another {name}, of shape {tuple(fused.shape)}'
-    if not plain.is_floating_point(): return '' if torch.equal(fused, plain) else f'computes another {name}'
+    if not (plain.is_floating_point() or plain.is_complex()):
+        return '' if torch.equal(fused, plain) else f'computes another {name}'
     if not plain.isfinite().all(): return ''  # there is no finite value to compare with
-    def apart(a, b): return torch.linalg.vector_norm((a.detach()-b.detach()).double()).item()
-    nothing = torch.zeros_like(plain)
-    by,yard = apart(fused, plain),apart(scaled, by_hand)
-    size,change = apart(plain, nothing),apart(plain, nothing if before is None else before)
-    most = 30*yard + slack*change + 4*torch.finfo(plain.dtype).eps*size
+    wide = torch.complex128 if plain.is_complex() else torch.float64
+    def size(o): return torch.linalg.vector_norm(o.detach(), dtype=wide).item()
+    by,yard,change = size(fused-plain),size(scaled-by_hand),size(plain if before is None else plain-before)
+    most = 30*yard + slack*change + 4*torch.finfo(plain.dtype).eps*size(plain)
     if by<=most: return ''
     return f'computes another {name}: it differs by {by:.1e}, but rounding explains {most:.1e}'
 
@@ -751,8 +637,7 @@ class FuseReport:
     def __init__(self,
         fuser # The fuser of a learner
     ):
-        self.graphs,self.eager = [dict(o) for o in fuser.built],dict(fuser.eager)
-        self.fused = Counter()
+        self.graphs,self.eager,self.fused = [dict(o) for o in fuser.built],dict(fuser.eager),Counter()
         for o in fuser.graphs:
             if o.n: self.fused[o.note['region']] += o.n
         # wall times of steps that ran both ways

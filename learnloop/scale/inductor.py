@@ -63,10 +63,12 @@ def trace(
 )->tuple: # The graph, a `GraphModule`; further tensors that it takes after `args`
     "Trace `f` to a graph"
     from torch.fx.experimental.proxy_tensor import make_fx
+    from torch._inductor import config
     from torch._inductor.decomposition import select_decomp_table
     import torch._inductor.lowering  # decompositions use it without importing it
     aten,args = torch.ops.aten,[o.detach() for o in args]
-    ops = select_decomp_table() | {aten.mm.default:_mm, aten.addmm.default:_addmm, aten.bernoulli.p:_bernoulli}
+    with config.patch(fallback_random=True): ops = {**select_decomp_table()}  # others draw different random numbers
+    ops |= {aten.mm.default:_mm, aten.addmm.default:_addmm, aten.bernoulli.p:_bernoulli}
     ops.pop(aten.empty_like.default, None)  # its layout decides the order of random numbers
     # else the backward pass on a GPU would run in another thread, where it isn't traced
     with torch.no_grad(), preserve_rng(), torch.autograd.set_multithreading_enabled(False):
