@@ -14,6 +14,7 @@ from copy import copy, deepcopy
 from functools import partial
 from io import IOBase
 from itertools import chain, islice
+from time import monotonic
 from fastcore.basics import patch
 from torch.utils.data import ChainDataset, DataLoader, IterableDataset
 from torch.utils.data._utils.fetch import _MapDatasetFetcher
@@ -104,9 +105,18 @@ def _next_hash(batches):
     b = next(batches, None)
     return (BatchSample(b, 2**12).facts() or {}).get('hash') if b is not None else _END
 
+def _skim(batches, most):
+    "Take up to `most` batches, for three seconds at most; return their number, 0 if time ran out"
+    n,end = 0,monotonic()+3
+    for _ in islice(batches, most):
+        n += 1
+        if monotonic()>end: return 0
+    return n
+
+# %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0015
 def _state_leads_back(a, b, n, later=True):
     "Whether the copy `b` continues like the loader `a`, after it loads the state of `a` at `n` batches"
-    for _ in islice(iter(a), 33*later): pass  # an earlier pass: later passes may differ from the first
+    _skim(iter(a), 33*later)  # an earlier pass: later passes may differ from the first
     states,batches = read_rngs([a]),iter(a)
     for _ in range(n): next(batches, None)
     sd,now = deepcopy(a.state_dict()),read_rngs([a])
@@ -120,7 +130,7 @@ def _state_leads_back(a, b, n, later=True):
 def _state_is_exact(make, has_end):
     "Whether a copy of a loader continues at any place that another one saved, also at the end if it `has_end`"
     if not all(_state_leads_back(make(), make(), n, n>0) for n in (2, 0)): return False
-    n = sum(1 for _ in islice(iter(make()), 65)) if has_end else 0
+    n = _skim(iter(make()), 65) if has_end else 0
     return not 0<n<65 or _state_leads_back(make(), make(), n, False)
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0f33
@@ -133,7 +143,7 @@ def _taken(a, states, epoch, n, more=0):
         if i: branch_rngs(i)  # as dropout draws between two batches
         res.append((read_rngs([a]), _next_hash(batches), read_rngs([a])))
         if res[-1][1]==_END: return res
-    for _ in islice(batches, more): pass
+    _skim(batches, more)
     return res
 
 def _goes_on(b, states, epoch, want):
@@ -148,6 +158,7 @@ def _goes_on(b, states, epoch, want):
         if (is_kept or not i) and not same_states(got, facts): return False
     return True
 
+# %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0f34
 def _draws_late(want):
     "Whether batches of `want` after the first drew from generators that training uses"
     def _shared(states): return {k:v for k,v in states.items() if not k.startswith('loader')}
@@ -176,6 +187,14 @@ def _draws_aside(a, to_end):
     # a thread that has ended may have drawn everything before the first batch was taken
     return not same_states(now, first) or not all(t.is_alive() for t in own)
 
+# %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0016
+class _Head(IterableDataset):
+    "The first `n` items of the stream `ds`"
+    def __init__(self, ds, n): self.ds,self.n = ds,n
+    def __iter__(self): return islice(iter(self.ds), self.n)
+
+def _is_chain(dl): return type(getattr(dl, 'dataset', None)) is ChainDataset
+
 # %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0013
 class _Few:
     "The index batches of the loader `dl`, the first with batches of two items if this process makes them"
@@ -187,13 +206,6 @@ class _Few:
     def _made(self, idxs):
         f = _MapDatasetFetcher(self.dataset, self.whole, self.collate_fn, False)
         return f.fetch([*idxs][:2] if self.whole else idxs) if self.reads else None
-
-class _Head(IterableDataset):
-    "The first `n` items of the stream `ds`"
-    def __init__(self, ds, n): self.ds,self.n = ds,n
-    def __iter__(self): return islice(iter(self.ds), self.n)
-
-def _is_chain(dl): return type(getattr(dl, 'dataset', None)) is ChainDataset
 
 def _tried(dl):
     "Return the part of `dl` to test: the loader without workers, or a few items; None if no test is needed"

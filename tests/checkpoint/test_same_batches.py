@@ -465,3 +465,23 @@ def test_a_stream_that_keeps_its_place_is_exact_if_it_begins_again_or_is_read_on
         return seen
     with pytest.raises(Boom): run(2)
     assert same(run(resume=tmp_path), [*DataLoader(Stretch(), BS)][2:])
+
+CLOCK = [0] # Seconds
+
+class Slow:
+    "A loader with a state, whose batches take a second each by `CLOCK`"
+    i = 0
+    def __iter__(self):
+        while self.i<100:
+            self.i += 1
+            CLOCK[0] += 1
+            yield batch([self.i%N])
+        self.i = 0
+    def state_dict(self): return dict(i=self.i)
+    def load_state_dict(self, sd): self.i = sd['i']
+
+@pytest.mark.parametrize('speed,n', [(1, range(6, 25)), (0, range(100, 999))])
+def test_trying_a_slow_loader_takes_seconds_not_a_pass(speed, n, monkeypatch):
+    monkeypatch.setattr('learnloop.checkpoint.passes.monotonic', lambda: CLOCK[0]*speed)
+    start = CLOCK[0]
+    assert try_loader(Slow())==(True, '') and CLOCK[0]-start in n
