@@ -10,6 +10,7 @@ __all__ = ['POINTS', 'points_needed', 'TeamEngine']
 # %% ../../nbs/scale/03_agree.ipynb #ag000004
 import random, sys, time, torch, warnings, zlib
 import torch.distributed as dist
+from torch import nn
 from contextlib import contextmanager
 from fastcore.basics import patch
 from ..data.batch import batch_args, find_bs
@@ -214,8 +215,8 @@ def _sum_weights(self:TeamEngine):
     "Return a checksum of the hyper-parameters and of a few values of each weight; 0 before they are made equal"
     learn = self.learn
     if self.spreads or learn.training and self.engine.made_for is None: return 0
-    ps = [p.detach()[(0,)*(p.dim()-1)].reshape(-1)[:4].double() for p in learn.model.parameters() if p.numel()]
-    vals = torch.cat(ps).tolist() if ps else []
+    ps = [p for p in learn.model.parameters() if type(p) is nn.Parameter and p.layout is torch.strided and p.numel()]
+    vals = [p.detach()[(0,)*(p.dim()-1)].reshape(-1)[:4].tolist() for p in ps]
     return zlib.crc32(repr((vals, learn._opt and get_hypers(learn._opt))).encode())
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0001b1
