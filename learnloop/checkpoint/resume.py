@@ -11,7 +11,6 @@ __all__ = ['FitKeeper', 'overrides']
 import threading, warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from copy import deepcopy
 from functools import partial
 from math import inf
 from types import SimpleNamespace
@@ -34,7 +33,6 @@ from ..loop.engines import Engine
 from ..loop.learner import Learner, default_engine
 from ..loop.opt_state import opt_for_resume
 from ..loop.optimizer import HYPERS, get_hypers, hyper_groups, opt_recipe, opts, why_shapeless
-from ..measure.series import shared_parts
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #b558d831
 @default_engine
@@ -327,9 +325,7 @@ def at(self:FitKeeper,
     elif goes_to=='validate': self.arrive()
     if where=='validate' and self._has_no_validation(): return
     self.marks[where] = random_states(learn)
-    if where!='validate': return
-    with shared_parts():
-        self.held = {o.name:deepcopy(o.state_dict()) for o in learn.cbs if not o.safe_in_evaluate or o.calls}
+    if where=='validate': self.hold()
 
 @patch
 def _has_no_validation(self:FitKeeper):

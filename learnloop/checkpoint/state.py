@@ -52,6 +52,7 @@ class Checkpointer:
         self.marks = {}          # Random states at the start of the fit, the epoch, the pass and the validation
         self.noted = None, None  # A number of batches done, and the random states then
         self.held = {}           # States of callbacks before the validation, by name
+        self.held_buffers = {}   # Buffers before the validation, which it may change
         self.had_workers = []    # Loaders whose workers ran before the pass began
         self.has_loaded = False  # Was the loader restored to the end of a pass?
         # The requested number of epochs, and the settings that a resumed fit must share
@@ -101,6 +102,7 @@ def capture(self:Checkpointer,
     if weights: state |= dict(model=model_state(learn.model, together), opt=learn.state_of_opt(together))
     else:
         state['hypers'] = [[{k:v for k,v in g.items() if k!='params'} for g in o.param_groups] for o in opts(learn.opt)]
+    if place.next=='validate': self._put_held(state)
     for o in learn.cbs:
         if o.use_live_weights: o.use_live_weights(state)
     own = self._gather_own(state) if shared and learn.team.world>1 else {}
@@ -202,6 +204,22 @@ def _module_state(self:Checkpointer):
         exchange=self.learn.team.exchange, denominator=self.learn.mean_of.state(),
         buffers={n:b for n,b in _of_all(self.learn, 'named_buffers').items() if n not in own},
         resting=[unwrap(n) for n,m in model.named_modules() if not m.training])
+
+# %% ../../nbs/checkpoint/03_state.ipynb #95ab1d6b
+@patch
+def hold(self:Checkpointer):
+    "Keep the state that a validation may change: that of callbacks, and buffers"
+    with shared_parts():
+        self.held = {o.name:deepcopy(o.state_dict()) for o in self.learn.cbs if not o.safe_in_evaluate or o.calls}
+    self.held_buffers = {k:b.clone() for k,b in _of_all(self.learn, 'named_buffers').items() if not b.is_meta}
+
+@patch
+def _put_held(self:Checkpointer, state):
+    "Replace buffers in `state` by those from before the validation, which a resumed fit repeats"
+    unwrap = unwrapper(self.learn.model)
+    names = [('model', unwrap), ('buffers', str), ('loss', 'loss_func.{}'.format)]
+    for k,name in names:
+        if k in state: state[k] = {n:self.held_buffers.get(name(n), v) for n,v in state[k].items()}
 
 # %% ../../nbs/checkpoint/03_state.ipynb #7272d599
 _last = 'epoch','iter','n_done','n_iter','bs','final_record','training'
