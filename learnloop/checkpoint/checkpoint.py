@@ -179,7 +179,7 @@ def _check_folder(self:CheckpointCallback, state):
     _mk_files(state)  # raises an error that names what can't be saved
     for k in ('model','opt'):
         if bad := find_unsafe(state[k]):
-            raise TypeError(f'state of {k}{bad}, which a checkpoint cannot contain: let its state_dict leave it out, or '
+            raise TypeError(f'state of {k}{bad}, which a checkpoint cannot contain: let its state_dict omit it, or '
                 'return tensors and plain data, such as x.item() for a NumPy number')
     if why := inexact_reason(learn.dls.train):
         warnings.warn(f'the training loader, {type(learn.dls.train).__name__}: {why}', stacklevel=2)

@@ -325,7 +325,7 @@ def at(self:FitKeeper,
     elif goes_to=='validate': self.arrive()
     if where=='validate' and self._has_no_validation(): return
     self.marks[where] = random_states(learn)
-    if where=='validate': self.hold()
+    if where=='validate': self._hold()
 
 @patch
 def _has_no_validation(self:FitKeeper):

@@ -147,7 +147,8 @@ class Rewinder(Engine):
                 origin = self.origin_for(e)
                 if origin.place.next not in _HERE[phase]: raise
             finally:
-                if phase=='train': learn.keeper.lengths[learn.epoch] = learn.train_pass.n_done if learn.train_pass else 0
+                p = learn.train_pass
+                if phase=='train': learn.keeper.lengths[learn.epoch] = p.n_done if p else 0
             self._go_from(origin)
 
 # %% ../../nbs/checkpoint/09_rewind.ipynb #9e71000b
@@ -253,7 +254,7 @@ def _target(self:Rewinder, to, batches, now):
 # %% ../../nbs/checkpoint/09_rewind.ipynb #9e7100d6
 @patch
 def _length(self:Rewinder, epoch):
-    "Return the number of batches of an earlier epoch: a checkpoint has only the numbers that differ from the one before"
+    "Return the number of batches of an earlier epoch: checkpoints omit numbers equal to that of the epoch before"
     known = self.learn.keeper.lengths
     last = max((e for e in known if e<=epoch), default=None)
     return (self.learn.n_iter or 0) if last is None else known[last]

@@ -363,7 +363,8 @@ def _opt_state_for(o, sd, model, where, tip=''):
     own = {i:p for p,i,_ in pairs}
     if bad := _odd_state(o, pairs, sd['state']):
         raise ValueError(f'{where} has a state that {type(o).__name__} cannot have: {bad}')
-    state = {i:{k:cut_like(v, own[i]) for k,v in s.items()} if i in own else s for i,s in _apart(sd['state'], o).items()}
+    state = _apart(sd['state'], o)
+    state = {i:{k:cut_like(v, own[i]) for k,v in s.items()} if i in own else s for i,s in state.items()}
     return {k:v for k,v in sd.items() if k!='made'} | dict(state=state, param_groups=res)
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #b375ada7

@@ -207,7 +207,7 @@ def _module_state(self:Checkpointer):
 
 # %% ../../nbs/checkpoint/03_state.ipynb #95ab1d6b
 @patch
-def hold(self:Checkpointer):
+def _hold(self:Checkpointer):
     "Keep the state that a validation may change: that of callbacks, and buffers"
     with shared_parts():
         self.held = {o.name:deepcopy(o.state_dict()) for o in self.learn.cbs if not o.safe_in_evaluate or o.calls}

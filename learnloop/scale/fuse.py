@@ -371,6 +371,7 @@ def _why_no_more(self:Fuser, key):
     if len(same)>=self.max_shapes: return f'{same[-1].step.why_not(self.args)} keeps changing'
     return 'settings keep changing' if len(self.graphs)>=8*self.max_shapes else ''
 
+# %% ../../nbs/scale/08_fuse.ipynb #fb0000d4
 def _layout(b):
     "Return the structure, shapes and kinds of the tensors in `b`: equal for batches that share a graph"
     t = type(b)

@@ -511,10 +511,10 @@ def _tell_stateful(cb):
     if hasattr(model, 'reset'): mods.setdefault(type(model).__name__)  # it has a hidden state
     mods = [*mods]
     if not mods: return
-    warnings.warn(f'{cb.label}: {", ".join(mods[:4])}{", …" if len(mods)>4 else ""}: in training, the forward pass of '
-        'each part computes statistics of it, as batch norm does, or changes buffers or a hidden state, so the step '
-        'differs from that of the whole batch. Use other modules, such as group norm, or put such modules in '
-        'evaluation mode, as BnFreeze() does with frozen batch norms', stacklevel=2)
+    warnings.warn(f'{cb.label}: with {", ".join(mods[:4])}{", …" if len(mods)>4 else ""} in training mode, the step in '
+        'parts differs from that of the whole batch: each forward pass uses statistics of its part, as batch norm '
+        'does, or changes buffers or a hidden state. Use other modules, such as group norm, or evaluation mode, as '
+        'BnFreeze() does for frozen batch norms', stacklevel=2)
 
 # %% ../../nbs/train/03_training.ipynb #11dad605
 @patch

@@ -320,7 +320,7 @@ def test_case_27_items_that_differ_are_named(workers):
 def test_case_28_the_stop_of_an_item_is_not_the_end(workers, kw):
     learn = mk_learner(dls=(loader(at(3, lambda: next(iter([]))), num_workers=workers), None))
     e,said = ended(lambda: learn.fit(None if kw.get('max_steps') else 1, **kw))
-    assert isinstance(e, RuntimeError) and isinstance(e.__cause__, StopIteration) and 'would look like the end of the data' in said
+    assert isinstance(e, RuntimeError) and isinstance(e.__cause__, StopIteration) and 'would take it for the end of the data' in said
     assert ('item 3, of ' in said)==(not workers) and 'items 2 to 3' in said and re.search(r'got 1 of (4|\?) batches', said) and learn.count.batches==1
 
 class Counted(list):

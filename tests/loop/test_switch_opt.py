@@ -97,7 +97,7 @@ def test_a_schedule_goes_on_at_its_place(event):
 
 def test_what_the_new_one_lacks_ends():
     learn = mk_learner()
-    with pytest.warns(UserWarning, match='Adagrad has no mom, whose schedule ends'):
+    with pytest.warns(UserWarning, match='Adagrad has no mom, so its schedule ends'):
         fit(learn, how='fit_one_cycle', cbs=[to(partial(Adagrad, lr=.2))])
     assert get_hypers(learn.opt)[0]['lr']==.2
 

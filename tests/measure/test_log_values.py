@@ -79,7 +79,7 @@ def test_without_a_recorder_nothing_is_kept():
     learn = Learner(DATA, nn.Linear(2, 1), nn.functional.mse_loss, default_cbs=False, cbs=[TrainEvalCallback(), Says()])
     learn.fit(1)
 
-@pytest.mark.parametrize('name,value,said', [('train_x', 1., 'without the prefixes'), ('', 1., 'must be a string'), (3, 1., 'must be a string'), ('x', torch.ones(2), r'shape \(2,\)'),
+@pytest.mark.parametrize('name,value,said', [('train_x', 1., 'prefixes that the recorder adds'), ('', 1., 'must be a string'), (3, 1., 'must be a string'), ('x', torch.ones(2), r'shape \(2,\)'),
     ('x', 'a', 'got a str'), ('x', None, 'got a NoneType'), ('x', [1.], 'got a list')])
 def test_refused(name, value, said):
     with pytest.raises(ValueError, match=said): quietly(mk([Callback('bad', after_loss=lambda cb: cb.learn.log(name, value))]), 1)

@@ -67,7 +67,7 @@ def test_a_run_with_enough_memory_is_the_one_without_it():
 def test_what_can_not_be_split_is_named():
     def contrast(pred, y): return (pred@pred.T).logsumexp(1).mean()
     with pytest.raises(ValueError, match='HealMemory: the loss function .*contrast is not a mean'): run(4, [HealMemory()], contrast)
-    with pytest.warns(UserWarning, match='net.1: in training, the forward pass of each part'): run(4, [HealMemory()], norm=nn.BatchNorm1d(8))
+    with pytest.warns(UserWarning, match='with net.1 in training mode'): run(4, [HealMemory()], norm=nn.BatchNorm1d(8))
     with pytest.warns(UserWarning, match='Evaluation'): run(99, [HealMemory()], contrast)  # nothing to split
 
 @pytest.mark.filterwarnings('ignore:HealMemory')

@@ -89,7 +89,7 @@ def test_both_passes_of_sam_begin_with_the_same_state(kind):
 
 @pytest.mark.parametrize('kind,name', [('buffer', '0'), ('replaced', '0'), ('spectral', '0.parametrizations.weight.0'), ('norm', '0')])
 def test_parts_that_are_not_the_batch_are_named(kind, name):
-    with pytest.warns(UserWarning, match=f'MicroBatch: {name}: in training, the forward pass of each part'): fitted(mk(kind), MicroBatch(3))
+    with pytest.warns(UserWarning, match=f'MicroBatch: with {name} in training mode'): fitted(mk(kind), MicroBatch(3))
 
 class Bag(nn.Module):
     "Embeddings of 7 rows, some of which a batch has twice"
