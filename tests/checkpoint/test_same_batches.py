@@ -154,10 +154,11 @@ class Early(RestartsEarly):
     __len__ = None
 class Buffered(IterableDataset):
     "A buffer that global random numbers shuffle: what is left of it decides later batches"
+    def __init__(self, below): self.below = below
     def __iter__(self):
         held = list(range(8))
         for i in range(8, N+8):
-            j,held = held.pop(random.randrange(len(held))),held + [i]*(i<N)
+            j,held = held.pop(self.below(len(held))),held + [i]*(i<N)
             yield X[j],Y[j]
 class LateOrder(IterableDataset):
     "Draws its order when it is reached"
@@ -190,6 +191,7 @@ EXACT = dict(  # chkstyle: ignore-node
     list=lambda: in_batches(range(N)), tensors=lambda: DataLoader(TABLE, BS, shuffle=True), noisy=lambda: DataLoader(Noisy(), BS, shuffle=True),
     seeded=lambda: DataLoader(SeededItems(Noisy()), BS, shuffle=True), generator=lambda: DataLoader(TABLE, BS, shuffle=True, generator=torch.Generator().manual_seed(5)),
     stream=lambda: DataLoader(Stream(), BS), by_epoch=ByEpoch, zipped=lambda: Zip(DataLoader(Noisy(), BS, shuffle=True), DataLoader(TABLE, BS, shuffle=True)),
+    buffered_python=lambda: DataLoader(Buffered(random.randrange), BS), buffered_numpy=lambda: DataLoader(Buffered(np.random.randint), BS),
     stateful=lambda: StatefulDataLoader(TABLE, BS, shuffle=True), stateful_noisy=lambda: StatefulDataLoader(Noisy(), BS, shuffle=True),
     restarting=lambda: StatefulDataLoader(TABLE, BS, sampler=Restarting()), early=RestartsEarly, zip_early=lambda: Zip(RestartsEarly(), ByEpoch()),
     alternate=lambda: Alternate(StatefulDataLoader(TABLE, BS, sampler=Drawing()), DataLoader(TABLE, BS, shuffle=True)),
@@ -201,7 +203,7 @@ FAULTY = dict(  # chkstyle: ignore-node
     augmented=lambda: DataLoader(Transformed(Augment()), BS), class_generator=lambda: DataLoader(Transformed(Shared()), BS),
     collated=lambda: DataLoader(TABLE, BS, collate_fn=partial(augmented, f=Augment())),
     going=lambda: DataLoader(TABLE, BS, sampler=Going()), counted=lambda: DataLoader(Reads(count), BS),
-    mixed=lambda: StatefulDataLoader(Mixed(), BS, sampler=Drawing()), early_stream=Early, buffered=lambda: DataLoader(Buffered(), BS), chained=lambda: DataLoader(ChainDataset([Stream(), LateOrder()]), BS),
+    mixed=lambda: StatefulDataLoader(Mixed(), BS, sampler=Drawing()), early_stream=Early, buffered=lambda: DataLoader(Buffered(lambda n: torch.randint(n, ()).item()), BS), chained=lambda: DataLoader(ChainDataset([Stream(), LateOrder()]), BS),
     chained_passes=lambda: DataLoader(ChainDataset([Stream(), PassesOf()]), BS), ended=lambda: DataLoader(TABLE, BS, sampler=Ended()),
     stateful_ended=lambda: StatefulDataLoader(TABLE, BS, sampler=Ended()),
     zipped_passes=lambda: Zip(Passes(), DataLoader(TABLE, BS)), wrong_place=lambda: StatefulDataLoader(OwnPlace('zero'), BS),
@@ -287,6 +289,15 @@ def test_a_list_shuffled_in_place_is_named_whatever_batch_it_begins_with():
     for s in range(30, 54):
         set_seed(s)
         assert 'will not be exact' in try_loader(DataLoader(TABLE, batch_sampler=Kept()))[1]
+
+class Pools(CountingSampler):
+    "Shuffles `k` batches at a time, by global random numbers"
+    def __init__(self, k): self.k = k
+    def __iter__(self): return iter([s+i] for s in range(0, N, self.k) for i in torch.randperm(min(self.k, N-s)).tolist())
+
+@pytest.mark.parametrize('k', [2, 4, 8])
+def test_a_sampler_that_draws_for_several_batches_at_once_is_named(k):
+    assert 'will not be exact' in try_loader(DataLoader(TABLE, batch_sampler=Pools(k), num_workers=1))[1]
 
 @pytest.mark.filterwarnings('ignore:.*will not be exact')
 def test_other_batches_stop_it_before_anything_is_changed_unless_they_are_accepted(tmp_path):
