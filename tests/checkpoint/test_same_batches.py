@@ -138,6 +138,13 @@ class Pinned(WithState):
         return super().state_dict()
     def load_state_dict(self, sd):
         if not self.is_pinned: super().load_state_dict(sd)
+class Bare:
+    "Takes no attributes, and its state says nothing"
+    __slots__ = ()
+    def __len__(self): return -(-N//BS)
+    def __iter__(self): return iter(in_batches(range(N)))
+    def state_dict(self): return {}
+    def load_state_dict(self, sd): pass
 class OwnPlace(IterableDataset):
     "A stream that knows its place, or says another one"
     def __init__(self, fault=''): self.fault,self.n,self.start = fault,0,0
@@ -206,7 +213,7 @@ FAULTY = dict(  # chkstyle: ignore-node
     mixed=lambda: StatefulDataLoader(Mixed(), BS, sampler=Drawing()), early_stream=Early, buffered=lambda: DataLoader(Buffered(lambda n: torch.randint(n, ()).item()), BS), chained=lambda: DataLoader(ChainDataset([Stream(), LateOrder()]), BS),
     chained_passes=lambda: DataLoader(ChainDataset([Stream(), PassesOf()]), BS), ended=lambda: DataLoader(TABLE, BS, sampler=Ended()),
     stateful_ended=lambda: StatefulDataLoader(TABLE, BS, sampler=Ended()),
-    zipped_passes=lambda: Zip(Passes(), DataLoader(TABLE, BS)), wrong_place=lambda: StatefulDataLoader(OwnPlace('zero'), BS),
+    zipped_passes=lambda: Zip(Passes(), DataLoader(TABLE, BS)), wrong_place=lambda: StatefulDataLoader(OwnPlace('zero'), BS), bare=Bare,
     **{o:lambda o=o: WithState(o) for o in ('forgets', 'reshuffles', 'ahead', 'behind', 'empty', 'first epoch')})
 
 def seeded(s): return torch.Generator().manual_seed(s)
@@ -270,7 +277,7 @@ def test_a_callback_may_draw_between_the_start_of_a_pass_and_its_first_batch(kin
     whole = cache(partial(fit, make, more=more))
     assert {at:o for at in [(0, 1), (0, 3), (1, 0), (1, 2)] if (o := outcome(make, at, tmp_path/f'{at}', whole, more=more))!='same'}=={}
 
-SOLVED = 'augmented','class_generator','collated','wrong_place' # generators inside of objects are saved, and what has a wrong state is gone through again
+SOLVED = 'augmented','class_generator','collated','wrong_place','bare' # generators inside of objects are saved, and what has a wrong state is gone through again
 
 @pytest.mark.parametrize('kind', FAULTY)
 def test_or_it_says_why_it_cannot(kind, tmp_path):
