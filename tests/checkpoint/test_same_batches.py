@@ -141,7 +141,7 @@ class Pinned(WithState):
 class Bare:
     "Takes no attributes, and its state says nothing"
     __slots__ = ()
-    def __len__(self): return -(-N//BS)
+    def __len__(self): return len(in_batches(range(N)))
     def __iter__(self): return iter(in_batches(range(N)))
     def state_dict(self): return {}
     def load_state_dict(self, sd): pass
