@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/checkpoint/passes.html.md"""
 __all__ = ['random_states', 'set_random_states', 'try_loader', 'parts_of', 'KeptPass', 'copy_batch', 'being_made']
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #1364b046
-import threading
+import threading, torch
 from collections.abc import Iterator
 from copy import copy, deepcopy
 from functools import partial
@@ -21,7 +21,7 @@ from torch.utils.data._utils.fetch import _MapDatasetFetcher
 from ..data.batch import BatchSample, batch_map
 from ..data.begin import Endless, batches_draw, iter_from, goes_by_state, items_draw, sampler_draws
 from ..data.loaders import batch_len, batches_of, set_epoch
-from ..data.rng import all_rngs, branch_rngs, copies_of, preserve_rng, read_rngs, same_states, write_rngs
+from ..data.rng import all_rngs, copies_of, preserve_rng, read_rngs, same_states, write_rngs
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #160d7cfa
 def random_states(
@@ -140,7 +140,7 @@ def _taken(a, states, epoch, n, more=0):
     set_epoch(a, epoch)
     batches,res = iter(a),[]
     for i in range(n):
-        if i: branch_rngs(i)  # as dropout draws between two batches
+        if i: torch.rand(1)  # as dropout draws between two batches; training leaves Python's and NumPy's numbers alone
         res.append((read_rngs([a]), _next_hash(batches), read_rngs([a])))
         if res[-1][1]==_END: return res
     _skim(batches, more)
@@ -168,8 +168,8 @@ def _repeats(make, epoch, once, n, more):
     "Return `n` batches of a loader of `make` if a resumed fit would see the same after another pass; else None"
     a = make()
     states = read_rngs([a])
-    if _draws_late(_taken(a, states, epoch, 3)): n = 12  # what it draws may decide later batches
-    want = _taken(a := make(), states, epoch, n, more)
+    want = _taken(a, states, epoch, n, more)
+    if n<12 and _draws_late(want): return _repeats(make, epoch, once, 12, more)  # it may decide later batches
     return want if _goes_on(make() if once else a, states, epoch, want) else None
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0f43
@@ -240,8 +240,8 @@ def try_loader(
             # torchdata's nodes are told at the end not to start again
             has_end = (is_stream or batch_len(dl) is None) and not hasattr(dl, 'restart_on_stop_iteration')
             if by_state: exact = _state_is_exact(make, has_end)
-            # a stream of streams begins each soon; a pass through indices is cheap
-            n,more = 12 if _is_chain(o) else 3,2**12 if is_few else 32
+            # a stream of streams begins each soon; indices are cheap, and a sampler may draw for several batches at once
+            n,more = 12 if is_few or _is_chain(o) else 3,2**12 if is_few else 32
             same = exact or _repeats(make, epoch, once, n, more)
             if same and is_few and dl.num_workers and _draws_late(same): return exact,(f'{name}: its '
                 'sampler draws random numbers during the pass, while its workers load ahead, so a resumed fit will not '

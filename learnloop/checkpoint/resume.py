@@ -10,7 +10,7 @@ __all__ = ['FitKeeper', 'overrides']
 # %% ../../nbs/checkpoint/06_resume.ipynb #5356c29d
 import threading, warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from math import inf
 from types import SimpleNamespace
@@ -220,8 +220,7 @@ def warn_of_loaders(self:FitKeeper,
         if not any(dl is o and once==was for o,was,_ in self.tried):
             self.tried = [*self.tried[-8:], (dl, once, try_loader(dl, learn.count.epochs, once))]
         exact,why = next(res for o,was,res in self.tried if o is dl and was==once)
-        if is_train and exact is False:
-            with suppress(AttributeError): dl.state_fails = True  # `goes_by_state` looks there
+        if is_train and exact is False: vars(dl)['state_fails'] = True  # `goes_by_state` looks there
         if why and learn.team.is_first: warnings.warn(why, stacklevel=2)
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #2df40a95

@@ -371,13 +371,12 @@ def check_weights(
 ):
     "Raise an error unless the weights and the optimizer's state have the right form"
     _refuse(folder/'model.pt', state['model'], {'*':...})
-    opts = {'opt':state['opt']} if 'param_groups' in state['opt'] else state['opt']
+    opts = {'':state['opt']} if 'param_groups' in state['opt'] else state['opt']
     for k,sd in opts.items():
-        at = '' if opts is not state['opt'] else k
-        _refuse(folder/'opt.pt', sd, _OPT, at)
+        _refuse(folder/'opt.pt', sd, _OPT, k)
         # an optimizer may also keep its own entries beside those of parameters, which have numbers
         of_params = {i:s for i,s in sd['state'].items() if type(i) is int}
-        _refuse(folder/'opt.pt', of_params, {'*':{'*':...}}, f'{at}.state'.lstrip('.'))
+        _refuse(folder/'opt.pt', of_params, {'*':{'*':...}}, f'{k}.state'.lstrip('.'))
 
 # %% ../../nbs/checkpoint/03_state.ipynb #353637b9
 def _check_floats(o, sd, weights, names, where):

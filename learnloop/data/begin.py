@@ -92,7 +92,8 @@ def goes_by_state(
 )->bool:
     "Whether a fit resumes by the state of `dl` itself, rather than by making its batches again"
     dl = bare(dl)
-    if not _has_state(dl) or getattr(dl, 'state_fails', False): return False
+    # one without attributes can't be marked once its state has failed
+    if not _has_state(dl) or getattr(dl, 'state_fails', not hasattr(dl, '__dict__')): return False
     if hasattr(dl, 'resumes_exactly'): return dl.resumes_exactly
     if not isinstance(dl, DataLoader) or not _is_from(dl, 'torchdata'): return not _loses_buffer(dl)
     if isinstance(dl.dataset, IterableDataset): return _has_state(dl.dataset) and not _loses_buffer(dl.dataset)

@@ -207,17 +207,18 @@ def _begin_pass(self:TeamEngine, name):
     if name=='validate' and learn.inside('train'): self.engine.end_train()  # each process has its own statistics
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0001c1
-_APART = ('weights or hyper-parameters of rank {} differ from those of rank 0, so from here on, the processes train '
-    'and evaluate different models. Code that runs in one process only, or draws random numbers, has changed them')
+_APART = ('weights or hyper-parameters of rank {} differ from those of rank 0, so the processes use different models in '
+    'this pass. Different random numbers, or code that runs in one process only, have created or changed them')
 
 @patch
 def _sum_weights(self:TeamEngine):
-    "Return a checksum of the hyper-parameters and of a few values of each weight; 0 before they are made equal"
+    "Return a checksum of a few values of each weight, in training also of hyper-parameters; 0 before they are equal"
     learn = self.learn
     if self.spreads or learn.training and self.engine.made_for is None: return 0
     ps = [p for p in learn.model.parameters() if type(p) is nn.Parameter and p.layout is torch.strided and p.numel()]
     vals = [p.detach()[(0,)*(p.dim()-1)].reshape(-1)[:4].tolist() for p in ps]
-    return zlib.crc32(repr((vals, learn._opt and get_hypers(learn._opt))).encode())
+    # outside of a fit, one process may have created its optimizer earlier
+    return zlib.crc32(repr((vals, learn.training and learn._opt and get_hypers(learn._opt))).encode())
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0001b1
 @patch

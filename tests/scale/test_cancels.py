@@ -161,6 +161,17 @@ def test_weights_that_differ_are_reported():
     a,b = together(moved)
     assert any('weights or hyper-parameters of rank 1 differ from those of rank 0' in o for o in a) and not b
 
+def knows_first(learn):
+    "One process creates its optimizer before all of them validate"
+    if learn.team.world>1 and learn.team.is_first: learn.opt  # noqa: B018
+    learn.validate()
+
+def created():
+    with warnings.catch_warnings(record=True, action='always') as ws: train(mk_learner, fit=knows_first)
+    return [str(o.message) for o in ws]
+
+def test_an_optimizer_that_one_process_created_earlier_is_no_difference(): assert together(created)==[[], []]
+
 def unlike():
     "Rank 1 has a loader that ends sooner, of batches of its own"
     def mk():
