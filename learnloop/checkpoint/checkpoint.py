@@ -384,7 +384,7 @@ def _value(v, has_state, depth=4):
     if isinstance(v, Tensor):
         if v.requires_grad or v.is_meta: return None
         if v.numel()==1: return v.item()
-        return f'sum {v.double().sum().item():.6g}' if has_state and v.is_floating_point() else None
+        return f'sum {v.float().sum().item():.6g}' if has_state and v.is_floating_point() else None
     if type(v) in (list, tuple):  # a subclass may have another length, or none
         vals = [_value(e, has_state, depth-1) for e in v] if depth and len(v)<=16 else [None]
         return None if None in vals else tuple(vals)

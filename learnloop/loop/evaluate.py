@@ -9,12 +9,13 @@ __all__ = ['TensorState', 'with_loss', 'kept_tensors']
 
 # %% ../../nbs/loop/06_evaluate.ipynb #02e3f723
 import torch
+from collections import deque
 from contextlib import contextmanager, nullcontext, suppress
 from copy import copy, deepcopy
 from functools import partial
 from fastcore.basics import patch
 from torch import Tensor, nn
-from ..data.batch import batch_parts, describe
+from ..data.batch import describe
 from ..data.checks import checked_args, replaced, restored
 from ..data.loaders import check_loader
 from ..data.rng import own_stream
@@ -118,12 +119,20 @@ def find_dl(self:Learner,
     return check_loader('dl', dl)
 
 # %% ../../nbs/loop/06_evaluate.ipynb #7a400801
-def _tensors(v, depth=3):
-    "List the tensors in the attribute `v`: itself, or those in small containers, such as the states of several layers"
-    if isinstance(v, Tensor): return [v]
-    vals = batch_parts(v) if depth and type(v) in (list,tuple,dict) and len(v)<=64 else ()
-    return [t for o in vals for t in _tensors(o, depth-1)]
+_BOXES = list,tuple,dict,deque
 
+def _inside(v, depth=3):
+    "List `v`, and the values in it if it is a small container, such as the states of several layers"
+    if not depth or type(v) not in _BOXES or len(v)>64: return [v]
+    return [v, *(o for x in (v.values() if type(v) is dict else v) for o in _inside(x, depth-1))]
+def _tensors(*vals):
+    return [o for v in vals for o in _inside(v) if isinstance(o, Tensor) and not isinstance(o, nn.Parameter)]
+def _is_writable(t):
+    if nn.parameter.is_lazy(t) or t.is_meta or t.is_inference(): return False
+    if t.layout is not torch.strided or t.is_nested or t.is_quantized: return False
+    return 0 not in t.stride()  # places of an expanded tensor share memory
+
+# %% ../../nbs/loop/06_evaluate.ipynb #7a40080a
 class TensorState:
     "The values of buffers, and of tensors in plain attributes, such as hidden states"
     def __init__(self,
@@ -131,18 +140,25 @@ class TensorState:
     ):
         self.attrs = [(o, {k:v for k,v in o.items() if k not in _of_modules}) for model in models
             for m in model.modules() for o in (m._buffers, vars(m))]
-        self.vals = [(t, t.detach().clone()) for _,was in self.attrs for v in was.values() for t in _tensors(v)
-            if not isinstance(t, nn.Parameter) and _is_writable(t)]
+        vals = [v for _,was in self.attrs for v in was.values()]
+        self.boxes = [(o, copy(o)) for v in vals for o in _inside(v) if type(o) in (list,dict,deque) and len(o)<=64]
+        tensors = {id(t):t for t in _tensors(*vals)}.values()  # modules may share them
+        self.vals = [(t, t.detach().clone()) for t in tensors if _is_writable(t)]
     @torch.no_grad()
     def put(self):
         "Restore the attributes and their values"
-        for o,was in self.attrs: o.update({k:v for k,v in was.items() if _tensors([v, o.get(k)])})
+        for o,was in self.attrs:  # `o` of a scripted module is no dict
+            for k in was.keys() & {k for k,v in (*o.items(), *was.items()) if _tensors(v)}: o[k] = was[k]
+        for o,was in self.boxes:
+            if not _tensors(o, was): continue
+            o.clear()
+            (o.update if type(o) is dict else o.extend)(was)
         for t,was in self.vals:
             if t.shape!=was.shape: t.resize_(was.shape)
             t.data.copy_(was)  # `data`: autograd may have saved `t`
-def _is_writable(t):
-    if nn.parameter.is_lazy(t) or t.is_meta or t.is_inference(): return False
-    return t.layout is not torch.strided or 0 not in t.stride()  # places of an expanded tensor share memory
+    def forget_unchanged(self):
+        "Free the memory of values that did not change"
+        self.vals = [(t, was) for t,was in self.vals if not torch.equal(t, was)]
 _of_modules = {*vars(nn.Module())}
 
 # %% ../../nbs/loop/06_evaluate.ipynb #7a400807

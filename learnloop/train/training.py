@@ -430,9 +430,12 @@ class GradientCheckpointing(Callback):
 # %% ../../nbs/train/03_training.ipynb #de7418b1
 def _forward_twice(m, f, *args, **kwargs):
     if not (m.training and torch.is_grad_enabled()): return f(*args, **kwargs)
+    if torch.compiler.is_compiling(): return checkpoint(f, *args, use_reentrant=False, **kwargs)
     begin = TensorState(m)
-    ctx = dict(context_fn=lambda: (nullcontext(), kept_tensors(m, since=begin))) if begin.vals else {}
-    return checkpoint(f, *args, use_reentrant=False, **ctx, **kwargs)
+    def again(): return nullcontext(),kept_tensors(m, since=begin)
+    res = checkpoint(f, *args, use_reentrant=False, context_fn=again, **kwargs)
+    begin.forget_unchanged()
+    return res
 
 # %% ../../nbs/train/03_training.ipynb #238826d9
 class MoveModulesToDeviceCallback(Callback):
@@ -471,8 +474,6 @@ class MicroBatch(Callback):
         if learn.open_turn.grads: raise ValueError(f'MicroBatch takes losses in parts, and {learn.open_turn} '
             'supplies gradients, which may not be sums over parts: use GradientAccumulation')
         self._had,self._joined = grads_now(learn),None
-        if n>self.size and not self._has_told:
-            self._buffers = {k:(b, b.clone()) for k,b in learn.model.named_buffers() if not is_lazy(b)}
         if learn.open_turn.joins is None: learn.open_turn.joins = self._joined = Joined(self.label)
         n_parts = learn.team.most(math.ceil(n/self.size))
         size = math.ceil(n/n_parts)  # nearly equal parts: a batch norm fails for a single item
@@ -490,7 +491,7 @@ class MicroBatch(Callback):
         if not self._n: learn.set_denominator(0)
         elif learn.denominator is None: self._refuse_loss()
         learn.open_turn.n_part = self._n
-        if self._left and not self._has_told: _tell_stateful(self)
+        if not self._has_told: _tell_stateful(self)
         units = {k:learn.mean_of.units(learn, k, self.label, _OF_PARTS) for k in ('loss', *learn.loss_parts) if self._n}
         self._seen.append((self._n, pred, learn.loss, learn.loss_parts, units))
         learn.bs = whole[0]
@@ -503,13 +504,15 @@ class MicroBatch(Callback):
 # %% ../../nbs/train/03_training.ipynb #11dad6c1
 def _tell_stateful(cb):
     "Warn once about modules for which parts aren't alike: they use statistics of a part, or change their buffers"
-    model,was,cb._buffers,cb._has_told = cb.learn.model,cb._buffers,{},True
-    mods = {k or type(m).__name__:m for k,m in model.named_modules() if m.training and isinstance(m, _BatchNorm)}
-    for k,b in model.named_buffers():
-        at,_,name = k.rpartition('.')
-        if k in was and not (b is was[k][0] and torch.equal(*was[k])): mods.setdefault(at or type(model).__name__)
-    if hasattr(model, 'reset'): mods.setdefault(type(model).__name__)  # it has a hidden state
-    mods = [*mods]
+    model,was = cb.learn.model,cb._buffers
+    bufs = {k:b.detach() for k,b in model.named_buffers() if b.layout is torch.strided and not is_lazy(b)}
+    cb._buffers = {k:b.clone() for k,b in bufs.items()} if cb._left and not cb._seen else {}
+    if not cb._seen: return  # the first part of a batch may create buffers that are mere caches
+    cb._has_told = True
+    names = [k for k,m in model.named_modules() if m.training and isinstance(m, _BatchNorm)]
+    names += [k.rpartition('.')[0] for k,b in bufs.items() if k in was and not torch.equal(b, was[k])]
+    if hasattr(model, 'reset'): names.append('')  # it has a hidden state
+    mods = [*dict.fromkeys(k or type(model).__name__ for k in names)]
     if not mods: return
     warnings.warn(f'{cb.label}: with {", ".join(mods[:4])}{", …" if len(mods)>4 else ""} in training mode, the step in '
         'parts differs from that of the whole batch: each forward pass uses statistics of its part, as batch norm '
@@ -631,11 +634,13 @@ class SAM(Callback):
         self._home = [(p, p.detach().clone()) for p in ps]
         grads = [p.grad for p in ps]
         up = self.rho/grad_norm(learn, grads).clamp(min=1e-12)
-        with torch.no_grad(): torch._foreach_add_(ps, [g*up for g in grads])
-        for p in ps: p.grad = None
         learn.open_turn.parts = ()  # they are counted again
         write_rngs(self._rng)
-        with kept_tensors(*with_loss(learn), since=self._begin): _repeat(learn, self._autocast)
+        with kept_tensors(*with_loss(learn), since=self._begin):
+            # moved here: an attribute may share the memory of a weight
+            with torch.no_grad(): torch._foreach_add_(ps, [g*up for g in grads])
+            for p in ps: p.grad = None
+            _repeat(learn, self._autocast)
 
 # %% ../../nbs/train/03_training.ipynb #0ba8fc17
 @patch

@@ -1,5 +1,6 @@
 "Models whose forward pass changes buffers or plain attributes, and sparse gradients: whatever runs the model again is as by hand"
-import pytest, torch
+import gc, pytest, torch
+from collections import deque
 from copy import deepcopy
 from functools import partial
 from helpers import same
@@ -12,21 +13,25 @@ from torch.nn.utils.parametrizations import spectral_norm
 g = torch.Generator().manual_seed(0)
 batches = [(torch.randn(n, 6, generator=g), torch.randint(2, (n,), generator=g)) for n in (8, 8, 5)]
 
+BOXES = dict(states=lambda q: [(q,)], list=lambda q: [q], dict=lambda q: {0:q}, empty=lambda q: {}, deque=lambda q: deque([q], 2), none=lambda q: None)
+
 class Queue(nn.Linear):
     "Adds the mean of earlier inputs, which a buffer or an attribute holds, changed in place or replaced"
     def __init__(self, kind):
         super().__init__(6, 6)
         self.kind,q = kind,torch.zeros(9, 6)
-        if kind=='states': self.q = [(q,)]
+        if kind in BOXES: self.q = BOXES[kind](q)
         elif kind=='attribute': self.q = q
         else: self.register_buffer('q', q, persistent=kind!='replaced')
     def forward(self, x):
-        q = self.q[0][0] if self.kind=='states' else self.q
-        new,res = torch.cat([x.detach(), q])[:9],super().forward(x)+q.mean(0)
+        q = self.q if self.kind not in BOXES else self.q[0][0] if self.kind in ('states','none') and self.q else self.q[0] if self.q else torch.zeros(9, 6)
+        new,res = torch.cat([x.detach(), q])[:9],super().forward(x*(1+q.mean()))+q.mean(0)
         if self.kind=='buffer': q.copy_(new)
-        else: self.q = [(new,)] if self.kind=='states' else new
+        elif self.kind in ('list','dict','empty'): self.q[0] = new
+        elif self.kind=='deque': self.q.appendleft(new)
+        else: self.q = [(new,)] if self.kind in BOXES else new
         return res
-KINDS = {k:partial(Queue, k) for k in ('buffer','replaced','attribute','states')} | dict(
+KINDS = {k:partial(Queue, k) for k in ('buffer','replaced','attribute',*BOXES)} | dict(
     spectral=lambda: spectral_norm(nn.Linear(6, 6)), norm=lambda: nn.BatchNorm1d(6))
 
 class Centered(nn.Module):
@@ -86,6 +91,64 @@ def test_both_passes_of_sam_begin_with_the_same_state(kind):
         opt.step()
         opt.zero_grad()
     torch.testing.assert_close(fitted(mk(kind), SAM(.05), 1).state_dict(), model.state_dict())
+
+class Scripted(nn.Linear):
+    def __init__(self):
+        super().__init__(6, 6)
+        for k in ('a','b'): self.register_buffer(k, torch.ones(()))
+    def forward(self, x):
+        self.a *= .9
+        self.b = self.b*.9
+        return F.linear(x, self.weight, self.bias)*self.a.clone()+self.b
+ODD = dict(nested=lambda: torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)]),
+    jagged=lambda: torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)], layout=torch.jagged),
+    sparse=lambda: torch.eye(3).to_sparse(), csr=lambda: torch.eye(3).to_sparse_csr(), shared=lambda: torch.zeros(1).expand(5),
+    channels=lambda: torch.quantize_per_channel(torch.ones(3, 3), torch.ones(3), torch.zeros(3), 0, torch.qint8),
+    inference=torch.inference_mode()(lambda: torch.zeros(3)))
+
+@pytest.mark.filterwarnings('ignore:.*quantize', 'ignore:.*nested tensors', 'ignore:.*CSR', 'ignore:.*TorchScript', 'ignore:.*torch.jit')
+@pytest.mark.parametrize('kind', [*ODD, 'script', 'view'])
+@pytest.mark.parametrize('mk_cb', [lambda: Callback(after_loss=lambda cb: cb.training and cb.learn.validate()), lambda: SAM(1e-12),
+    lambda: GradientCheckpointing(lambda m: [m[0]]), lambda: MicroBatch(3)], ids=['evaluation', 'SAM', 'checkpointing', 'parts'])
+def test_models_with_odd_tensors_and_scripted_ones_train_as_by_hand(kind, mk_cb):
+    def model():
+        res = mk('buffer')
+        res[0] = torch.jit.script(Scripted()) if kind=='script' else nn.Linear(6, 6)
+        if kind in ('sparse','csr'): res[0].register_buffer('odd', ODD[kind]())
+        elif kind!='script': res[0].odd = res[2].weight.data if kind=='view' else ODD[kind]()
+        return res
+    if kind=='script' and isinstance(mk_cb(), GradientCheckpointing|MicroBatch): return  # parts differ, and a script has its own forward
+    torch.manual_seed(0)
+    a = fitted(model(), mk_cb())
+    torch.manual_seed(0)
+    torch.testing.assert_close([*a.parameters()], [*fitted(model()).parameters()], atol=1e-5, rtol=1e-5)
+
+def test_sam_moves_weights_that_an_attribute_shares():
+    a,b = mk('norm'),mk('norm')
+    a[2].shared = a[2].weight.data
+    assert same(fitted(a, SAM(.5)), fitted(b, SAM(.5)))
+
+def test_recomputing_keeps_no_copies_of_constants():
+    "In a compiled model, it does not look for changes"
+    model,held = mk('buffer'),[]
+    model[2].register_buffer('mask', torch.zeros(1000))
+    def look(cb): held.append(sum(isinstance(o, torch.Tensor) and o.shape==(1000,) for o in gc.get_objects()))
+    fitted(model, [GradientCheckpointing(lambda m: [m[2]]), Callback(after_loss=look)], valid=None)
+    assert {*held}=={1}
+    learn = Learner((batches, None), model:=mk('attribute'), F.cross_entropy, torch.optim.SGD, lr=.1)
+    model[2].register_buffer('mask', torch.zeros(1000))
+    learn.forward_model = torch.compile(model, backend='eager')
+    with learn.no_logging(): learn.fit(1, cbs=GradientCheckpointing(lambda m: [m[2]]))
+    torch._dynamo.reset()
+    assert same([*model.parameters()], [*fitted(mk('attribute'), n_epoch=1).parameters()])
+
+class Cached(nn.Linear):
+    "Makes a buffer in its first forward pass"
+    def forward(self, x):
+        if not hasattr(self, 'at'): self.register_buffer('at', x.new_ones(x.shape[1]))
+        return super().forward(x+self.at)
+
+def test_a_cache_is_no_state_of_parts(): fitted(Cached(6, 2), MicroBatch(3))
 
 @pytest.mark.parametrize('kind,name', [('buffer', '0'), ('replaced', '0'), ('spectral', '0.parametrizations.weight.0'), ('norm', '0')])
 def test_parts_that_are_not_the_batch_are_named(kind, name):
