@@ -240,7 +240,7 @@ def try_loader(
             # torchdata's nodes are told at the end not to start again
             has_end = (is_stream or batch_len(dl) is None) and not hasattr(dl, 'restart_on_stop_iteration')
             if by_state: exact = _state_is_exact(make, has_end)
-            # a stream of streams begins each soon; indices are cheap, and a sampler may draw for several batches at once
+            # a stream of streams begins each soon; indices are cheap, and samplers may draw for several batches at once
             n,more = 12 if is_few or _is_chain(o) else 3,2**12 if is_few else 32
             same = exact or _repeats(make, epoch, once, n, more)
             if same and is_few and dl.num_workers and _draws_late(same): return exact,(f'{name}: its '

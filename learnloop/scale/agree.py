@@ -207,8 +207,8 @@ def _begin_pass(self:TeamEngine, name):
     if name=='validate' and learn.inside('train'): self.engine.end_train()  # each process has its own statistics
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0001c1
-_APART = ('weights or hyper-parameters of rank {} differ from those of rank 0, so the processes use different models in '
-    'this pass. Different random numbers, or code that runs in one process only, have created or changed them')
+_APART = ('weights or hyper-parameters of rank {} differ from those of rank 0, so the processes use different models '
+    'in this pass. Different random numbers, or code that runs in one process only, have created or changed them')
 
 @patch
 def _sum_weights(self:TeamEngine):
