@@ -131,8 +131,9 @@ def test_sam_moves_weights_that_an_attribute_shares():
 def test_recomputing_keeps_no_copies_of_constants():
     "In a compiled model, it does not look for changes"
     model,held = mk('buffer'),[]
-    model[2].register_buffer('mask', torch.zeros(1000))
-    def look(cb): held.append(sum(isinstance(o, torch.Tensor) and o.shape==(1000,) for o in gc.get_objects()))
+    model[2].register_buffer('mask', torch.zeros(1237))
+    # tensors of other tests may have no shape
+    def look(cb): held.append(sum(type(o) is torch.Tensor and not o.is_nested and o.shape==(1237,) for o in gc.get_objects()))
     fitted(model, [GradientCheckpointing(lambda m: [m[2]]), Callback(after_loss=look)], valid=None)
     assert {*held}=={1}
     learn = Learner((batches, None), model:=mk('attribute'), F.cross_entropy, torch.optim.SGD, lr=.1)
