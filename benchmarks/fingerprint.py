@@ -2,7 +2,7 @@
 
 Learners that differ in nothing else train in turns within one fit each, a chunk of batches at a time (`benchmarks.chunks`). Each chunk is compared with the
 plain learner's chunk of the same round. `idle` is a second plain learner: its distance from 1 is noise. The transformer has 10 million weights and sees 2,048
-tokens per step. Its optimizer is AdamW, so 40 million numbers are hashed in each step. The mlp is that of the other benchmarks; its step takes half a millisecond.
+tokens per step. Its optimizer is AdamW, so 40 million numbers are hashed in each step. The other benchmarks use the same mlp, whose step takes half a millisecond.
 
     python -m benchmarks.fingerprint
     python -m benchmarks.fingerprint --rounds 1 --chunks 4   # a quick look

@@ -4,7 +4,7 @@
     python -m benchmarks.processes fits meetings    # parts of it
 
 - **fits**: all contenders train the same model from the same weights on the same batches, in the same processes, in turns, in a new order each round. "CPU" is
-  the time of all processes together, with threads of gloo and autograd; "wall" is that of the slowest. Ratios are to `raw` in the same round, medians over
+  the time of all processes together, with threads of gloo and autograd; "wall" is the time of the slowest one. Ratios are to `raw` in the same round, medians over
   rounds. The distance of `raw_again` from 1 is noise. A fit includes the loader, the wrapper, the optimizer and the loop. "fit ms" is its cost beyond its
   steps. "= raw" compares the weights.
 - **scaling**: a step of learnloop and of `raw` with 1, 2 and 4 processes.

@@ -254,7 +254,7 @@ def _target(self:Rewinder, to, batches, now):
 # %% ../../nbs/checkpoint/09_rewind.ipynb #9e7100d6
 @patch
 def _length(self:Rewinder, epoch):
-    "Return the number of batches of an earlier epoch: checkpoints omit numbers equal to that of the epoch before"
+    "Return the number of batches of an earlier epoch: checkpoints omit repeated numbers"
     known = self.learn.keeper.lengths
     last = max((e for e in known if e<=epoch), default=None)
     return (self.learn.n_iter or 0) if last is None else known[last]

@@ -515,7 +515,7 @@ def _tell_stateful(cb):
     mods = [*dict.fromkeys(k or type(model).__name__ for k in names)]
     if not mods: return
     warnings.warn(f'{cb.label}: with {", ".join(mods[:4])}{", …" if len(mods)>4 else ""} in training mode, the step in '
-        'parts differs from that of the whole batch: each forward pass uses statistics of its part, as batch norm '
+        'parts differs from a step on the whole batch: each forward pass uses statistics of its part, as batch norm '
         'does, or changes buffers or a hidden state. Use other modules, such as group norm, or evaluation mode, as '
         'BnFreeze() does for frozen batch norms', stacklevel=2)
 

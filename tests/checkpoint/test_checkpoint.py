@@ -1374,7 +1374,7 @@ class Kept(Steps):
     def get_extra_state(self): return [self.n, float(self.t), self.total, self.name]
     def set_extra_state(self, sd): self.n,self.t,self.total,self.name = sd[0],torch.tensor(sd[1]),*sd[2:]
 class Sizeless(tuple):
-    def __len__(self): raise NotImplementedError
+    def __len__(self): raise TypeError('it has no length')
 class Usual(nn.Module):
     "Torch's own modules with state, and what is made in the first batch"
     def __init__(self):

@@ -160,7 +160,7 @@ class Early(RestartsEarly):
     "The same, without a length"
     __len__ = None
 class Buffered(IterableDataset):
-    "A buffer that global random numbers shuffle: what is left of it decides later batches"
+    "A buffer that global random numbers shuffle; its remaining items decide later batches"
     def __init__(self, below): self.below = below
     def __iter__(self):
         held = list(range(8))
