@@ -545,7 +545,7 @@ def _remake_opt(learn, states, where):
     learn.opt_func = learn.opt if note['given'] else made['']
     learn._given_wd,learn._given_lr = note['wd'],note['lr']
     if note['lr'] is None and note['own_lr'] is None: learn._given_lr = note['defaults'].get('lr')
-    learn._holds = HeldParams(learn.opt, learn.model, None if note['given'] else learn._split)
+    learn._holds = HeldParams(learn.opt, learn.model, made=not note['given'])
     learn._holds.own_lr = note['own_lr']
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #5b6ae0af

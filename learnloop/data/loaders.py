@@ -13,15 +13,14 @@ import sys, torch
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from functools import lru_cache, partial
-from numbers import Number
 from fastcore.basics import noop, patch
 from torch import Tensor
 from torch.autograd import profiler
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, RandomSampler, SequentialSampler, Subset
 from torch.utils.data._utils.fetch import _IterableDatasetFetcher, _MapDatasetFetcher
 from torch.utils.data.dataloader import _DatasetKind, _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
-from .batch import AlsoInput, BatchSample, as_device, as_targs, default_device, describe, to_device
-from .checks import NoAttribute, checked_args, did_you_mean, note_on, safely
+from .batch import AlsoInput, BATCH_ARGS, BatchSample, as_device, as_targs, default_device, describe, to_device
+from .checks import checked_args, did_you_mean, note_on, safely
 from .rng import preserve_rng
 
 # %% ../../nbs/data/03_loaders.ipynb #94c9f7b3
@@ -39,15 +38,11 @@ def check_loader(
 ): # `o`
     "Raise a TypeError unless `o` can be a loader"
     if type(o) in (list, tuple) and any(isinstance(p, DataLoader) for p in o):
-        fix = 'pass a tuple, (train, valid)' if name=='train' else ('DataLoaders(train, valid, test=…) adds '
-            "one more, and ValidateCallback(ds_idx='test') also validates on it")
-        raise TypeError(f'{name}={describe(o)} is a list of loaders, but a list counts as one loader: {fix}')
+        raise TypeError(f'{name}={describe(o)} is a list of loaders, but a list counts as one loader: pass a tuple, '
+            '(train, valid), or DataLoaders(train, valid, test=…)')
     if isinstance(o, Iterable) and not isinstance(o, Tensor|Mapping|str|bytes): return o
-    if isinstance(o, Mapping): fix = "unpack it: DataLoaders(**loaders)"
-    elif hasattr(o, '__getitem__') and not isinstance(o, Iterable):
-        fix = "wrap the dataset: DataLoader(ds, batch_size=64), or DataLoaders.from_dsets(train_ds, valid_ds, bs=64)"
-    else: fix = "pass a DataLoader, or a list of batches such as [(xb, yb)]"
-    raise TypeError(f"{name}={describe(o)} is not a loader, which is an iterable of batches: {fix}")
+    raise TypeError(f"{name}={describe(o)} is not a loader, which is an iterable of batches: pass a DataLoader, or a "
+        "list of batches such as [(xb, yb)]; DataLoaders.from_dsets(train_ds, valid_ds, bs=64) makes loaders of datasets")
 
 # %% ../../nbs/data/03_loaders.ipynb #a18549ed
 def why_empty(
@@ -65,36 +60,10 @@ def why_empty(
 # %% ../../nbs/data/03_loaders.ipynb #4068171a
 def _targets(o, is_inp):
     "Return `o` as a tuple of names or numbers; None if there are none"
-    if o is None or isinstance(o, str|int|list|tuple) and not isinstance(o, bool):
-        targs = as_targs(o)
-        if len({type(k) for k in targs} - {bool})<=1 and all(type(k) in (str, int) for k in targs):
-            return (AlsoInput(targs) if is_inp else targs) or None
-    raise TypeError(f"targ={describe(o)}: it must be the name of an element in a dict batch, or its index in a "
-        "tuple, or a list of them")
-
-# %% ../../nbs/data/03_loaders.ipynb #1735b003
-def _check_function(name, f):
-    if f is None or callable(f): return f
-    raise TypeError(f'{name}={describe(f)}: it must be a function of a batch')
-
-def _check_row_id(o):
-    if isinstance(o, str|int) and not isinstance(o, bool): return o
-    return _check_function('row_id, unless it is the name or the index of an element,', o)
+    return (AlsoInput(as_targs(o)) if is_inp else as_targs(o)) or None
 
 # %% ../../nbs/data/03_loaders.ipynb #1735b004
-_INSTEAD = dict(
-    c='there is no data block here: the number of classes is an argument of your model, such as len(ds.classes)',
-    show_batch='dls.one_batch() returns a batch to look at; learn.show_results() shows predictions',
-    train_dl='it is dls.train', valid_dl='it is dls.valid', train_dataloader='it is dls.train',
-    val_dataloader='it is dls.valid', test_dl='learn.get_preds(dl=…) takes any loader',
-    new_dl='learn.get_preds(dl=…) takes any loader', cuda="dls.to('cuda')", cpu="dls.to('cpu')",
-    batch_size='each loader has its own: dls.train.batch_size', dataset='it is dls.train_ds or dls.valid_ds')
-_INSTEAD |= dict.fromkeys(('vocab','categorize','tfms','after_item','after_batch','before_batch','decode','show'),
-    'there is no data block here: ask your dataset, dls.train_ds')
-
 _SETTINGS = 'bs','valid_bs','batch_size','shuffle','drop_last','num_workers'  # of loaders, not of `DataLoaders`
-
-def _what_instead(k, known): return f'; {_INSTEAD[k]}' if k in _INSTEAD else did_you_mean(k, known)
 
 # %% ../../nbs/data/03_loaders.ipynb #04ae4c1a
 class DataLoaders:
@@ -112,15 +81,12 @@ class DataLoaders:
         by_pos = {('train','valid')[i] if i<2 else f'dl{i}': o for i,o in enumerate(loaders)}
         if twice := sorted(by_pos.keys() & named):
             raise TypeError(f"loader {twice[0]!r} was passed twice, by position and by name")
-        if bad := [k for k in named if k in _SETTINGS]:
-            raise TypeError(f"{bad[0]}={named[bad[0]]!r}: set this when you create the loaders, with "
-                "DataLoader(ds, batch_size=…), or with DataLoaders.from_dsets(train_ds, valid_ds, bs=…)")
         given = dict(train=None, valid=None) | by_pos | named
         self._names = list(given)
         self.device = default_device() if device is None else as_device(device)
         self.n_inp,self.targ_is_inp = n_inp,targ_is_inp
         self.targ = targ
-        self.row_id,self.bs_of = _check_row_id(row_id),_check_function('bs_of', bs_of)
+        self.row_id,self.bs_of = row_id,bs_of
         if taken := [k for k in named if k in dir(self)]:
             raise ValueError(f"{taken[0]!r} can't name a loader: it is an attribute of DataLoaders; choose another")
         for k,o in given.items():
@@ -144,12 +110,6 @@ class DataLoaders:
         lens = ['?' if (n := batch_len(o)) is None else n for o in self]
         return f"DataLoaders({', '.join(f'{k}: {n}' for k,n in zip(self.names, lens, strict=True))}; {self.device})"
 
-# %% ../../nbs/data/03_loaders.ipynb #046e1cd7
-def _missing(self, k):
-    if k.startswith('__') or '_names' not in vars(self): raise AttributeError(k)
-    raise NoAttribute(f'DataLoaders has no attribute {k!r}', partial(_what_instead, k, dir(self)))
-DataLoaders.__getattr__ = _missing  # `@patch` would make it a function of the module
-
 # %% ../../nbs/data/03_loaders.ipynb #7d21c0a2
 @patch
 def __setattr__(self:DataLoaders, k, v):
@@ -170,9 +130,8 @@ def __getitem__(self:DataLoaders,
     name = self.name_of(k)
     if name in self.names: return getattr(self, name)
     has = ', '.join(f'{self._names.index(o)} {o!r}' for o in self.names) or 'none'
-    if not isinstance(k, int|str): k = describe(k)
-    if not isinstance(k, int): raise KeyError(f"no loader {k!r}: there are {has}{did_you_mean(str(k), self.names)}")
-    raise IndexError(f"no loader {k}{f' ({name!r})' if name else ''}: there are {has}")
+    error = IndexError if isinstance(k, int) else KeyError
+    raise error(f"no loader {k!r}: there are {has}{did_you_mean(str(k), self.names)}")
 
 @patch
 def name_of(self:DataLoaders,
@@ -220,24 +179,16 @@ def from_dsets(cls:DataLoaders,
     valid_bs:int|None=None, # Items in other batches, which often need less memory per item; None for `bs`
     shuffle:bool=True, # Shuffle for training? Not with an `IterableDataset` or a sampler
     device:torch.device|str|None=None, # Where batches go; None for `default_device()`
-    n_inp:int|None=None, # Number of inputs in a tuple batch; None for all but the last element
-    targ:str|int|tuple|None=None, # Targets: names in a dict batch, or indices in a tuple; may be inputs, too
-    targ_is_inp:bool=False, # Does the model get targets in dict batches, too?
-    row_id=None, # As for `DataLoaders`
-    bs_of=None, # As for `DataLoaders`
-    **kwargs # For torch's `DataLoader`; only the training loader gets `drop_last`, `generator` and samplers
+    **kwargs # As for `DataLoaders`, and for torch's `DataLoader`; only the training loader gets the order of items
 ):
     "Make a shuffled loader of `train_ds`, and loaders in order, of all items, for the others"
-    for o in (train_ds, valid_ds, *more):
-        if isinstance(o, Number|str):
-            raise TypeError(f'from_dsets: {o!r} is not a dataset: pass the batch size by name, bs=64')
-    own = {k: kwargs.pop(k) for k in ('drop_last', 'generator', 'sampler', 'batch_sampler') if k in kwargs}
+    def _take(*names): return {k:kwargs.pop(k) for k in names if k in kwargs}
+    group,own = _take('targ_is_inp', *BATCH_ARGS),_take('drop_last', 'generator', 'sampler', 'batch_sampler')
     if not own.get('batch_sampler'): own['batch_size'] = bs
     fixed = isinstance(train_ds, IterableDataset) or own.get('sampler') or own.get('batch_sampler')
     train = DataLoader(train_ds, shuffle=False if fixed else shuffle, **own, **kwargs)
     others = [None if ds is None else DataLoader(ds, batch_size=valid_bs or bs, **kwargs) for ds in (valid_ds, *more)]
-    return cls(train, *others, device=device, n_inp=n_inp, targ=targ, targ_is_inp=targ_is_inp, row_id=row_id,
-        bs_of=bs_of)
+    return cls(train, *others, device=device, **group)
 
 # %% ../../nbs/data/03_loaders.ipynb #b96b78b4
 def mk_dls(
@@ -246,8 +197,6 @@ def mk_dls(
     "Return `DataLoaders` of `o`"
     if isinstance(o, DataLoaders) or isinstance(getattr(o, 'train', None), Iterable): return o
     if not isinstance(o, tuple) or not o or len(o)==1 and isinstance(o[0], Tensor): return DataLoaders(o)
-    if any(isinstance(p, Tensor) for p in o):
-        raise TypeError(f"{describe(o)} is a batch, not a loader of batches: pass a list of them, such as [(xb, yb)]")
     is_batches = all(isinstance(p, Mapping) or isinstance(p, list|tuple) and p and isinstance(p[0], Tensor) for p in o)
     if is_batches and len(o)>1:
         raise TypeError(f"{describe(o)} may be batches, or a pair of training and validation data: give a list "

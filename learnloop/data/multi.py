@@ -62,14 +62,11 @@ class MultiLoader:
 @patch
 def _check_stop(self:MultiLoader, stop):
     "Return the name of the loader that decides, 'shortest', 'longest' or None"
-    words,names = ('shortest','longest'),list(self.parts)
-    if clash := [o for o in words if o in names]:
-        raise ValueError(f'{clash[0]!r} can\'t name a loader, since it is a value of stop: choose another')
-    if isinstance(stop, int) and not isinstance(stop, bool) and -len(names)<=stop<len(names): return names[stop]
-    if stop is None or isinstance(stop, str) and stop in (*words, *names): return stop
-    there = f'the name of a loader ({", ".join(names)})' if self.is_named else f'an index below {len(names)}'
-    raise ValueError(f"stop={stop!r} of {type(self).__name__}: it must be 'shortest', 'longest' or {there}"
-        f"{did_you_mean(str(stop), [*words, *names])}")
+    words = 'shortest','longest',*(names := [*self.parts])
+    if len({*words})<len(words): raise ValueError('a loader is named like a value of stop: choose another name')
+    if type(stop) is int and -len(names)<=stop<len(names): return names[stop]
+    if stop in (None, *words): return stop
+    raise ValueError(f"stop={stop!r} of {type(self).__name__}: it must be one of {', '.join(words)}, or an index")
 
 def _get_pass(self): return self._ref()
 def _set_pass(self, v): self._ref = noop if v is None else weakref.ref(v)

@@ -116,7 +116,7 @@ class _TensorPass:
 
 # %% ../../nbs/data/04_tensors.ipynb #c0de2030
 @patch(cls_method=True)
-@checked_args(batch_size='bs, and valid_bs for the others,')
+@checked_args(to=[DataLoaders.__init__], batch_size='bs, and valid_bs for the others,')
 def from_tensors(cls:DataLoaders,
     train, # Training tensors, with a row for each item: a tuple, inputs first, or a dict
     valid=None, # Validation tensors, if any
@@ -129,11 +129,7 @@ def from_tensors(cls:DataLoaders,
     drop_last:bool=False, # Skip a last, smaller training batch?
     generator:torch.Generator|None=None, # Draws the order; None for torch's own, which `set_seed` seeds
     device:torch.device|str|None=None, # Where batches go; None: `train`'s device, or `default_device()` for the CPU
-    n_inp:int|None=None, # Number of inputs in a tuple batch; None for all but the last element
-    targ:str|int|tuple|None=None, # Targets: names in a dict batch, or indices in a tuple; may be inputs, too
-    targ_is_inp:bool=False, # Does the model get targets in dict batches, too?
-    row_id=None, # As for `DataLoaders`
-    bs_of=None # As for `DataLoaders`
+    **kwargs # As for `DataLoaders`
 ):
     "Make a shuffled loader of the tensors `train`, and loaders in order of the other sets"
     sets = [check_tensors(k, o) for k,o in zip(_names(more), (train, valid, *more), strict=True) if o is not None]
@@ -145,8 +141,7 @@ def from_tensors(cls:DataLoaders,
     dl = TensorLoader(train, bs, shuffle, drop_last, generator, rows)
     others += [TensorLoader(o, valid_bs or bs) for o in sets[1:]]
     if device is None and first.device.type!='cpu': device = first.device
-    return cls(dl, *others, device=device, n_inp=n_inp, targ=targ, targ_is_inp=targ_is_inp, row_id=row_id,
-        bs_of=bs_of)
+    return cls(dl, *others, device=device, **kwargs)
 
 # %% ../../nbs/data/04_tensors.ipynb #c0de2031
 def _names(more): return 'train','valid',*(f'dl{i+2}' for i in range(len(more)))

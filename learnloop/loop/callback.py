@@ -15,8 +15,8 @@ from functools import cache, partial
 from types import MethodType
 from fastcore.basics import camel2snake, listify, patch
 from fastcore.meta import use_kwargs
-from ..data.checks import NoAttribute, called_here, check_whole, did_you_mean, note_on
-from .flow import Flow, check_event_name, event, near_miss
+from ..data.checks import NoAttribute, called_here, check_whole, did_you_mean
+from .flow import Flow, check_event_name, event
 
 # %% ../../nbs/loop/01_callback.ipynb #173607dc
 class on:
@@ -28,8 +28,6 @@ class on:
         once:int|None=None,  # Run at this call only, counting from 1
         when=None            # Run if `when(learn)` is true
     ):
-        if not isinstance(event, str):
-            raise TypeError(f'@on({event!r}): the first argument is the name of an event, like event.after_batch')
         check_event_name(event, '@on')
         given = sum(o is not None for o in (every, once, when))
         if given>1:
@@ -37,8 +35,6 @@ class on:
                 'the body')
         for nm,v in (('every', every), ('once', once)):
             if v is not None: check_whole(f'@on({event!r}): {nm}', v)
-        if when is not None and not callable(when):
-            raise TypeError(f'@on({event!r}, when={when!r}): it must be a function of the learner')
         self.event,self.every,self.once,self.when = event,every,once,when
 
     def __call__(self, f):
@@ -250,20 +246,6 @@ def listens(self:Callback,
 @cache
 def _plain_flow(): return Flow()
 
-@patch
-def _find_methods(self:Callback, flow, name):
-    "Return what `cb(name)` calls: the handlers of an event, or a method; a misspelt event is an error"
-    if name in flow.events or name in vars(self).get('_events', ()): return [f for f,_ in self._heard(name)]
-    if name in vars(self) or hasattr(type(self), name): return [f] if callable(f := getattr(self, name)) else []
-    if miss := near_miss(name): raise AttributeError(f'{self.label} has no method {name!r}; did you mean {miss!r}?')
-    return []
-
-@patch
-def _is_muted(self:Callback, flow, name):
-    if name.startswith('cleanup_'): return False
-    training = getattr(self.learn, 'training', None)  # None: an object without `training`
-    return not any(self.listens(name in flow._inner, o) for o in (True, False) if training in (o, None))
-
 # %% ../../nbs/loop/01_callback.ipynb #528dcedc
 @patch
 def __call__(self:Callback,
@@ -271,14 +253,13 @@ def __call__(self:Callback,
     *args, **kwargs
 ): # Return value of the last handler; None if it is muted or has no such method
     "Call the handlers of the event `name`, or the method of that name, as in fastai"
-    res,is_in = None,isinstance(self.learn, Flow)
-    flow = self.learn if is_in else _plain_flow()
-    fs = self._find_methods(flow, name)
+    res,fs = None,[f for f,_ in self._heard(name)]
+    if not fs and (name in vars(self) or hasattr(type(self), name)): fs = [*filter(callable, [getattr(self, name)])]
+    inner = name in (self.learn if isinstance(self.learn, Flow) else _plain_flow())._recurring
+    training = getattr(self.learn, 'training', None)  # None: an object without `training`
+    hears = name.startswith('cleanup_') or any(self.listens(inner, o) for o in (True, False) if training in (o, None))
     try:
-        for f in () if self._is_muted(flow, name) else fs: res = f(*args, **kwargs)
-    except Exception as e:
-        if not is_in: note_on(e, f'learnloop: in {self.label}.{name}')  # the loop adds its own note
-        raise
+        for f in fs if hears else (): res = f(*args, **kwargs)
     finally:
         if name=='after_fit' and not self.run: self.run = True
     return None if res is on.filtered_out else res
@@ -300,21 +281,13 @@ def mk_cb(
     o # A callback, a subclass of `Callback`, a function decorated by `@on`, or a callback of another framework
 )->Callback:
     "Convert `o` to a callback"
-    if isinstance(o, type) and issubclass(o, Callback):
-        try: o = o()
-        except TypeError as e:
-            note_on(e, f'learnloop: cbs has the class {o.__name__}: pass an instance, {o.__name__}(…)')
-            raise
+    if isinstance(o, type) and issubclass(o, Callback): o = o()
     if isinstance(o, Callback): return o if o.learn is None or o._copy_of is None else _another(o)
     for f in makers:
         if (cb := f(o)) is not None: return cb
     if callable(o) and hasattr(o, 'heard'): return Callback(**{o.__name__: o})
-    fix = '; to call it at an event: Callback(after_batch=f)' if callable(o) else ''
-    if _is_scheduler(o): fix = '; use TorchScheduler(f), where f(opt) returns the scheduler'
     raise TypeError(f'{o!r} is not a callback: pass a Callback, a subclass of it, or a function decorated by '
-        f'@on(event.…){fix}')
-
-def _is_scheduler(o): return (o if isinstance(o, type) else type(o)).__module__=='torch.optim.lr_scheduler'
+        '@on(event.…); Callback(after_batch=f) calls a function, and TorchScheduler(f) uses a scheduler of torch')
 
 # %% ../../nbs/loop/01_callback.ipynb #ce4fbbf6
 def as_list(
@@ -340,10 +313,7 @@ def _check_events(flow, cb):
         if is_own: continue
         raise ValueError(f'unknown event {nm!r} in {cb.label}: {type(flow).__name__} does not declare it'
             f'{here or did_you_mean(nm, flow.events)}')
-    if cls.__call__ is not Callback.__call__:
-        if e := _misfit(cls.__call__, cb, 'before_fit'): raise TypeError(f'{cb.label} has its own __call__, which gets '
-            f'the name of each event as argument, but {e}')
-    elif cls.handlers is Callback.handlers:
+    if cls.handlers is Callback.handlers and cls.__call__ is Callback.__call__:
         methods = [(k, getattr(cb, k)) for k in (*given, *named) if k in fs or k in named]
         for k,f in [*heard, *((k, f.__func__) for k,f in methods if inspect.ismethod(f))]:
             if k not in event or k=='after_record' or not (e := _misfit(f, cb)): continue

@@ -13,7 +13,6 @@ __all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpoch
 
 # %% ../../nbs/loop/00_flow.ipynb #6b358ab8
 import difflib, inspect, re, warnings
-from collections.abc import MutableSequence
 from functools import cache, partial, wraps
 from types import MethodType
 from fastcore.basics import camel2snake, patch, snake2camel
@@ -82,9 +81,6 @@ def _cancel_class(name, cancel):
     "Return the exception of the phase `name`; create it if `cancel` is True or a name"
     if cancel is None or isinstance(cancel, type) and issubclass(cancel, CancelException): return cancel
     if cancel is True: cancel = f'Cancel{snake2camel(name)}Exception'
-    if not isinstance(cancel, str):
-        raise TypeError(f'Phase({name!r}, cancel={cancel!r}): must be a subclass of CancelException, its name, '
-            'True or None')
     return type(cancel, (CancelException,), dict(__doc__=f'Skip the rest of the `{name}` phase', __module__=__name__))
 
 # %% ../../nbs/loop/00_flow.ipynb #aa21f42b
@@ -199,8 +195,8 @@ class Flow:
     def __init__(self):
         self._cbs,self.open,self.outcome,self.exception,self.created = [],[],{},None,False
         self.phases,self.events = {},[]
-        # Names of phases and events that repeat with each batch, events muted by mode, and phases inside each phase
-        self._recurring,self._inner,self._inside = set(),set(),{}
+        # Names of phases and events that repeat with each batch, and phases inside each phase
+        self._recurring,self._inside = set(),{}
         self.engines,self._own_engines,self.engine_stack = [],(),Stack() # What runs it: see `Engine`
         self._muted = ()      # Muted callbacks
         self.team = SingleProcess(self) # The processes of this run
@@ -237,25 +233,8 @@ def restack(self:Flow):
     self.engine_stack = Stack(engines, self.phases)
 
 # %% ../../nbs/loop/00_flow.ipynb #083ed182
-class _Callbacks(MutableSequence):
-    "The callbacks of `flow`: each change of this list adds or removes callbacks at once"
-    def __init__(self, flow): self.flow = flow
-    def __len__(self): return len(self.flow._cbs)
-    def __getitem__(self, i): return self.flow._cbs[i]
-    def __setitem__(self, i, v): self._change(list.__setitem__, i, v)
-    def __delitem__(self, i): self._change(list.__delitem__, i)
-    def insert(self, i, v): self._change(list.insert, i, v)
-    def _change(self, f, *args):
-        now = [*self]
-        f(now, *args)
-        self.flow._set_cbs(now)
-    def reverse(self): self[:] = self[::-1]
-    def sort(self, **kwargs): self[:] = sorted(self, **kwargs)
-    def __add__(self, other): return [*self, *other]
-    def __eq__(self, other): return [*self]==[*other]
-    def __repr__(self): return repr(self.flow._cbs)
-
-Flow.cbs = property(_Callbacks, lambda self, cbs: self._set_cbs(cbs), doc='The list of callbacks; changes act at once')
+Flow.cbs = property(lambda self: (*self._cbs,), lambda self, cbs: self._set_cbs(cbs),
+    doc='The callbacks, as a tuple; assign another to add and remove some at once')
 
 # %% ../../nbs/loop/00_flow.ipynb #548a15ec
 def _repeats_per_batch(flow, o):
@@ -277,8 +256,6 @@ def declare(self:Flow,
         self.events += o.events
         if isinstance(o, Phase): self.phases[o.name] = o
         if _repeats_per_batch(self, o): self._recurring.update({o.name, *o.events})
-        outer = [self.phases[p].before for p in o.inside if p in self.phases]
-        if o.per_batch or any(e in self._inner for e in outer): self._inner.update(o.events)
     self._inside = {nm:_within(self, nm) for nm in self.phases}
     self._changed()
     return self
@@ -302,19 +279,11 @@ def _check_rows(flow, rows):
             raise ValueError(f'declare: {o} names {nm!r}, which is not a phase{did_you_mean(nm, known)}')
 
 # %% ../../nbs/loop/00_flow.ipynb #74955f6b
-def _phase_for(flow, phase, f):
-    "Return the declared phase `phase`, to run `f` as its body"
-    if isinstance(phase, str) and f is not None: return flow._phase(phase)
-    phase = next((o for o in (phase or flow, f) if isinstance(o, str)), 'batch')
-    raise TypeError(f"with_events takes a phase and a function, its body: call learn.with_events({phase!r}, f, *args); "
-        f"or decorate a method with @in_phase({phase!r}). There is no `with learn.with_events({phase!r}):`, "
-        f"because Python can't skip a `with` block when before_{phase} cancels")
-
 @patch
 def _phase(self:Flow, name):
     "Return the declared phase `name`"
     if name in self.phases: return self.phases[name]
-    raise ValueError(f'unknown phase {name!r}{did_you_mean(name, self.phases)} (`declare` adds phases)')
+    raise ValueError(f'unknown phase {name!r}{did_you_mean(str(name), self.phases)} (`declare` adds phases)')
 
 @patch
 def inside(self:Flow,
@@ -380,7 +349,7 @@ def _wrapped(flow, who, event, fs):
 def _listens(self:Flow, who, event, training):
     if who is self: return True
     if event!='after_exception' and who in self._muted: return False
-    return who in self._cbs and who.listens(event in self._inner, training)
+    return who in self._cbs and who.listens(event in self._recurring, training)
 
 def _collect(flow, event, training):
     "The methods to call at `event`, in order"
@@ -474,9 +443,6 @@ def __call__(self:Flow,
 ):
     "Fire `event`"
     if event.__class__ is not str:
-        if hasattr(event, 'shape'):
-            raise TypeError('learn(…) fires an event by its name: to predict, call learn.predict(item) or '
-                'learn.get_preds(dl=…)')
         for o in event: self(o, **kwargs)
         return
     try:
@@ -488,14 +454,13 @@ def __call__(self:Flow,
 # %% ../../nbs/loop/00_flow.ipynb #d983396b
 @patch
 def with_events(self:Flow,
-    phase:str='', # Name of a declared phase
-    f=None,    # Its body: a function
+    phase:str, # Name of a declared phase
+    f,         # Its body: a function
     *args,     # To `f`
     **kwargs   # To `f`
 ): # Return value of `f`, None if cancelled
     "Run `f(*args, **kwargs)` as the body of `phase`, with its events around it"
-    p = self.phases.get(phase) if f is not None else None
-    if p is None: p = _phase_for(self, phase, f)
+    p = self.phases.get(phase) or self._phase(phase)
     depth,opened,bodies,out,res,err = len(self.open),self.open,self.engine_stack.bodies,None,None,None
     for o in self._inside[phase]:
         if o in self.outcome: del self.outcome[o]
@@ -624,8 +589,6 @@ def in_phase(
     if not isinstance(phase, str):
         raise TypeError(f"@in_phase({phase!r}): the first argument is the name of a phase, like @in_phase('batch')")
     def _decorate(f):
-        if isinstance(f, classmethod|staticmethod) or not callable(f):
-            raise TypeError(f'@in_phase({phase!r}) is for methods of a learner: {f!r} is not a function')
         if inspect.iscoroutinefunction(f) or inspect.isgeneratorfunction(f) or inspect.isasyncgenfunction(f):
             raise TypeError(f'@in_phase({phase!r}): {f.__name__} would run after the phase, '
                 'because it is a generator or a coroutine')

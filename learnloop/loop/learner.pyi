@@ -619,7 +619,7 @@ if MYPY:
 
                 - `event`: Name of an event, or a sequence of them
                 - `kwargs`: Arguments of the handlers"""
-            def with_events(self, phase: str='', f: Any=None, *args: Any, **kwargs: Any) -> Any:
+            def with_events(self, phase: str, f: Any, *args: Any, **kwargs: Any) -> Any:
                 """Run `f(*args, **kwargs)` as the body of `phase`, with its events around it
 
                 - `phase`: Name of a declared phase

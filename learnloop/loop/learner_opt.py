@@ -38,7 +38,7 @@ def create_opt(self:Learner):
     if not given and _unheld_by_loss(self): self._opt = make(self._split)
     # the parameters of an instance are those it held when it was first seen
     is_known = given and self._holds and self._holds.opts==opts(self.opt)
-    if not is_known: self._holds = HeldParams(self.opt, self.model, None if given else self._split)
+    if not is_known: self._holds = HeldParams(self.opt, self.model, made=not given)
     self._holds.own_lr,self._holds.made_by = _lr_of(self.opt) if lr is None else None,_made_by(self)
     _add_opt_modes(self)
     self._record_hypers()
@@ -73,7 +73,7 @@ def _made_by(learn): return learn.opt_func,learn.splitter,learn.wd_bn_bias
 def _made_opt(learn):
     "Return what `HeldParams` recorded when the learner created the optimizer, or None"
     h = learn._holds
-    return h if h and h.splitter and h.opts==opts(learn._opt) else None
+    return h if h and h.made and h.opts==opts(learn._opt) else None
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #7a1c0f52
 def _lr_of(opt, k='lr'):
@@ -267,7 +267,7 @@ def _check_held(self:Learner, note=None):
         lost = _unheld_by_loss(self)
         if lost:
             if len(lost)>3: lost[3:] = ['…']
-            fix = 'pass reset_opt=True for' if held.splitter else 'use'
+            fix = 'pass reset_opt=True for' if held.made else 'use'
             raise ValueError(f'{", ".join(lost)} of the loss function would never train: no optimizer holds it: '
                 f'{fix} an optimizer that holds it, or call requires_grad_(False) on it')
         held.check(self.model)

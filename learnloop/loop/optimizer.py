@@ -312,18 +312,17 @@ def default_lr(
     return 1e-3 if lr and lr.default is lr.empty else None
 
 # %% ../../nbs/loop/03_optimizer.ipynb #7a1c0f4c
-def _some(names): return ', '.join(names[:3]) + (', …' if len(names)>3 else '')
+def _unheld(opt, model):
+    "Return the parameters of `model` that require gradients and are in no group of `opt`, by name"
+    held = held_params(opt)
+    return {n:p for n,p in model.named_parameters() if p.requires_grad and p not in held}
 
-def _warn_left_out(names, opt, model):
+def _some(names): return ', '.join([*names][:3]) + (', …' if len(names)>3 else '')
+
+def _warn_left_out(names):
     "Warn of the parameters `names` that no optimizer trains"
-    if not names: return
-    if held_params(opt).keys() & set(model.parameters()):
-        what = f"{len(names)} parameters require gradients but are in no group, so they never train"
-        fix  = 'add them to a group'
-    else:
-        what = "the optimizer holds none of the model's parameters, so they never train"
-        fix  = 'create the optimizer for this model'
-    warnings.warn(f"{what}: {_some(names)}; {fix}, or freeze them with `requires_grad_(False)`", stacklevel=3)
+    if names: warnings.warn(f'{len(names)} parameters require gradients but are in no group, so they never train: '
+        f'{_some(names)}; add them to a group, or freeze them with `requires_grad_(False)`', stacklevel=3)
 
 # %% ../../nbs/loop/03_optimizer.ipynb #a68003a2
 def make_opt(
@@ -346,56 +345,32 @@ def make_opt(
     else:
         raise TypeError(f"opt_func={opt_func!r} is not an optimizer: pass a torch optimizer class, a partial of one, "
             "a function of parameter groups, an instance, or a dict of instances")
-    held = held_params(opt)
-    _warn_left_out([n for n,p in model.named_parameters() if p.requires_grad and p not in held], opt, model)
+    _warn_left_out(_unheld(opt, model))
     return opt
 
 # %% ../../nbs/loop/03_optimizer.ipynb #7a1c0f43
 class HeldParams:
-    "Records which parameters of `model` the optimizer `opt` holds; `check` raises an error after changes"
+    "Records which parameters the optimizer `opt` of `model` leaves out, to find those that come later"
     def __init__(self,
         opt, # Torch optimizer, or dict of them by name
         model:nn.Module, # Model that it trains
-        splitter:Callable|None=None # Splitter of its groups; None for an instance
+        made:bool=False # Did the learner create it?
     ):
-        held,self.opts,self.splitter,self.own_lr,self.made_by = held_params(opt),opts(opt),splitter,None,None
-        self.names = {p:n for n,p in model.named_parameters()}
-        self.left = {p for p in self._expected(model) if p not in held}
-        self.warned = {p for p in self.names if p.requires_grad and p not in held}
-
-    def _expected(self, model):
-        "Return the parameters of `model` that the optimizers should hold"
-        if self.splitter is None: return list(model.parameters())
-        return [p for g in split_params(self.splitter, model) for p in g]
+        self.opts,self.made,self.own_lr,self.made_by,self.left = opts(opt),made,None,None,{*_unheld(opt, model).values()}
 
     def check(self,
         model:nn.Module, # Model to train now
         in_fit:bool=False # Is a fit running? Then warn, once, instead of raising an error
     ):
-        "Raise an error for parameters of `model` that the optimizers should hold but don't"
-        now,given,came = {p:n for n,p in model.named_parameters()},self.splitter is None,[]
-        opt  = dict(enumerate(self.opts))
-        held = held_params(opt)
-        left = [p for p in now if p.requires_grad and p not in held and p not in self.warned]
-        # call the splitter only for new parameters: it may not work on a wrapper, such as torch.compile's
-        if not in_fit and (given or left or any(p not in held and p not in self.names for p in now)):
-            came = [now.get(p, f'one of shape {tuple(p.shape)}') for p in self._expected(model)
-                if p not in held and p not in self.left and (p.requires_grad or not given)]
-        gone = [n for p,n in self.names.items() if p in held and p not in now]
-        if not in_fit and (came or gone and given): raise ValueError(_why_stale(came, gone, given))
-        self.warned.update(left)
-        _warn_left_out([now[p] for p in left], opt, model)
-
-# %% ../../nbs/loop/03_optimizer.ipynb #84460260
-def _why_stale(came, gone, given):
-    why = []
-    how = 'passed' if given else 'created'
-    if came: why.append(f"{_some(came)} came after the optimizer was {how}, so it doesn't hold them, and they would "
-        'never train (was a layer replaced, added or unfrozen?)')
-    if gone: why.append(f'the optimizer holds {_some(gone)}, which the model no longer has')
-    fix = 'pass reset_opt=True to create a new one'
-    if given: fix = 'create one for this model, learn.opt_func = SGD(learn.model.parameters(), …), with reset_opt=True'
-    return f"{'; '.join(why)}: {fix}"
+        "Raise an error for parameters of `model` that came after the optimizer, which doesn't hold them"
+        came = {n:p for n,p in _unheld(dict(enumerate(self.opts)), model).items() if p not in self.left}
+        if came and not in_fit:
+            fix = 'pass reset_opt=True to create a new one' if self.made else 'create one for this model, ' \
+                'learn.opt_func = SGD(learn.model.parameters(), …), with reset_opt=True'
+            raise ValueError(f"{_some(came)} came after the optimizer was {'created' if self.made else 'passed'}, so "
+                "it doesn't hold them, and they would never train (was a layer replaced, added or unfrozen?): "+fix)
+        self.left.update(came.values())
+        _warn_left_out(came)
 
 # %% ../../nbs/loop/03_optimizer.ipynb #0ec3416f
 def opt_recipe(

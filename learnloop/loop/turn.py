@@ -15,7 +15,7 @@ from functools import lru_cache, partial
 from weakref import WeakSet
 from fastcore.basics import patch
 from torch import Tensor
-from ..data.batch import batch_parts, describe
+from ..data.batch import describe, tensors_in
 from ..data.checks import did_you_mean, restored
 from .fast_step import fast_backward
 from .optimizer import held_params, opts, step, zero_grad
@@ -115,21 +115,10 @@ def evaluate(self:Closure)->Tensor: # The loss, a scalar without graph
 def _find_opt(opt, key):
     "Return the optimizer `key` of `opt`; `opt` itself if `key` is None"
     if key is None: return opt
-    if hasattr(key, 'param_groups'):
-        raise TypeError(f'turn: opt is {describe(key)}: pass the name of an optimizer in learn.opt, not the optimizer')
     if isinstance(opt, Mapping) and key in opt: return opt[key]
     names = [*opt] if isinstance(opt, Mapping) else []
     has = ', '.join(names) or f'one {type(opt).__name__}: omit opt, and name the turn with name=…'
     raise ValueError(f'turn: no optimizer {key!r}{did_you_mean(str(key), names)}; learn.opt has {has}')
-
-def _check_args(name, **fs):
-    "Raise an error if `name` is not a string, or if one of `fs` is not a function"
-    if name is not None and not isinstance(name, str):
-        raise TypeError(f'turn: name is {name!r}: it must be a string, the name of a column in the table')
-    for k,f in fs.items():
-        if f is None or callable(f): continue
-        raise TypeError(f'turn: {k} is {describe(f)}: pass the function itself, without calling it, because the turn '
-            'may call it again; name an optimizer with opt=…')
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000011
 class Turn:
@@ -152,9 +141,7 @@ class Turn:
         if denominator is not None: self.declared = denominator
         # Has it any argument? If not, it is the only turn of an ordinary batch
         self.own = not (loss is opt is name is grads is closure is None and counts) or create_graph or retain_graph
-        if self.own:
-            _check_args(name, loss=loss, grads=grads)
-            self._had = [(p, p.grad.clone()) for p in held_params(self.opt) if p.grad is not None]
+        if self.own: self._had = [(p, p.grad.clone()) for p in held_params(self.opt) if p.grad is not None]
         asks = [o for o in opts(self.opt) if closure or closure is None and needs_closure(o)]
         self.closure = Closure(learn, self, asks) if asks else None
     opt = property(lambda self: _find_opt(self.learn.opt, self.key), doc='Its current optimizer')
@@ -241,12 +228,8 @@ def _weigh(self:Turn):
 
 def _no_loss(learn):
     "A loss of 0 that depends on the prediction"
-    outs = [o for o in _flat(learn.pred) if isinstance(o, Tensor) and o.requires_grad]
+    outs = [o for o in tensors_in(learn.pred) if o.requires_grad]
     return sum(o.sum()*0 for o in outs) if outs else learn.loss_grad*0
-
-def _flat(b):
-    vals = batch_parts(b)
-    return [b] if vals is None else [o for v in vals for o in _flat(v)]
 
 # %% ../../nbs/loop/04_turn.ipynb #t00000131
 @patch

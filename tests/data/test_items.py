@@ -117,8 +117,6 @@ def test_a_doubt_is_said_once():
 def test_a_number_of_items_is_whole(n):
     learn = mk_learner(texts(), bs_of=lambda b: n)
     with learn.no_bar(), pytest.raises(ValueError, match='bs_of'): learn.fit(1)
-def test_bs_of_is_a_function():
-    with pytest.raises(TypeError, match='bs_of=int'): DataLoaders([], bs_of=4)
 
 @pytest.mark.parametrize('kind', ['pair','nested','mask','packed','strings','detection','listed','labelled_images','packed_both'])
 def test_parts_have_their_items(kind):

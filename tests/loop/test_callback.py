@@ -62,7 +62,6 @@ def test_filters_count_over_fits_and_saves(kwargs):
     (lambda: on('after_batch', every=0), ValueError, 'every is 0.*1 or more'), (lambda: on('after_batch', once=-1), ValueError, 'once is -1'),
     (lambda: on('after_batch', every=1.5), ValueError, r'every is 1\.5'), (lambda: on('after_batch', every=True), ValueError, 'every is True'),
     (lambda: on('after_batch', every=2, once=1), ValueError, '2 of every, once and when given: use one'),
-    (lambda: on('after_batch', when=3), TypeError, 'when=3'), (lambda: on(print), TypeError, 'name of an event'),
     (lambda: Callback(after_batch=3), TypeError, 'must be callable'),
     *((lambda o=o: mk_cb(o), TypeError, 'is not a callback: pass a Callback') for o in (3, 'after_batch', None, print, Learner, object())),
 ])
@@ -282,17 +281,11 @@ def test_point_9_it_cancels_and_fails_like_a_method():
     with pytest.raises(ValueError) as e: mk_learner([Stop()]).fit(1)
     assert e.value.__notes__==['learnloop: in Stop.after_fit; epoch 0']
 
-def test_point_9_a_call_for_something_else_is_refused():
-    class Both(Callback):
-        def __call__(self, pred, targ): return 0
-    with pytest.raises(TypeError, match='Both has its own __call__, which gets the name of each event'): mk_learner([Both()])
-
 def test_point_9_outside_of_a_learner():
     class T(Callback):
         def before_fit(self): return 'fit'
         def other(self, n, k=1): return n+k
     t = T()
     assert (t('before_fit'), t('after_batch'), t('other', 1, k=2))==('fit', None, 3)
-    with pytest.raises(AttributeError, match="T has no method 'after_bacth'; did you mean 'after_batch'"): t('after_bacth')
     assert Callback(after_batch=lambda self: 5)('after_batch')==5
     assert Spy()('after_batch') is None
