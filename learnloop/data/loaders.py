@@ -434,9 +434,6 @@ class Until:
 class _UntilOver:
     "A pass through `of`"
     def __init__(self, of): self.of,self.batches = of,batches_of(of.dl)
-    def wrap_inner(self, wrap):
-        "Wrap the batches with `wrap`"
-        self.batches = wrap(self.batches)
     takes_from = property(lambda self: [self.batches])
     def __iter__(self): return self
     def __next__(self):

@@ -28,13 +28,14 @@ class MultiLoader:
     # its state is exact; `parts` are its loaders; `source` says where a batch comes from
     is_multi = resumes_exactly = has_source = True
     def __init__(self,
-        loaders, # A tuple of loaders, or a dict
+        loaders, # A tuple of loaders
+        named,   # Or a dict of them
         stop=None # When a pass ends: 'shortest', 'longest', or the name or index of the loader that decides
     ):
         self._ref,self._next,self.epoch = noop,None,None
-        self.is_named,self.stopped_by = isinstance(loaders, Mapping),None
-        self.parts = dict(loaders) if self.is_named else {str(i):o for i,o in enumerate(loaders)}
-        name = type(self).__name__
+        name,self.is_named,self.stopped_by = type(self).__name__,bool(named),None
+        self.parts = named or {str(i):o for i,o in enumerate(loaders)}
+        if loaders and named: raise TypeError(f'{name} takes loaders by position or by name, not both')
         if not self.parts: raise ValueError(f'{name}() has no loader: pass at least one')
         for nm,o in self.parts.items():
             check_loader(f'{nm!r} of {name}', o)
@@ -230,7 +231,7 @@ class _ZipPass(_MultiPass):
         return res if self.of.is_named else tuple(res.values())
     def make(self):
         of,res = self.of,{}
-        for nm in of._in_turn():
+        for nm in of.first_turns():
             b = self._take(nm)
             res[nm] = self._restart(nm) if b is Feed.end else b
         bs = [res.pop(nm) for nm in of.parts]
@@ -247,23 +248,17 @@ class Zip(MultiLoader):
         n_inp=None, # Inputs of each: a number, a list, or a dict by name; None for all but the last element
         **named # Loaders by name, instead of by position
     ):
-        if loaders and named: raise TypeError('Zip takes loaders by position or by name, not both')
-        super().__init__(named or loaders, stop)
+        super().__init__(loaders, named, stop)
         if self.stop is None: raise ValueError("stop=None of Zip: it must be 'shortest', 'longest', or a loader's name")
         self.n_inps = _each_n_inp(n_inp, self.parts)
 
 # %% ../../nbs/data/06_multi.ipynb #ff44f8cb
 @patch
-def _in_turn(self:Zip):
+def first_turns(self:Zip)->list: # Names
     "Return the names of loaders in the order in which they are asked"
     first,lens = self.stop,{nm:batch_len(o) for nm,o in self.parts.items()}
     if first=='longest' and None not in lens.values(): first = max(lens, key=lens.get)
     return sorted(self.parts, key=lambda nm: nm!=first)
-
-@patch
-def first_turns(self:Zip)->list: # Names
-    "Return the names of loaders in the order in which they are first asked"
-    return self._in_turn()
 
 @patch
 def __len__(self:Zip):
@@ -326,8 +321,7 @@ class Alternate(MultiLoader):
         weights=None, # Relative numbers of batches: by name, a list, or 'lengths'; None for equal
         **named # Loaders by name, instead of by position
     ):
-        if loaders and named: raise TypeError('Alternate takes loaders by position or by name, not both')
-        super().__init__(named or loaders, stop)
+        super().__init__(loaders, named, stop)
         self.weights = _check_weights(weights, self.parts)
 
     def first_turns(self)->list: # Names
@@ -353,16 +347,13 @@ class Alternate(MultiLoader):
 def _check_weights(weights, parts):
     "Return a dict with a fraction for each loader"
     lens = {nm:batch_len(o) for nm,o in parts.items()}
-    what = f'weights={weights!r} of Alternate'
-    if weights=='lengths':
-        if None in lens.values() or not all(lens.values()): raise ValueError(f'{what}: each loader needs a length')
-        weights = lens
+    if weights=='lengths': weights = lens
     elif weights is None: weights = dict.fromkeys(parts, 1)
     elif isinstance(weights, list|tuple): weights = {str(i):o for i,o in enumerate(weights)}
-    if not isinstance(weights, Mapping) or weights.keys()!=parts.keys():
-        raise ValueError(f"{what}: it must be 'lengths', or have a number for each of {', '.join(parts)}")
-    if odd := [v for v in weights.values() if not isinstance(v, Real) or isinstance(v, bool) or not 0<v<inf]:
-        raise ValueError(f'{what}: {odd[0]!r} must be a positive number')
+    def _is_positive(v): return isinstance(v, Real) and not isinstance(v, bool) and 0<v<inf
+    if not isinstance(weights, Mapping) or weights.keys()!=parts.keys() or not all(map(_is_positive, weights.values())):
+        raise ValueError(f"weights={weights!r} of Alternate: it must have a positive number for each of "
+            f"{', '.join(parts)}, or be 'lengths' for loaders with a length")
     return {nm:Fraction(weights[nm]) for nm in parts}
 
 @patch

@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/loop/denominator.html.md"""
 
 # %% auto #0
 __all__ = ['SUM', 'ITEMS', 'UNTRIED', 'MEAN_HELP', 'join_units', 'as_size', 'mean_of_all', 'target_weights', 'known_denominator',
-           'element_weights', 'counts_of', 'refute_mean', 'find_form', 'MeanOf', 'Joined']
+           'element_weights', 'counts_of', 'refute_mean', 'MeanOf', 'Joined']
 
 # %% ../../nbs/loop/07_denominator.ipynb #002dc91a
 import inspect, math, torch, warnings
@@ -344,10 +344,8 @@ def _labels_and_logits(learn):
 _FORMS = dict(shifted=lambda x,y: (x[..., :-1, :].flatten(0, -2), y[..., 1:].flatten()),
     plain=lambda x,y: (x.flatten(0, -2), y.flatten())) # Logits and labels as the model's loss pairs them
 
-def find_form(
-    learn # A learner whose model computed the loss of a batch
-)->str|None: # 'shifted' or 'plain'; 'elements' for a mean over float elements; None for another loss
-    "Find the form of the loss that a model computes"
+def _find_form(learn):
+    "Return the form of the model's loss: 'shifted', 'plain', 'elements' for a mean over floats; None for another"
     labels,logits,n = _labels_and_logits(learn)
     if not isinstance(labels, Tensor) or not isinstance(logits, Tensor) or not labels.numel(): return None
     slack = 3e-2 if logits.dtype.itemsize<4 else 1e-4
@@ -464,7 +462,7 @@ def _form_of(self:MeanOf, learn):
     "Return the denominator of a loss that the model computed"
     self.n += 1
     if learn.loss is None or learn.loss.dim(): return None
-    if self.form=='' or _is_due(self.n) and learn.team.world==1: self.form = self._confirmed(learn, find_form(learn))
+    if self.form=='' or _is_due(self.n) and learn.team.world==1: self.form = self._confirmed(learn, _find_form(learn))
     if self.form in (None, ITEMS): return self.form
     labels,_,n = _labels_and_logits(learn)
     if self.form=='elements': return _Elements(labels.numel())
@@ -482,7 +480,7 @@ def _confirmed(self:MeanOf, learn, form):
     with preserve_rng(): pred = f(learn.xb)
     loss = split_loss(own_loss(pred)[0])[0]
     there = SimpleNamespace(xb=learn.xb, yb=learn.yb, pred=pred, loss=loss, model=learn.model)
-    return form if there.loss is not None and find_form(there)==form else None
+    return form if there.loss is not None and _find_form(there)==form else None
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000032
 @patch

@@ -391,11 +391,7 @@ def _batch_of_one(learn, item):
     x,is_whole = _as_item(item, _training_kind(learn, dl), n_inp)
     collate = getattr(dl, 'collate_fn', None)
     if collate is None or getattr(dl, 'batch_sampler', dl) is None: collate = default_collate  # else it only converts
-    try: b = collate([x])
-    except Exception as e:
-        if not is_whole: e.add_note('learnloop: in learn.predict, collate_fn of the training loader got an item '
-            'without its target: pass the item with its target, as in learn.predict(ds[0])')
-        raise
+    b = collate([x])
     if isinstance(b, Mapping): return b
     if is_whole: return split_batch(b, n_inp, *more)[0]
     return split_batch(b, len(b) if isinstance(b, tuple|list) else None)[0]

@@ -21,7 +21,7 @@ _Who = namedtuple('_Who', 'name marks')
 
 def _marks(flow, cb, e):
     "Describe when `cb` runs in the event `e`; empty if always"
-    modes = [k for k,training in (('train', True), ('valid', False)) if cb.listens(e in flow._inner, training)]
+    modes = [k for k,training in (('train', True), ('valid', False)) if cb.listens(e in flow._recurring, training)]
     res = [] if len(modes)==2 else modes or ['muted']
     stood_in = [e.replace(p.name, p.like) for p in flow.phases.values() if p.like and e in p.events]
     filters = next(filter(None, map(cb.call_filters, [e, *stood_in])), [])

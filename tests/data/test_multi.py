@@ -253,10 +253,10 @@ def test_a_batch_that_failed_is_replayed_with_its_source():
     (lambda: Zip(shortest=[1]), ValueError, 'named like a value of stop'), (lambda: Zip([1], stop=None), ValueError, 'stop=None'),
     (lambda: Zip([1], n_inp=(1, 2)), ValueError, 'one number for each'), (lambda: Zip(a=[1], n_inp=dict(b=2)), ValueError, "n_inp of Zip has 'b'"),
     (lambda: Zip([1], n_inp=0), ValueError, '1 or more'),
-    (lambda: Alternate([1], [2], weights=[1]), ValueError, 'a number for each of 0, 1'),
-    (lambda: Alternate([1], [2], weights=[1, 0]), ValueError, '0 must be a positive'),
+    (lambda: Alternate([1], [2], weights=[1]), ValueError, 'a positive number for each of 0, 1'),
+    (lambda: Alternate([1], [2], weights=[1, 0]), ValueError, 'a positive number'),
     (lambda: Alternate([1], [2], weights=[1, float('nan')]), ValueError, 'positive'),
-    (lambda: Alternate(Stream(1, 0), weights='lengths'), ValueError, 'needs a length'),
+    (lambda: Alternate(Stream(1, 0), weights='lengths'), ValueError, 'with a length'),
     (lambda: [*Zip([1], [], stop=0)], ValueError, "'1' can't start again")])
 def test_bad_input(f, exc, match):
     with pytest.raises(exc, match=match): f()

@@ -271,13 +271,13 @@ def test_their_exceptions_skip_them():
     assert trace==['before_gan_step', 'after_cancel_gan_step', 'after_gan_step', 'cleanup_gan_step', 'after_batch']
 
 @pytest.mark.parametrize('attr', ['run_train', 'run_valid'])
-def test_filters_hold_in_phases_declared_inside_a_batch(attr):
-    flow,trace = Flow().declare(Phase('play', inside='batch'), Phase('move', inside='play'), Phase('rest', inside='train'), Event('won', inside='move')),[]
-    events = ['before_play', 'before_move', 'won', 'before_rest']
+def test_filters_hold_in_phases_that_repeat_with_each_batch(attr):
+    flow,trace = Flow().declare(Phase('play', inside='batch'), Phase('move', inside='play'), Phase('rest', inside='train'), Phase('nap', inside='epoch'), Event('won', inside='move')),[]
+    events = ['before_play', 'before_move', 'won', 'before_rest', 'before_nap']
     flow.add_cb(listener('a', events, lambda cb, e: trace.append(e), **{attr: False}))
     flow.training = attr=='run_train'
     flow(events)
-    assert trace==['before_rest']
+    assert trace==['before_nap']
     flow.training = not flow.training
     flow(events)
     assert trace[1:]==events

@@ -137,11 +137,6 @@ def test_without_an_item_to_compare_with_an_input_is_taken_as_it_is(dls):
     learn.dls.n_inp = 1
     torch.testing.assert_close(learn.predict((X[0], Y[0]))[1], learn.model.l(X[0]).detach())
 
-def test_a_collate_function_that_needs_targets_gets_them():
-    learn,whole,_ = mk('tokens', 'map')
-    with pytest.raises(Exception) as e: learn.predict(TOKENS[0])
-    assert any(r'pass the item with its target, as in learn.predict(ds[0])' in o for o in e.value.__notes__)
-
 def found(ns): return [torch.randn(n, 2, generator=torch.Generator().manual_seed(i)) for i,n in enumerate(ns)]
 BOXES = dict(ragged=found((3, 1, 4, 2, 0, 2, 5)), alike=found((2,)*7))
 class Finds(nn.Module):
