@@ -60,7 +60,13 @@ def why_empty(
 # %% ../../nbs/data/03_loaders.ipynb #4068171a
 def _targets(o, is_inp):
     "Return `o` as a tuple of names or numbers; None if there are none"
-    return (AlsoInput(as_targs(o)) if is_inp else as_targs(o)) or None
+    targs = _check_keys('targ', as_targs(o))
+    return (AlsoInput(targs) if is_inp else targs) or None
+
+def _check_keys(name, keys):
+    if odd := [k for k in keys if type(k) not in (str, int)]:  # True would be index 1
+        raise TypeError(f'{name}={odd[0]!r}: it must be the name or the index of an element of a batch')
+    return keys
 
 # %% ../../nbs/data/03_loaders.ipynb #1735b004
 _SETTINGS = 'bs','valid_bs','batch_size','shuffle','drop_last','num_workers'  # of loaders, not of `DataLoaders`
@@ -86,6 +92,7 @@ class DataLoaders:
         self.device = default_device() if device is None else as_device(device)
         self.n_inp,self.targ_is_inp = n_inp,targ_is_inp
         self.targ = targ
+        if row_id is not None and not callable(row_id): _check_keys('row_id', [row_id])
         self.row_id,self.bs_of = row_id,bs_of
         if taken := [k for k in named if k in dir(self)]:
             raise ValueError(f"{taken[0]!r} can't name a loader: it is an attribute of DataLoaders; choose another")
@@ -182,6 +189,8 @@ def from_dsets(cls:DataLoaders,
     **kwargs # As for `DataLoaders`, and for torch's `DataLoader`; only the training loader gets the order of items
 ):
     "Make a shuffled loader of `train_ds`, and loaders in order, of all items, for the others"
+    if odd := [o for o in (train_ds, valid_ds, *more) if isinstance(o, int|str)]:  # else the batch size stayed 64
+        raise TypeError(f'from_dsets: {odd[0]!r} is not a dataset: pass the batch size by name, bs=64')
     def _take(*names): return {k:kwargs.pop(k) for k in names if k in kwargs}
     group,own = _take('targ_is_inp', *BATCH_ARGS),_take('drop_last', 'generator', 'sampler', 'batch_sampler')
     if not own.get('batch_sampler'): own['batch_size'] = bs

@@ -18,7 +18,7 @@ from fastcore.basics import noop, patch
 from torch.utils.data import DataLoader
 from .batch import detuplify, split_batch
 from .begin import Feed, persistent
-from .checks import check_whole, did_you_mean, note_on
+from .checks import check_whole, note_on
 from .loaders import batch_len, check_loader, in_order, leaves, rows_of, find_source, why_empty
 from .rng import preserve_rng
 
@@ -281,15 +281,12 @@ def source(self:Zip):
 # %% ../../nbs/data/06_multi.ipynb #bade2692
 def _each_n_inp(n_inp, parts):
     "Return a tuple with a number, or None, for each loader"
-    if isinstance(n_inp, Mapping):
-        if odd := [k for k in n_inp if k not in parts]:
-            raise ValueError(f'n_inp of Zip has {odd[0]!r}, but the loaders are {", ".join(parts)}'
-                f'{did_you_mean(str(odd[0]), parts)}')
-        res = [n_inp.get(k) for k in parts]
-    else: res = list(n_inp) if isinstance(n_inp, list|tuple) else [n_inp]*len(parts)
-    if len(res)!=len(parts):
-        raise ValueError(f'n_inp={n_inp!r} of Zip: it must have one number for each of the {len(parts)} loaders')
-    return tuple(None if o is None else check_whole('n_inp of Zip', o) for o in res)
+    is_list = isinstance(n_inp, list|tuple)
+    each = dict(zip(parts, n_inp, strict=False)) if is_list else n_inp
+    if not isinstance(each, Mapping): each = dict.fromkeys(parts, n_inp)
+    if is_list and len(n_inp)!=len(parts) or not each.keys()<=parts.keys():
+        raise ValueError(f'n_inp={n_inp!r} of Zip: it must have one number for each of {", ".join(parts)}')
+    return tuple(None if each.get(k) is None else check_whole('n_inp of Zip', each[k]) for k in parts)
 
 # %% ../../nbs/data/06_multi.ipynb #e1694556
 class _AlternatePass(_MultiPass):

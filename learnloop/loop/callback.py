@@ -255,6 +255,7 @@ def __call__(self:Callback,
     "Call the handlers of the event `name`, or the method of that name, as in fastai"
     res,fs = None,[f for f,_ in self._heard(name)]
     if not fs and (name in vars(self) or hasattr(type(self), name)): fs = [*filter(callable, [getattr(self, name)])]
+    if not fs: check_event_name(name, self.label)
     inner = name in (self.learn if isinstance(self.learn, Flow) else _plain_flow())._recurring
     training = getattr(self.learn, 'training', None)  # None: an object without `training`
     hears = name.startswith('cleanup_') or any(self.listens(inner, o) for o in (True, False) if training in (o, None))

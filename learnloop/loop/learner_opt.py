@@ -52,9 +52,7 @@ def _add_opt_modes(learn):
 def _get_opt(self):
     if self._opt is None and not self._makes_opt:
         with replaced(self, '_makes_opt', True):  # an override of `create_opt` may read `opt`
-            try: self.create_opt()
-            # Python would report that the attribute `opt` is missing
-            except AttributeError as e: raise RuntimeError(f'learn.opt: create_opt failed with {e!r}') from e
+            self.create_opt()
         if self._opt is None: raise RuntimeError(f'{type(self).__name__}.create_opt must set opt, but left it None')
     return self._opt
 def _set_opt(self, v):

@@ -371,6 +371,10 @@ def test_targets_of_a_dict_stay_if_asked():
     assert xb[0] is b and yb[0] is b['y'] and join_batch(xb, yb, b, dls.targ)==b
     assert DataLoaders([b], targ='y').targ==dls.targ==('y',) and split_batch(dict(x=1), targ=dls.targ)==((dict(x=1),), ())
 
+@pytest.mark.parametrize('targ', [['y', 1.5], True, [None]], ids=repr)
+def test_targets_that_are_none(targ):
+    with pytest.raises(TypeError, match='targ=.*the index of an element'): DataLoaders([x()], targ=targ)
+
 class Detects(torch.nn.Module):
     "Losses in training, and boxes otherwise, as torchvision's"
     def __init__(self):

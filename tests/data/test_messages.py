@@ -63,6 +63,7 @@ CASES = {
     'no targ, metric': (lambda: fit(dict(x=X), Named(), metrics=accuracy), r"accuracy.*0 target.*targ='name'"),
     'targ of a tuple': (lambda: mk(dls=DataLoaders(BATCHES, targ='y')).fit(1), "targ='y'.*targ=1"),
     'targ misspelt, metric': (lambda: fit(dls=DataLoaders([DICT], [DICT], targ='z'), model=Named(), metrics=accuracy), r"no target: targ=\('z',\)"),
+    'from_dsets 32': (lambda: DataLoaders.from_dsets(DS, DS, 32), '32 is not a dataset.*bs=64'),
     'from_dsets valid_pct': (lambda: DataLoaders.from_dsets(DS, valid_pct=.2), "'valid_pct'.*random_split.*from_tensors"),
     'from_tensors batch_size': (lambda: DataLoaders.from_tensors((X, Y), batch_size=4), "'batch_size'.*it is bs"),
     'TensorLoader batch_size': (lambda: TensorLoader((X, Y), batch_size=4), "'batch_size'.*it is bs"),

@@ -251,7 +251,7 @@ def test_a_batch_that_failed_is_replayed_with_its_source():
     (lambda: Zip([1], stop=1), ValueError, 'or an index'),
     (lambda: Zip(labelled=[1], stop='labeled'), ValueError, 'longest, labelled'),
     (lambda: Zip(shortest=[1]), ValueError, 'named like a value of stop'), (lambda: Zip([1], stop=None), ValueError, 'stop=None'),
-    (lambda: Zip([1], n_inp=(1, 2)), ValueError, 'one number for each'), (lambda: Zip(a=[1], n_inp=dict(b=2)), ValueError, "n_inp of Zip has 'b'"),
+    (lambda: Zip([1], n_inp=(1, 2)), ValueError, 'one number for each'), (lambda: Zip(a=[1], n_inp=dict(b=2)), ValueError, "'b'.*one number for each of a"),
     (lambda: Zip([1], n_inp=0), ValueError, '1 or more'),
     (lambda: Alternate([1], [2], weights=[1]), ValueError, 'a positive number for each of 0, 1'),
     (lambda: Alternate([1], [2], weights=[1, 0]), ValueError, 'a positive number'),

@@ -287,5 +287,6 @@ def test_point_9_outside_of_a_learner():
         def other(self, n, k=1): return n+k
     t = T()
     assert (t('before_fit'), t('after_batch'), t('other', 1, k=2))==('fit', None, 3)
+    with pytest.raises(ValueError, match="'after_bacth' in T; did you mean 'after_batch'"): t('after_bacth')
     assert Callback(after_batch=lambda self: 5)('after_batch')==5
     assert Spy()('after_batch') is None
