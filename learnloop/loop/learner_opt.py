@@ -52,7 +52,9 @@ def _add_opt_modes(learn):
 def _get_opt(self):
     if self._opt is None and not self._makes_opt:
         with replaced(self, '_makes_opt', True):  # an override of `create_opt` may read `opt`
-            self.create_opt()
+            try: self.create_opt()
+            # `getattr(learn, 'opt', None)` would hide it
+            except AttributeError as e: raise RuntimeError(f'learn.opt: create_opt failed with {e!r}') from e
         if self._opt is None: raise RuntimeError(f'{type(self).__name__}.create_opt must set opt, but left it None')
     return self._opt
 def _set_opt(self, v):
