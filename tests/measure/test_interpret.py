@@ -157,4 +157,4 @@ def test_point_16_interpretation_of_yes_and_no(loss_func):
 
 @pytest.mark.parametrize('f', [Interpretation.from_learner, lambda learn, dl: learn.show_results(dl=dl), lambda learn, dl: learn.tta(dl=dl, aug=lambda x: x)])
 def test_point_16_a_dataset_is_no_loader(f):
-    with pytest.raises(TypeError, match='dl=TensorDataset is not a loader.*wrap the dataset'): f(mk(), dl=TensorDataset(X, Y))
+    with pytest.raises(TypeError, match='dl=TensorDataset is not a loader.*DataLoaders.from_dsets'): f(mk(), dl=TensorDataset(X, Y))
