@@ -137,7 +137,7 @@ def test_it_survives_fits_that_end_early(make):
         learn.fit(1)
         assert learn.outcome['fit']=='done', (e, what)
 
-@pytest.mark.filterwarnings('ignore:.*it is an iterator, so a resumed')  # as these have to say
+@pytest.mark.filterwarnings('ignore:.*it is an iterator, so a resumed', 'ignore:Prefetch skips')  # as these have to say
 @pytest.mark.parametrize('dls', ['no validation', 'no length'])
 def test_it_works_with_other_loaders(make, dls):
     bs = batches(3)

@@ -15,7 +15,7 @@ from .help import show_params
 # %% ../../nbs/loop/10_lazy.ipynb #a7c1d0f4
 # Module -> its public names, and the methods that it patches onto existing classes
 LAZY = {  # chkstyle: ignore-node
-    'data.multi': 'Alternate Zip',
+    'data.multi': 'Alternate Zip', 'loop.prefetch': 'Prefetch',
     'measure.losses': '''BCELossFlat BCEWithLogitsLossFlat BaseLoss CrossEntropyLossFlat DiceLoss FocalLoss
         FocalLossFlat L1LossFlat LabelSmoothingCrossEntropy LabelSmoothingCrossEntropyFlat MSELossFlat''',
     'measure.hook': '''ActivationStats Hook HookCallback Hooks ModelSummary dummy_eval hook_output hook_outputs

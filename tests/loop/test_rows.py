@@ -2,7 +2,7 @@
 import pytest, torch, warnings
 from functools import partial
 from helpers import covering
-from learnloop import Callback, DataLoaders, Learner, MicroBatch
+from learnloop import Callback, DataLoaders, Learner, MicroBatch, Prefetch
 from learnloop.data.batch import row_keys
 from learnloop.data.tensors import TensorLoader
 from rows_seen import DATA, MADE, N, OWN, SAMPLERS, WORKERS, X, Plain, Scale, Stream, fit, loss_func, mk
@@ -11,10 +11,11 @@ with warnings.catch_warnings(action='ignore'): from torchdata.stateful_dataloade
 
 pytestmark = pytest.mark.filterwarnings('ignore:.set_vital. is deprecated')  # which torchdata calls
 
-HOWS = dict(plain=(), micro=(partial(MicroBatch, 2),))
+HOWS = dict(plain=(), micro=(partial(MicroBatch, 2),), ahead=(partial(Prefetch, 2, draws=False),))
 def loader(data, sampler, workers, cls, made): return MADE[made](mk(data, sampler, workers, cls))
 
 @covering(data=DATA, sampler=SAMPLERS, workers=WORKERS, made=MADE, how=HOWS, cls=[DataLoader, StatefulDataLoader])
+@pytest.mark.filterwarnings('ignore:Prefetch skips')
 def test_rows_are_those_of_the_batch(data, sampler, workers, made, how, cls):
     if how=='micro' and made in ('zipped', 'named'): how = 'plain'  # whose batches have parts of different sizes
     assert fit(partial(loader, data, sampler, workers, cls, made), cbs=[f() for f in HOWS[how]])

@@ -1,7 +1,7 @@
 "What holds of every callback of the package in two processes: it is found by introspection, so a new one is tested as soon as it is written"
 import importlib, sys, traceback
 from pathlib import Path
-import torch
+import pytest, torch
 from helpers import LR, batches, mk_model
 from learnloop import DataLoaders, Learner
 from learnloop.scale.agree import points_needed
@@ -46,6 +46,7 @@ def all_of_them(folder):
             break  # an error parts the processes
     return res
 
+@pytest.mark.filterwarnings('ignore:Prefetch skips')  # where processes share batches
 def test_each_works_in_two_processes_as_in_one(tmp_path):
     ranks,one = together(all_of_them, tmp_path/'two'),all_of_them(tmp_path/'one')
     bad = {}
