@@ -87,12 +87,16 @@ class DataLoaders:
         by_pos = {('train','valid')[i] if i<2 else f'dl{i}': o for i,o in enumerate(loaders)}
         if twice := sorted(by_pos.keys() & named):
             raise TypeError(f"loader {twice[0]!r} was passed twice, by position and by name")
+        if bad := [k for k in named if k in _SETTINGS]:
+            raise TypeError(f"{bad[0]}={named[bad[0]]!r}: set this when you create the loaders, with "
+                "DataLoader(ds, batch_size=…), or with DataLoaders.from_dsets(train_ds, valid_ds, bs=…)")
         given = dict(train=None, valid=None) | by_pos | named
         self._names = list(given)
         self.device = default_device() if device is None else as_device(device)
         self.n_inp,self.targ_is_inp = n_inp,targ_is_inp
         self.targ = targ
         if row_id is not None and not callable(row_id): _check_keys('row_id', [row_id])
+        if not (bs_of is None or callable(bs_of)): raise TypeError(f'bs_of={bs_of!r}: it must be a function of a batch')
         self.row_id,self.bs_of = row_id,bs_of
         if taken := [k for k in named if k in dir(self)]:
             raise ValueError(f"{taken[0]!r} can't name a loader: it is an attribute of DataLoaders; choose another")
@@ -443,6 +447,9 @@ class Until:
 class _UntilOver:
     "A pass through `of`"
     def __init__(self, of): self.of,self.batches = of,batches_of(of.dl)
+    def wrap_inner(self, wrap):
+        "Wrap the batches with `wrap`"
+        self.batches = wrap(self.batches)
     takes_from = property(lambda self: [self.batches])
     def __iter__(self): return self
     def __next__(self):

@@ -15,7 +15,7 @@ from functools import cache, partial
 from types import MethodType
 from fastcore.basics import camel2snake, listify, patch
 from fastcore.meta import use_kwargs
-from ..data.checks import NoAttribute, called_here, check_whole, did_you_mean
+from ..data.checks import NoAttribute, called_here, check_whole, did_you_mean, note_on
 from .flow import Flow, check_event_name, event
 
 # %% ../../nbs/loop/01_callback.ipynb #173607dc
@@ -28,6 +28,8 @@ class on:
         once:int|None=None,  # Run at this call only, counting from 1
         when=None            # Run if `when(learn)` is true
     ):
+        if not isinstance(event, str):
+            raise TypeError(f'@on({event!r}): the first argument is the name of an event, like event.after_batch')
         check_event_name(event, '@on')
         given = sum(o is not None for o in (every, once, when))
         if given>1:
@@ -35,6 +37,8 @@ class on:
                 'the body')
         for nm,v in (('every', every), ('once', once)):
             if v is not None: check_whole(f'@on({event!r}): {nm}', v)
+        if not (when is None or callable(when)):
+            raise TypeError(f'@on({event!r}, when={when!r}): it must be a function of the learner')
         self.event,self.every,self.once,self.when = event,every,once,when
 
     def __call__(self, f):
@@ -282,7 +286,11 @@ def mk_cb(
     o # A callback, a subclass of `Callback`, a function decorated by `@on`, or a callback of another framework
 )->Callback:
     "Convert `o` to a callback"
-    if isinstance(o, type) and issubclass(o, Callback): o = o()
+    if isinstance(o, type) and issubclass(o, Callback):
+        try: o = o()
+        except TypeError as e:
+            note_on(e, f'learnloop: cbs has the class {o.__name__}: pass an instance, {o.__name__}(…)')
+            raise
     if isinstance(o, Callback): return o if o.learn is None or o._copy_of is None else _another(o)
     for f in makers:
         if (cb := f(o)) is not None: return cb

@@ -443,6 +443,9 @@ def __call__(self:Flow,
 ):
     "Fire `event`"
     if event.__class__ is not str:
+        if hasattr(event, 'shape'):
+            raise TypeError('learn(…) fires an event by its name: to predict, call learn.predict(item) or '
+                'learn.get_preds(dl=…)')
         for o in event: self(o, **kwargs)
         return
     try:

@@ -14,6 +14,7 @@ from learnloop.loop.flow import Flow
 from learnloop.loop.place import Pass
 from learnloop.loop.predict import FetchPredsCallback
 from learnloop.loop.predict import GatherPredsCallback
+from learnloop.loop.prefetch import Prefetch
 from learnloop.loop.steps import StepLimit
 from learnloop.measure.hook import ActivationStats
 from learnloop.measure.hook import HookCallback
@@ -902,6 +903,7 @@ class Learner(_LearnerMethods, Flow):
     train_eval: TrainEvalCallback
     gather_preds: GatherPredsCallback
     fetch_preds: FetchPredsCallback
+    prefetch: Prefetch
     step_limit: StepLimit
     hook: HookCallback
     activation_stats: ActivationStats
