@@ -40,7 +40,7 @@ def _pushed(learn, dl, **own):
     if learn.device.type!='cpu': torch.empty(0, device=learn.device)  # the device creates its generator on first use
     drawing = [m for m,_ in modes if any(type(v).__name__ in _GENERATORS for v in vars(m).values())]
     try:
-        with kept, own_stream(dl, *drawing), restored(learn, ['training', *PASS_FIELDS, *own]):
+        with kept, own_stream(dl, *drawing, learn=learn), restored(learn, ['training', *PASS_FIELDS, *own]):
             vars(learn).update(own)
             learn._changed()
             yield

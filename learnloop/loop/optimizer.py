@@ -359,7 +359,7 @@ class HeldParams:
         splitter:Callable|None=None # Splitter of its groups; None for an instance
     ):
         held,self.opts,self.splitter,self.own_lr,self.made_by = held_params(opt),opts(opt),splitter,None,None
-        self.names = {p:n for n,p in model.named_parameters()}
+        self.names,self.attrs = {p:n for n,p in model.named_parameters()},[{*vars(o)} for o in self.opts]
         self.left = {p for p in self._expected(model) if p not in held}
         self.warned = {p for p in self.names if p.requires_grad and p not in held}
 

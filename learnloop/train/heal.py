@@ -42,7 +42,6 @@ class HealMemory(MicroBatch, Engine):
     def before_turn(self):
         learn = self.learn
         self._rng,self._fields = read_rngs(),{k:getattr(learn, k) for k in LOSS_FIELDS}
-        del self._rng['evaluations']
         self._before = [(p, p.grad if p.grad is None else p.grad.clone()) for p in learn.turn_params]
         self._tensors = TensorState(*with_loss(learn))
         self._joins,self._defer = learn.open_turn.joins,learn.team.defer_sync

@@ -618,7 +618,6 @@ class SAM(Callback):
         self._refuse_closure()
         refuse_graph(self, 'which would belong to weights that are moved and then restored')
         self._autocast,self._rng = ambient_autocast(self.learn.device),read_rngs()
-        del self._rng['evaluations']  # evaluations in this batch count
         self._had,self._begin = grads_now(self.learn),TensorState(*with_loss(self.learn))
         if self.learn.team.world>1: self.learn.team.defer_sync = False  # all processes go to the same point
     def before_backward(self):
