@@ -42,11 +42,12 @@ def check_loader(
         fix = 'pass a tuple, (train, valid)' if name=='train' else ('DataLoaders(train, valid, test=…) adds '
             "one more, and ValidateCallback(ds_idx='test') also validates on it")
         raise TypeError(f'{name}={describe(o)} is a list of loaders, but a list counts as one loader: {fix}')
-    if isinstance(o, Iterable) and not isinstance(o, Tensor|Mapping|str|bytes): return o
+    is_text = isinstance(o, list|tuple) and o and all(isinstance(p, str) for p in o)
+    if isinstance(o, Iterable) and not is_text and not isinstance(o, Tensor|Mapping|str|bytes): return o
     if isinstance(o, Mapping): fix = "unpack it: DataLoaders(**loaders)"
     elif hasattr(o, '__getitem__') and not isinstance(o, Iterable):
         fix = "wrap the dataset: DataLoader(ds, batch_size=64), or DataLoaders.from_dsets(train_ds, valid_ds, bs=64)"
-    else: fix = "pass a DataLoader, or a list of batches such as [(xb, yb)]"
+    else: fix = f"pass a DataLoader, or a list of batches such as [(xb, yb)]{did_you_mean(name, _ARGS)}"
     raise TypeError(f"{name}={describe(o)} is not a loader, which is an iterable of batches: {fix}")
 
 # %% ../../nbs/data/03_loaders.ipynb #a18549ed
@@ -73,6 +74,8 @@ def _targets(o, is_inp):
         "tuple, or a list of them")
 
 # %% ../../nbs/data/03_loaders.ipynb #1735b003
+_ARGS = 'device','n_inp','targ','targ_is_inp','row_id','bs_of'  # of `DataLoaders`
+
 def _check_function(name, f):
     if f is None or callable(f): return f
     raise TypeError(f'{name}={describe(f)}: it must be a function of a batch')

@@ -135,8 +135,9 @@ class _FirstLoss(Callback):
     def before_batch(self):
         self._n,self._n_steps,self._n_told = self.learn.count.opt_steps,0,0
         fetched,self._batch = self._batch,None
-        if fetched is not None and self.learn.batch is not fetched: warnings.warn('a callback set learn.batch in before_batch, which has '
-            'no effect, because the batch is already unpacked: set learn.xb and learn.yb', stacklevel=2)
+        if fetched is not None and self.learn.batch is not fetched:
+            warnings.warn('a callback set learn.batch in before_batch, which has no effect, because the batch is '
+                'already unpacked: set learn.xb and learn.yb', stacklevel=2)
         self.learn._check_target()
     def after_pred(self):
         learn = self.learn

@@ -503,9 +503,11 @@ class MicroBatch(Callback):
 
 # %% ../../nbs/train/03_training.ipynb #11dad6c1
 def _tell_stateful(cb):
-    "Warn once about modules for which parts aren't alike: they use statistics of a part, or change their buffers"
+    "Warn once about modules for which parts aren't alike: they use statistics of a part, or change buffers or counters"
     model,was = cb.learn.model,cb._buffers
     bufs = {k:b.detach() for k,b in model.named_buffers() if b.layout is torch.strided and not is_lazy(b)}
+    for k,m in model.named_modules():
+        bufs |= {f'{k}.{a}':torch.tensor(v, dtype=torch.float64) for a,v in vars(m).items() if type(v) in (int,float)}
     cb._buffers = {k:b.clone() for k,b in bufs.items()} if cb._left and not cb._seen else {}
     if not cb._seen: return  # the first part of a batch may create buffers that are mere caches
     cb._has_told = True
@@ -516,8 +518,8 @@ def _tell_stateful(cb):
     if not mods: return
     warnings.warn(f'{cb.label}: with {", ".join(mods[:4])}{", …" if len(mods)>4 else ""} in training mode, the step in '
         'parts differs from a step on the whole batch: each forward pass uses statistics of its part, as batch norm '
-        'does, or changes buffers or a hidden state. Use other modules, such as group norm, or evaluation mode, as '
-        'BnFreeze() does for frozen batch norms', stacklevel=2)
+        'does, or changes buffers, a hidden state or a counter. Use other modules, such as group norm, or evaluation '
+        'mode, as BnFreeze() does for frozen batch norms', stacklevel=2)
 
 # %% ../../nbs/train/03_training.ipynb #11dad605
 @patch
