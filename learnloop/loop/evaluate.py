@@ -127,6 +127,8 @@ def _inside(v, depth=3):
     return [v, *(o for x in (v.values() if type(v) is dict else v) for o in _inside(x, depth-1))]
 def _tensors(*vals):
     return [o for v in vals for o in _inside(v) if isinstance(o, Tensor) and not isinstance(o, nn.Parameter)]
+
+# %% ../../nbs/loop/06_evaluate.ipynb #7a4008f1
 def _has_state(v):
     "Whether `v` is, or contains, a tensor or a number; lists of numbers are logs, and flags may belong to parameters"
     of = v.values() if type(v) is dict else [v]
