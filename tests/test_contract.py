@@ -1,5 +1,5 @@
 "What holds of every callback of the package: it is found by introspection, so a new one is tested as soon as it is written"
-import gc, importlib, inspect, io, pkgutil, sys, weakref
+import gc, importlib, inspect, io, pkgutil, sys, warnings, weakref
 from functools import partial
 from tempfile import mkdtemp
 from types import SimpleNamespace
@@ -87,6 +87,14 @@ def test_it_can_be_for_one_fit_added_and_taken_away(make):
     learn.fit(1)
     with learn.removed_cbs(cb): assert cb not in learn.cbs
     learn.fit(1)
+
+def test_its_attributes_may_be_names_of_other_callbacks(make):
+    cb = make()
+    learn = mk_learner(cbs=[Callback(name=k) for k in vars(cb) if k[0]!='_' and not hasattr(Learner, k) and k!=cb.name and k not in vars(mk_learner())])
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter('always')
+        learn.remove_cb(type(cb)).add_cb(cb)
+    assert not seen
 
 def test_nothing_keeps_it_once_it_is_removed_and_it_keeps_no_learner(make):
     learn,gone = mk_learner(cb := make()),mk_learner(make())

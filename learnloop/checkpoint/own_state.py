@@ -101,7 +101,7 @@ def _other_numbers(learn, states):
     with preserve_rng(learn.dls.train, learn.dls.valid):
         set_random_states(learn, states['now'])
         branch_rngs(learn.team.rank)
-        with own_stream(): own = random_states(learn)  # on other devices, too
+        with own_stream(learn=learn): own = random_states(learn)  # on other devices, too
     own = {nm:v for nm,v in own.items() if not nm.startswith('loader') and nm!='evaluations'}
     return {k:o | {nm:v for nm,v in own.items() if nm in o} for k,o in states.items()}
 

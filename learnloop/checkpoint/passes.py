@@ -28,7 +28,7 @@ def random_states(
     learn # A learner
 )->dict: # By the name of the generator
     "Read the states of all generators that training draws from"
-    return read_rngs((learn.dls.train, learn.dls.valid))
+    return read_rngs((learn.dls.train, learn.dls.valid), learn)
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #c6de5473
 def set_random_states(
@@ -36,7 +36,7 @@ def set_random_states(
     states:dict # By the name of the generator
 ):
     "Restore the generators named in `states`"
-    write_rngs(states, (learn.dls.train, learn.dls.valid))
+    write_rngs(states, (learn.dls.train, learn.dls.valid), learn)
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #360a8baa
 class _Sampling:
@@ -333,7 +333,7 @@ def _careful(self:KeptPass, batches):
     # with several loaders, one may start a new pass, and draw, in any fetch
     several = getattr(_inside(dl), 'is_multi', False)
     notes = workers or several or self.keeper.saves_on_error and not only_collates
-    rngs = list(all_rngs((learn.dls.train, learn.dls.valid))) if notes else None
+    rngs = list(all_rngs((learn.dls.train, learn.dls.valid), learn)) if notes else None
     return _Careful(self, batches, rngs, waits=not workers and (once or not notes), once=once)
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0011

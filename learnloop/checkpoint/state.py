@@ -428,7 +428,7 @@ def check(self:Checkpointer,
 # %% ../../nbs/checkpoint/03_state.ipynb #722ea799
 @patch
 def _check_rng(self:Checkpointer, states, where, at):
-    for nm,get,put in all_rngs((self.learn.dls.train, self.learn.dls.valid)):
+    for nm,get,put in all_rngs((self.learn.dls.train, self.learn.dls.valid), self.learn):
         if nm not in states: continue
         was = get()
         try:

@@ -11,7 +11,7 @@ __all__ = ['BATCH_ARGS', 'as_device', 'default_device', 'batch_parts', 'batch_li
            'is_items', 'to_concat', 'detuplify', 'batch_digest']
 
 # %% ../../nbs/data/02_batch.ipynb #130e1564
-import hashlib, torch
+import hashlib, torch, warnings
 from collections.abc import Mapping, MutableMapping
 from copy import copy
 from dataclasses import fields, is_dataclass
@@ -314,6 +314,9 @@ def _narrow(b, at, n, is_batch=False):
     if vals is None: return None
     is_list = isinstance(b, list|tuple) and not hasattr(b, '_fields') and len(b)==n
     are_items = is_list and not is_batch and (isinstance(b[0], Mapping) or {*_lengths(b)}!={n})
+    if is_list and n>1 and not (is_batch or are_items) and isinstance(b, list) and len({*map(describe, b)})==1:
+        warnings.warn(f'a list of {n} equal tensors, {describe(b)}, in a batch of {n} items may be {n} items, or {n} '
+            'inputs with a row for each item. It is split as inputs: stack items in one tensor', stacklevel=2)
     new = [] if are_items else [_narrow(o, at, n) for o in vals]
     if all(o is None for o in new): return type(b)(b[at]) if is_list else None
     return batch_like(b, [o if p is None else p for o,p in zip(vals, new, strict=True)])

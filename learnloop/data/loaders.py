@@ -40,9 +40,11 @@ def check_loader(
     if type(o) in (list, tuple) and any(isinstance(p, DataLoader) for p in o):
         raise TypeError(f'{name}={describe(o)} is a list of loaders, but a list counts as one loader: pass a tuple, '
             '(train, valid), or DataLoaders(train, valid, test=…)')
-    if isinstance(o, Iterable) and not isinstance(o, Tensor|Mapping|str|bytes): return o
+    is_text = isinstance(o, list|tuple) and o and all(isinstance(p, str) for p in o)
+    if isinstance(o, Iterable) and not is_text and not isinstance(o, Tensor|Mapping|str|bytes): return o
     raise TypeError(f"{name}={describe(o)} is not a loader, which is an iterable of batches: pass a DataLoader, or a "
-        "list of batches such as [(xb, yb)]; DataLoaders.from_dsets(train_ds, valid_ds, bs=64) makes loaders of datasets")
+        "list of batches such as [(xb, yb)]; DataLoaders.from_dsets(train_ds, valid_ds, bs=64) makes loaders of datasets"
+        f"{did_you_mean(name, _ARGS)}")
 
 # %% ../../nbs/data/03_loaders.ipynb #a18549ed
 def why_empty(
@@ -69,6 +71,7 @@ def _check_keys(name, keys):
     return keys
 
 # %% ../../nbs/data/03_loaders.ipynb #1735b004
+_ARGS = 'device','targ_is_inp',*BATCH_ARGS
 _SETTINGS = 'bs','valid_bs','batch_size','shuffle','drop_last','num_workers'  # of loaders, not of `DataLoaders`
 
 # %% ../../nbs/data/03_loaders.ipynb #04ae4c1a
@@ -196,7 +199,7 @@ def from_dsets(cls:DataLoaders,
     if odd := [o for o in (train_ds, valid_ds, *more) if isinstance(o, int|str)]:  # else the batch size stayed 64
         raise TypeError(f'from_dsets: {odd[0]!r} is not a dataset: pass the batch size by name, bs=64')
     def _take(*names): return {k:kwargs.pop(k) for k in names if k in kwargs}
-    group,own = _take('targ_is_inp', *BATCH_ARGS),_take('drop_last', 'generator', 'sampler', 'batch_sampler')
+    group,own = _take(*_ARGS),_take('drop_last', 'generator', 'sampler', 'batch_sampler')
     if not own.get('batch_sampler'): own['batch_size'] = bs
     fixed = isinstance(train_ds, IterableDataset) or own.get('sampler') or own.get('batch_sampler')
     train = DataLoader(train_ds, shuffle=False if fixed else shuffle, **own, **kwargs)

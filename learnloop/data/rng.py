@@ -15,11 +15,12 @@ from functools import partial
 from io import BytesIO
 from itertools import islice
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType, NoneType
+from weakref import WeakKeyDictionary
 from torch import Tensor
 from .batch import default_device
 
 # %% ../../nbs/data/01_rng.ipynb #2865b2e2
-_evaluations = dict(n=0)  # number since `set_seed`, in this process
+_evaluations = WeakKeyDictionary()  # number since `set_seed`, by learner
 
 def set_seed(
     s:int, # Seed, from 0 to 2**32-1, the range of NumPy
@@ -31,7 +32,7 @@ def set_seed(
     random.seed(s)
     torch.manual_seed(s)
     if np := sys.modules.get('numpy'): np.random.seed(s)  # not imported here just for this
-    _evaluations['n'] = 0
+    _evaluations.clear()
     if reproducible:
         torch.use_deterministic_algorithms(True)
         torch.backends.cudnn.benchmark = False
@@ -115,10 +116,11 @@ def _generators_of(dl, in_workers=False):
 
 # %% ../../nbs/data/01_rng.ipynb #b25c2c1e
 def all_rngs(
-    dls=() # Loaders whose own generators are included
+    dls=(), # Loaders whose own generators are included
+    learn=None # Learner whose number of evaluations is included
 ): # For each: its name, a function that returns its state, and one that sets it
     "Yield all random number generators that a fit may draw from"
-    yield 'evaluations',partial(_evaluations.get, 'n'),partial(_evaluations.__setitem__, 'n')
+    if learn: yield 'evaluations',partial(_evaluations.get, learn, 0),partial(_evaluations.__setitem__, learn)
     yield 'python',random.getstate,partial(_set_python, random)
     yield 'torch',torch.get_rng_state,torch.set_rng_state
     if np := sys.modules.get('numpy.random'): yield 'numpy',partial(_numpy_state, np),partial(_set_numpy, np)
@@ -130,18 +132,20 @@ def all_rngs(
 
 # %% ../../nbs/data/01_rng.ipynb #8497fdc7
 def read_rngs(
-    dls=() # Loaders whose own generators are included
+    dls=(), # Loaders whose own generators are included
+    learn=None # Learner whose number of evaluations is included
 )->dict: # State by name
     "Return the states of all random number generators"
-    return {nm:get() for nm,get,_ in all_rngs(dls)}
+    return {nm:get() for nm,get,_ in all_rngs(dls, learn)}
 
 # %% ../../nbs/data/01_rng.ipynb #b9ea9f8f
 def write_rngs(
     states:dict, # Return value of `read_rngs`
-    dls=() # The same loaders
+    dls=(), # The same loaders
+    learn=None # The same learner
 ):
     "Set existing generators to their `states`"
-    for nm,_,put in all_rngs(dls):
+    for nm,_,put in all_rngs(dls, learn):
         if nm in states: put(states[nm])
 
 # %% ../../nbs/data/01_rng.ipynb #9ea9f002
@@ -161,11 +165,13 @@ def same_states(
 def preserve_rng(
     *dls, # Loaders whose own generators are restored, too
 ):
-    "Restore all random number generators on exit, even after an error, and the number of evaluations"
-    saved = [(put, get()) for _,get,put in all_rngs(dls)]
+    "Restore all random number generators on exit, even after an error, and the numbers of evaluations"
+    saved,n = [(put, get()) for _,get,put in all_rngs(dls)],_evaluations.copy()
     try: yield
     finally:
         for put,state in saved: put(state)
+        _evaluations.clear()
+        _evaluations.update(n)
 
 # %% ../../nbs/data/01_rng.ipynb #e4dcc585
 @contextmanager
@@ -199,13 +205,14 @@ def branch_rngs(
 @contextmanager
 def own_stream(
     *dls, # Loaders whose own generators are included
+    learn # The learner, which counts the blocks
 ):
     "Draw other random numbers in each `with` block, and restore all states on exit"
     own = [g for dl in dls for _,g in _generators_of(dl, in_workers=True)]  # workers copy their current states
-    saved = [(put, get()) for nm,get,put in all_rngs() if nm!='evaluations']
+    saved = [(put, get()) for _,get,put in all_rngs()]
     saved += [(put, get()) for get,put in map(_access, own)]
-    n = _evaluations['n']
-    _evaluations['n'] += 1
+    n = _evaluations.get(learn, 0)
+    _evaluations[learn] = n+1
     try:
         branch_rngs(n, own)
         if dev := _accelerator(): getattr(dev, 'manual_seed_all', dev.manual_seed)(torch.initial_seed())

@@ -75,11 +75,12 @@ def _defines(cls, k):
 
 # %% ../../nbs/loop/01_callback.ipynb #56a1021e
 def _shadows(learn, k):
-    "Whether an attribute `k` of a callback would hide state of the learner, such as a count, but not a method"
+    "Whether an attribute `k` of a callback would hide state of the learner, such as a count; no method or callback"
     # `hasattr` would read `opt`, which creates an optimizer
     there = k in getattr(learn, '__dict__', {}) or _defines(type(learn), k)
     own = _static(type(learn), k)
-    return there and not inspect.isroutine(own) and not getattr(own, 'is_foreign', False)
+    is_cb = isinstance(getattr(learn, '__dict__', {}).get(k), Callback)
+    return there and not is_cb and not inspect.isroutine(own) and not getattr(own, 'is_foreign', False)
 
 # %% ../../nbs/loop/01_callback.ipynb #6674180e
 class Callback:  # chkstyle: ignore-node

@@ -40,7 +40,7 @@ def _pushed(learn, dl, **own):
     if learn.device.type!='cpu': torch.empty(0, device=learn.device)  # the device creates its generator on first use
     drawing = [m for m,_ in modes if any(type(v).__name__ in _GENERATORS for v in vars(m).values())]
     try:
-        with kept, own_stream(dl, *drawing), restored(learn, ['training', *PASS_FIELDS, *own]):
+        with kept, own_stream(dl, *drawing, learn=learn), restored(learn, ['training', *PASS_FIELDS, *own]):
             vars(learn).update(own)
             learn._changed()
             yield
@@ -127,6 +127,12 @@ def _inside(v, depth=3):
     return [v, *(o for x in (v.values() if type(v) is dict else v) for o in _inside(x, depth-1))]
 def _tensors(*vals):
     return [o for v in vals for o in _inside(v) if isinstance(o, Tensor) and not isinstance(o, nn.Parameter)]
+
+# %% ../../nbs/loop/06_evaluate.ipynb #7a4008f1
+def _has_state(v):
+    "Whether `v` is, or contains, a tensor or a number; lists of numbers are logs, and flags may belong to parameters"
+    of = v.values() if type(v) is dict else [v]
+    return any(type(o) in (int,float) for o in of) or bool(_tensors(v))
 def _is_writable(t):
     if nn.parameter.is_lazy(t) or t.is_meta or t.is_inference(): return False
     if t.layout is not torch.strided or t.is_nested or t.is_quantized: return False
@@ -134,7 +140,7 @@ def _is_writable(t):
 
 # %% ../../nbs/loop/06_evaluate.ipynb #7a40080a
 class TensorState:
-    "The values of buffers, and of tensors in plain attributes, such as hidden states"
+    "The values of buffers, and of tensors and numbers in plain attributes, such as hidden states and counters"
     def __init__(self,
         *models # Modules
     ):
@@ -148,17 +154,17 @@ class TensorState:
     def put(self):
         "Restore the attributes and their values"
         for o,was in self.attrs:  # `o` of a scripted module is no dict
-            for k in was.keys() & {k for k,v in (*o.items(), *was.items()) if _tensors(v)}: o[k] = was[k]
+            for k in was.keys() & {k for k,v in (*o.items(), *was.items()) if _has_state(v)}: o[k] = was[k]
         for o,was in self.boxes:
-            if not _tensors(o, was): continue
+            if not (_has_state(o) or _has_state(was)): continue
             o.clear()
             (o.update if type(o) is dict else o.extend)(was)
         for t,was in self.vals:
             if t.shape!=was.shape: t.resize_(was.shape)
             t.data.copy_(was)  # `data`: autograd may have saved `t`
     def forget_unchanged(self):
-        "Free the memory of values that did not change"
-        self.vals = [(t, was) for t,was in self.vals if not torch.equal(t, was)]
+        "Free the memory of large values that did not change; comparing others would wait for a GPU for little"
+        self.vals = [(t, was) for t,was in self.vals if t.nbytes<2**20 or not torch.equal(t, was)]
 _of_modules = {*vars(nn.Module())}
 
 # %% ../../nbs/loop/06_evaluate.ipynb #7a400807
@@ -174,7 +180,7 @@ def kept_tensors(
     *models, # Modules
     since=None # `TensorState` with which the block begins; None for the present one
 ):
-    "Restore buffers, and tensors in plain attributes, at the end of a `with` block"
+    "Restore buffers, and tensors and numbers in plain attributes, at the end of a `with` block"
     now = TensorState(*models)
     if since: since.put()
     try: yield

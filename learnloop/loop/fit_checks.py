@@ -10,16 +10,18 @@ __all__ = ['Checks']
 # %% ../../nbs/loop/06_fit_checks.ipynb #c50d58f2
 import warnings
 from fastcore.basics import patch
+from ..data.checks import called_here
 from ..data.loaders import why_empty
 from .callback import Callback, InGraph
 from .learner import Learner, default_cb
 from .loss import watch_broadcast
-from .optimizer import opts
+from .optimizer import hyper_names, opts
 
 # %% ../../nbs/loop/06_fit_checks.ipynb #50262cb4
 class Checks(Callback):
     "Warn of epochs that train nothing, loaders of the wrong length, and parameters in no optimizer"
     order,read_only,rank_invariant,fit_only = -20,True,True,True
+    _told = () # Attributes that it warned of
     _seen = None # The loss function and targets that were checked
     _hooks,_n_own = (),0 # Hooks that count steps outside of *step*, and their number
     def before_fit(self):
@@ -31,6 +33,7 @@ class Checks(Callback):
         if self._begins: self.learn._check_held(_CHANGED)
         self._begins = False
     def before_train(self):
+        self._warn_of_unread()
         self.learn.warn_of_unheld()
         self._versions,self._pass = self._now(),self.learn.data_pass
         # an optimizer with hooks isn't compiled
@@ -50,12 +53,34 @@ class Checks(Callback):
         if n is None: return
         if not n: warnings.warn(f'nothing was evaluated: {why_empty(learn.dl)}', stacklevel=2)
         self._check_length(n)
+    def after_fit(self): self._warn_of_unread()
     def cleanup_fit(self): self.learn.remove_cb(_FirstLoss)
     def cleanup_evaluate(self):
         if not self.learn.inside('fit'): self.learn.remove_cb(_FirstLoss)
     def _now(self): return [p._version for p in self.learn.model.parameters()]
 
 _CHANGED = 'learnloop: if a callback changes the model in before_fit, it must call learn.create_opt()'
+
+# %% ../../nbs/loop/06_fit_checks.ipynb #c38c5bc7
+def _unread(learn):
+    "Yield names of attributes that are set but not read here: flags that end fits elsewhere, and hyper-parameters"
+    own = [(o.label, o) for o in learn.cbs if not type(o).__module__.startswith('learnloop.')]
+    for nm,o in (('learn.model', learn.model), *own):
+        for k,v in vars(o).items():
+            here = called_here('attribute', k) if v is True else ''
+            # a callback may have a flag of its own, such as `stop`
+            if 'CancelFit' in here and not (nm!='learn.model' and 'PyTorch' in here): yield f'{nm}.{k}',here
+    h = learn._holds
+    for o,had in zip(h.opts, h.attrs, strict=True) if h and h.opts==opts(learn.opt) else ():
+        for k in {'learning_rate', *o.defaults, *hyper_names(o.defaults)} & vars(o).keys() - had:
+            yield f'learn.opt.{k}',': torch keeps it in param_groups: use learn.set_hypers(lr=…)'
+
+@patch
+def _warn_of_unread(self:Checks):
+    if self.learn.outcome.get('fit')=='cancelled': return
+    for nm,here in _unread(self.learn):
+        if nm not in self._told: warnings.warn(f'code set {nm}, but the loop does not read it{here}', stacklevel=3)
+        self._told = {*self._told, nm}
 
 # %% ../../nbs/loop/06_fit_checks.ipynb #c38c5be9
 @patch
@@ -103,11 +128,16 @@ def _warn_of_no_step(self:Checks, n):
 # %% ../../nbs/loop/06_fit_checks.ipynb #a80811a1
 class _FirstLoss(Callback):
     "Checks the first batch with a loss, then removes itself"
-    order,read_only,rank_invariant,_watch,_n,_n_steps,_n_told = 100,True,True,None,None,0,0
+    order,read_only,rank_invariant,_watch,_batch,_n,_n_steps,_n_told = 100,True,True,None,None,None,0,0
     name = 'first_loss_checks'
     def __init__(self, checks): self._checks = checks
+    def after_fetch(self): self._batch = self.learn.batch
     def before_batch(self):
         self._n,self._n_steps,self._n_told = self.learn.count.opt_steps,0,0
+        fetched,self._batch = self._batch,None
+        if fetched is not None and self.learn.batch is not fetched:
+            warnings.warn('a callback set learn.batch in before_batch, which has no effect, because the batch is '
+                'already unpacked: set learn.xb and learn.yb', stacklevel=2)
         self.learn._check_target()
     def after_pred(self):
         learn = self.learn

@@ -16,6 +16,7 @@ import difflib, inspect, re, warnings
 from functools import cache, partial, wraps
 from types import MethodType
 from fastcore.basics import camel2snake, patch, snake2camel
+from ..data.batch import describe
 from ..data.checks import NoAttribute, called_here, check_whole, did_you_mean, note_on, safely
 from .engines import Engine, Stack
 from .lazy import with_lazy_methods
@@ -406,11 +407,14 @@ def _nothing(who): "Empty clean-up: an entry on the stack shows that its listene
 
 # %% ../../nbs/loop/00_flow.ipynb #3ec3934d
 def _check_result(res, f, event):
-    "Warn of a result that may be meant to end the fit, as in other frameworks; that of a lambda may be of no interest"
+    "Warn of a result that may be meant to act, as in other frameworks; that of a lambda may be of no interest"
     is_cancel = isinstance(res, CancelException) or isinstance(res, type) and issubclass(res, CancelException)
-    if not (is_cancel or isinstance(res, bool) and getattr(f, '__name__', '')!='<lambda>'): return
-    warnings.warn(f'{event} of {getattr(f.__self__, "label", type(f.__self__).__name__)} returned {res!r}, but the '
-        'loop ignores what handlers return: to end the fit, raise CancelFitException', stacklevel=4)
+    is_odd = not isinstance(res, str|int|float) or isinstance(res, bool) or res==-1  # Lightning ends epochs by -1
+    if not (is_cancel or is_odd and getattr(f, '__name__', '')!='<lambda>'): return
+    what = repr(res) if is_cancel or isinstance(res, int) else describe(res)
+    warnings.warn(f'{event} of {getattr(f.__self__, "label", type(f.__self__).__name__)} returned {what}, but the loop '
+        'ignores what handlers return: to end the fit, raise CancelFitException; to change the batch or the loss, set '
+        'self.learn.xb, self.learn.loss_grad, …', stacklevel=4)
 
 # %% ../../nbs/loop/00_flow.ipynb #3ec3934c
 @patch

@@ -357,6 +357,7 @@ class HeldParams:
         made:bool=False # Did the learner create it?
     ):
         self.opts,self.made,self.own_lr,self.made_by,self.left = opts(opt),made,None,None,{*_unheld(opt, model).values()}
+        self.attrs = [{*vars(o)} for o in self.opts]
 
     def check(self,
         model:nn.Module, # Model to train now

@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/loop/predict.html.md"""
 __all__ = ['GatherPredsCallback', 'FetchPredsCallback']
 
 # %% ../../nbs/loop/06_predict.ipynb #c3032c4f
-import torch
+import torch, warnings
 from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -19,7 +19,7 @@ from pathlib import Path
 from fastcore.basics import noop, patch
 from torch.utils.data import DataLoader, IterableDataset, default_collate
 from ..data.batch import batch_args, batch_like, batch_parts, describe, detuplify, is_items, split_batch
-from ..data.batch import to_concat, to_detach
+from ..data.batch import tensors_in, to_concat, to_detach
 from .callback import Callback, as_list, mk_cb
 from ..data.checks import checked_args, replaced
 from ..data.loaders import in_order, leaves
@@ -147,6 +147,9 @@ def _kept(self:GatherPredsCallback, part):
 def _gather(self:GatherPredsCallback):
     "Return the parts of all processes, batch by batch"
     team,like = self.learn.team,self._parts[0][1] if self._parts else {}
+    if any(not o.dim() for o in tensors_in(like.get('preds'))):
+        warnings.warn('get_preds: the prediction of a batch holds a scalar, such as its loss, and each process has that '
+            'of its part of the batch: use with_loss=True for the losses of items', stacklevel=2)
     all_parts = team.gather([(i, {k:_bare(v) for k,v in o.items()}) for i,o in self._parts])
     parts = sorted((o for os in all_parts for o in os), key=itemgetter(0))
     parts = [(i, {k:_rewrap(like.get(k, v), v) for k,v in o.items()}) for i,o in parts]

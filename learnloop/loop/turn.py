@@ -142,6 +142,7 @@ class Turn:
         asks = [o for o in opts(self.opt) if closure or closure is None and needs_closure(o)]
         self.closure = Closure(learn, self, asks) if asks else None
     opt = property(lambda self: _find_opt(self.learn.opt, self.key), doc='Its current optimizer')
+    repeats = False # Is its loss computed once more, for another part of the batch or at other weights?
     declared = None # The denominator of its loss, if it was given
     # Set if its gradients are added to others: a `Joined`; items in the current part; items and units of all parts
     joins,n_part,parts = None,None,()

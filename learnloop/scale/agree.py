@@ -283,6 +283,7 @@ def _tell(self:TeamEngine, e):
     name = 'rewind' if isinstance(e, RewindException) else learn.open[i].name
     if not self._misses(name):
         self._check_known(e, name)
+        self.passed = max(self.passed, _ORDER.get(name, 0))  # all processes raise it
         return e
     runs = self.processes.runs
     is_early = self not in runs  # in `before_fit`

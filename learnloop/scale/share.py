@@ -278,7 +278,7 @@ def _take(self:_Narrowed, batches):
     if self.pool==1: return bs.pop()
     with suppress(StopIteration):
         while len(bs)<self.pool: bs.append(_next())
-    return to_concat(bs)
+    return to_concat(bs, sizes=[*map(self.count, bs)])
 
 # %% ../../nbs/scale/02_share.ipynb #5a000047
 @patch

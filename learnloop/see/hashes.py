@@ -193,7 +193,6 @@ def stream_hashes()->list: # 0 for a generator that isn't used
     "Hash the states of random number generators, in the order of `STREAMS`"
     res = dict.fromkeys(STREAMS, 0)
     for nm,get,_ in all_rngs():
-        if nm=='evaluations': continue
         n = zlib.crc32(_state_bytes(get()))
         res[nm if nm in res else 'device'] = (n if nm=='torch' else n & 65535) or 1
     return [*res.values()]

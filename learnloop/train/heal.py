@@ -11,7 +11,6 @@ __all__ = ['HealMemory']
 import math, torch, warnings
 from fastcore.basics import patch
 from ..data.rng import read_rngs, write_rngs
-from ..loop.engines import Engine
 from ..loop.evaluate import TensorState, with_loss
 from ..loop.errors import is_oom
 from ..loop.flow import CancelTurnException
@@ -23,9 +22,9 @@ class _NoRoom(CancelTurnException):
     "A process of the run has no memory for the turn"
     in_all = True  # all processes raise it
 
-class HealMemory(MicroBatch, Engine):
+class HealMemory(MicroBatch):
     "If a turn runs out of memory, run it again in halves; later batches begin in parts of that size"
-    level,takes,around = -1,'turn','backward'  # outside of the engine in which processes wait for each other
+    takes = 'turn'
     def __init__(self,
         min_size:int=1 # Smallest number of items in a part; the error is raised if it takes too much memory, too
     ):
@@ -42,7 +41,6 @@ class HealMemory(MicroBatch, Engine):
     def before_turn(self):
         learn = self.learn
         self._rng,self._fields = read_rngs(),{k:getattr(learn, k) for k in LOSS_FIELDS}
-        del self._rng['evaluations']
         self._before = [(p, p.grad if p.grad is None else p.grad.clone()) for p in learn.turn_params]
         self._tensors = TensorState(*with_loss(learn))
         self._joins,self._defer = learn.open_turn.joins,learn.team.defer_sync
@@ -80,26 +78,20 @@ def _note(self:HealMemory, e):
 
 # %% ../../nbs/train/10_heal.ipynb #4ea10021
 @patch
-def body(self:HealMemory, learn, phase, f):
-    if learn.team.most(0): raise _NoRoom
+def _try(self:HealMemory, f):
     try: f()
     except Exception as e:
         if not is_oom(e): raise
         self._note(e)
-    else:
-        if not learn.team.most(0): return
-    raise _NoRoom
+        raise _NoRoom from None
 
 @patch
-def after_backward(self:HealMemory):
-    learn = self.learn
-    try:
-        if self._whole: MicroBatch.after_backward(self)
-    except Exception as e:
-        if not is_oom(e): raise
-        self._note(e)
-        raise _NoRoom from None
-    if learn.team.world==1 or self._defer or [o.name for o in learn.open].count('backward')>1: return
+def body(self:HealMemory, learn, phase, f):
+    if learn.team.most(0): raise _NoRoom
+    self._try(f)
+    if learn.team.most(0): raise _NoRoom
+    self._try(self._run_rest)
+    if learn.team.world==1 or self._defer or learn.open_turn.repeats: return
     learn.team.defer_sync = False
     learn.team.sync_grads()
 

@@ -24,7 +24,8 @@ from torch.utils.checkpoint import checkpoint
 from ..data.batch import batch_map, narrow_batch, to_concat, to_detach
 from ..loop.callback import Callback, InGraph
 from ..loop.denominator import MEAN_HELP, SUM, Joined, as_size, join_units
-from ..data.checks import check_whole, checked_args, restored
+from ..data.checks import check_whole, checked_args, replaced, restored
+from ..loop.engines import Engine
 from ..loop.evaluate import TensorState, kept_tensors, with_loss
 from ..loop.flow import CancelBackwardException, CancelStepException, CancelZeroGradException
 from ..loop.learner import Learner
@@ -123,7 +124,7 @@ def before_backward(self:GradientAccumulation):
 
 @patch
 def cleanup_backward(self:GradientAccumulation):
-    if _is_repeated(self.learn) or self.learn.outcome['backward']!='done': return
+    if self.learn.outcome['backward']!='done': return
     w,turn = self._window,self.learn.open_turn
     w.n += 1
     w.total += self._n_items
@@ -171,6 +172,7 @@ def before_step(self:GradientAccumulation):
     w = self._window
     if not self._due(): raise CancelStepException
     self.learn.team.again()
+    self.learn.team.sync_grads()  # else done in *backward*, which may have been cancelled
     items,k = (w.total if self._count is None else w.items),w.factor
     if items==w.expected and type(k) is float and k==1: return
     torch._foreach_mul_([p.grad for p in _with_grads(self.learn)], w.expected/items*k)
@@ -204,8 +206,11 @@ def cleanup_step(self:GradientAccumulation):
 @patch
 def cleanup_turn(self:GradientAccumulation):
     turn = self.learn.open_turn
+    if self.learn.outcome['turn']!='cancelled': return
+    # the step has used its gradients, and *zero_grad* is skipped
+    if turn.stepped: zero_grad(turn.opt)
     # its gradients are dropped, and the earlier ones restored
-    if turn.own and not turn.stepped and self.learn.outcome['turn']=='cancelled': vars(self._window).update(self._was)
+    elif turn.own: vars(self._window).update(self._was)
 @patch
 def _clear(self:GradientAccumulation): self._windows.pop(self.learn.turn_key, None)
 
@@ -246,7 +251,7 @@ def _rows_with_grads(p):
     rows = p.detach()[tuple(p.grad.indices())]
     rows.grad = stored_values(p.grad)
     return rows
-def _is_repeated(learn): return [o.name for o in learn.open].count('backward')>1
+def _is_repeated(learn): return learn.open_turn is not None and learn.open_turn.repeats
 
 # %% ../../nbs/train/03_training.ipynb #e098d9a9
 def clip_grad_adaptive_(
@@ -446,16 +451,19 @@ class MoveModulesToDeviceCallback(Callback):
             if isinstance(o, nn.Module) and k[0]!='_': o.to(self.learn.device)
 
 # %% ../../nbs/train/03_training.ipynb #deb11bc2
-def _repeat(learn, autocast):
-    "Run the turn's loss forward and backward again, then restore the results of the first run"
-    with restored(learn, LOSS_FIELDS):
+def _repeat(learn, autocast, has_backward=True):
+    "Run the turn's loss forward and backward again inside *backward*, then restore the results of the first run"
+    with restored(learn, LOSS_FIELDS), replaced(learn.open_turn, 'repeats', True):
         with autocast(): learn.calc_loss()
-        learn.backward()
+        if not has_backward: return
+        learn.fire_for('before_backward')
+        learn.engine_stack.bodies['backward'](learn, 'backward', learn._backward)
 
 # %% ../../nbs/train/03_training.ipynb #11dad604
-class MicroBatch(Callback):
+class MicroBatch(Callback, Engine):
     "Run each batch through model and backward in parts: less memory, and the same step"
     order,run_valid,fit_only,rank_invariant = 90,False,True,True
+    level,around = -1,'backward'  # outside of the engine in which processes wait for each other
     def __init__(self,
         size:int=8 # Largest number of items in a part
     ):
@@ -503,9 +511,11 @@ class MicroBatch(Callback):
 
 # %% ../../nbs/train/03_training.ipynb #11dad6c1
 def _tell_stateful(cb):
-    "Warn once about modules for which parts aren't alike: they use statistics of a part, or change their buffers"
+    "Warn once about modules for which parts aren't alike: they use statistics of a part, or change buffers or counters"
     model,was = cb.learn.model,cb._buffers
     bufs = {k:b.detach() for k,b in model.named_buffers() if b.layout is torch.strided and not is_lazy(b)}
+    for k,m in model.named_modules():
+        bufs |= {f'{k}.{a}':torch.tensor(v, dtype=torch.float64) for a,v in vars(m).items() if type(v) in (int,float)}
     cb._buffers = {k:b.clone() for k,b in bufs.items()} if cb._left and not cb._seen else {}
     if not cb._seen: return  # the first part of a batch may create buffers that are mere caches
     cb._has_told = True
@@ -516,26 +526,36 @@ def _tell_stateful(cb):
     if not mods: return
     warnings.warn(f'{cb.label}: with {", ".join(mods[:4])}{", …" if len(mods)>4 else ""} in training mode, the step in '
         'parts differs from a step on the whole batch: each forward pass uses statistics of its part, as batch norm '
-        'does, or changes buffers or a hidden state. Use other modules, such as group norm, or evaluation mode, as '
-        'BnFreeze() does for frozen batch norms', stacklevel=2)
+        'does, or changes buffers, a hidden state or a counter. Use other modules, such as group norm, or evaluation '
+        'mode, as BnFreeze() does for frozen batch norms', stacklevel=2)
 
 # %% ../../nbs/train/03_training.ipynb #11dad605
 @patch
+def body(self:MicroBatch, learn, phase, f):
+    f()
+    self._run_rest()
+
+@patch
 def after_backward(self:MicroBatch):
-    learn = self.learn
-    if _is_repeated(learn): return
+    if not self._whole: return
     refuse_supplied(self, self._had, 'to which other parts would add')
+    self._run_rest(has_backward=False)  # it was cancelled, but metrics need all predictions
+
+@patch
+def _run_rest(self:MicroBatch, has_backward=True):
+    learn = self.learn
+    if _is_repeated(learn) or not self._seen: return
     while self._left:
         learn.team.again()
         self._next()
         if learn.team.world>1 and not self._left: learn.team.defer_sync = self._defers
-        _repeat(learn, self._autocast)
-    if self._joined:
+        _repeat(learn, self._autocast, has_backward)
+    if self._joined and has_backward:
         self._joined.add(learn.open_turn.parts)
         self._settle(self._joined.factor)
-    self._grads,(learn.bs,learn.xb,learn.yb),learn.part = [],self._whole,None
+    self._grads,(learn.bs,learn.xb,learn.yb),learn.part,seen,self._seen = [],self._whole,None,self._seen,[]
     if not learn.bs: return
-    ns,preds,losses,parts,units = zip(*(o for o in self._seen if o[0]), strict=True)
+    ns,preds,losses,parts,units = zip(*(o for o in seen if o[0]), strict=True)
     learn.pred = self._made if preds[0] is None else to_concat(preds, _item_dim(preds, ns))
     learn.loss,learn.loss_parts = _join_losses(losses, units, 'loss'),_mean_parts(parts, units, self._others)
     learn.set_denominator(join_units(o['loss'] for o in units))
@@ -587,21 +607,20 @@ def _mean_parts(parts, units, others):
 # %% ../../nbs/train/03_training.ipynb #11dad606
 @patch
 def cleanup_backward(self:MicroBatch):
-    # some parts are missing, so the turn's gradients will be dropped
-    if self._grads and not _is_repeated(self.learn): self.learn.outcome['backward'] = 'cancelled'
-@patch
-def after_cancel_turn(self:MicroBatch):
+    if not self._grads: return
+    self.learn.outcome['backward'] = 'cancelled'
     for p,g in self._grads: p.grad = g  # perhaps only some parts were added to it
+    self._grads = []
 @patch
 def cleanup_turn(self:MicroBatch):
-    self.after_cancel_turn()
     if self._whole: (self.learn.bs,self.learn.xb,self.learn.yb),self.learn.part = self._whole,None
     self._clear()
 
 # %% ../../nbs/train/03_training.ipynb #0ba8fc16
-class SAM(Callback):
+class SAM(Callback, Engine):
     "Step by the gradient at the worst point near the weights: sharpness-aware minimization"
     order,run_valid,fit_only,rank_invariant = 100,False,True,True
+    level,around = -1,'backward'  # outside of the engine in which processes wait for each other
     def __init__(self,
         rho:float=.05 # Distance of that point, in the norm over all weights; default of the paper
     ):
@@ -618,7 +637,6 @@ class SAM(Callback):
         self._refuse_closure()
         refuse_graph(self, 'which would belong to weights that are moved and then restored')
         self._autocast,self._rng = ambient_autocast(self.learn.device),read_rngs()
-        del self._rng['evaluations']  # evaluations in this batch count
         self._had,self._begin = grads_now(self.learn),TensorState(*with_loss(self.learn))
         if self.learn.team.world>1: self.learn.team.defer_sync = False  # all processes go to the same point
     def before_backward(self):
@@ -627,9 +645,11 @@ class SAM(Callback):
         for p,_ in self._aside: p.grad = None
 
     def after_backward(self):
-        learn,ps = self.learn,_with_grads(self.learn)
-        if not _is_repeated(learn): refuse_supplied(self, self._had, 'which are not the gradients at the moved weights')
-        if _is_repeated(learn) or learn.outcome['backward']!='done' or not ps: return
+        refuse_supplied(self, self._had, 'which are not the gradients at the moved weights')
+    def body(self, learn, phase, f):
+        f()
+        ps = _with_grads(learn)
+        if self._begin is None or _is_repeated(learn) or not ps: return
         learn.team.again()
         self._home = [(p, p.detach().clone()) for p in ps]
         grads = [p.grad for p in ps]
@@ -641,6 +661,7 @@ class SAM(Callback):
             with torch.no_grad(): torch._foreach_add_(ps, [g*up for g in grads])
             for p in ps: p.grad = None
             _repeat(learn, self._autocast)
+        self.cleanup_backward()
 
 # %% ../../nbs/train/03_training.ipynb #0ba8fc17
 @patch

@@ -150,7 +150,8 @@ def test_what_is_no_loader(o, fix):
     (([1],), dict(train=[1]), TypeError, "'train' was passed twice"), (([1],[1],[1]), dict(dl2=[1]), TypeError, "'dl2' was passed twice"),
     (([1],), dict(loaders=[1]), ValueError, "'loaders' can't name a loader.*choose another"), (([1],), dict(to=[1]), ValueError, "'to'"),
     (([1],), dict(one_batch=[1]), ValueError, "'one_batch'"),
-    (([1],), dict(_names=[1]), ValueError, "'_names'"), (([1],), dict(test=None), TypeError, 'test=None is not a loader')])
+    (([1],), dict(_names=[1]), ValueError, "'_names'"), (([1],), dict(test=None), TypeError, 'test=None is not a loader'),
+    (([1],), dict(target='y'), TypeError, "target=str is not a loader.*did you mean 'targ'"), (([1],), dict(target=['a', 'b']), TypeError, "did you mean 'targ'")])
 def test_bad_names(args, kw, err, match):
     with pytest.raises(err, match=match): DataLoaders(*args, **kw)
 

@@ -112,12 +112,15 @@ OWN = dict(shared=lambda: None, python=lambda: random.Random(1), torch=lambda: t
 
 @pytest.mark.parametrize('own', [*OWN])
 def test_point_12_each_evaluation_draws_anew_and_training_as_if_nobody_had_looked(own):
-    def run(n):
+    other = mk(p=.5)
+    def run(n, n_other=0):
         set_seed(3)
         ds = Augmented(OWN[own]())
         learn = mk(dls=(DataLoader(ds, 4, shuffle=True), DataLoader(ds, 4)), p=.5)
         preds = []
-        def look(cb): preds.extend(learn.get_preds()[0] for _ in range(n))
+        def look(cb):
+            for _ in range(n_other): other.get_preds()
+            preds.extend(learn.get_preds()[0] for _ in range(n))
         learn.add_cb(Callback(after_batch=lambda cb: look(cb) if cb.training else None, before_epoch=look))
         look(None)
         learn.fit(2)
@@ -126,6 +129,7 @@ def test_point_12_each_evaluation_draws_anew_and_training_as_if_nobody_had_looke
     one,two = run(2),run(2)
     check(one, two)  # the same program draws the same
     check(one[1:], run(0)[1:])
+    check(one, run(2, 1))  # another learner in this process doesn't matter
     assert not any(torch.equal(a, b) for a,b in zip(one[0][::2], one[0][1::2], strict=True))
 
 @pytest.mark.parametrize('cb', [MCDropoutCallback, lambda: Callback(before_batch=lambda cb: setattr(cb.learn, 'xb', (cb.x+torch.randn_like(cb.x),)))], ids=['dropout', 'noise'])

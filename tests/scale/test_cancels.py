@@ -93,7 +93,8 @@ class By(Callback):
 
 SEVERAL = [('after_loss', {0:'batch', 1:'train', 'alone':'train'}), ('after_loss', {0:'fit', 1:'turn', 'alone':'fit'}), ('before_step', {1:'step', 2:'step', 'alone':'step'}),
     ('after_backward', {2:'batch', 'alone':'batch'}), ('after_pred', {0:'turn', 1:'turn', 2:'turn', 'alone':'turn'}), ('after_batch', {2:'train', 'alone':'train'}),
-    ('before_zero_grad', {1:'zero_grad', 'alone':'zero_grad'})]
+    ('before_zero_grad', {1:'zero_grad', 'alone':'zero_grad'}), ('after_backward', {1:'backward', 'alone':'backward'}), ('after_backward', {2:'turn', 'alone':'turn'}),
+    ('after_step', {1:'batch', 'alone':'batch'}), ('after_zero_grad', {1:'turn', 'alone':'turn'})]
 WITH = dict(none=list, parts=lambda: [MicroBatch(2)], windows=lambda: [GradientAccumulation(n_batches=2)], sharp=lambda: [SAM()],
     clip=lambda: [GradientClip(.5)])
 

@@ -26,12 +26,9 @@ def net(): return nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 3))
 
 class Stop(Callback):
     "Cancels at drawn places, in one process or in the one that is alone"
-    def __init__(self, r, in_parts):
+    def __init__(self, r):
         event = r.choice([*OPEN])
         self.what,self.rank,self.at = r.choice(['train', 'epoch', 'fit', *OPEN[event].split()*2]),r.randrange(3),{(r.randrange(2), r.randrange(1, 7)) for _ in range(3)}
-        # gradients that stay after a step, or of one part of several, are added to those of the next
-        if event in ('after_opt_step', 'after_step', 'before_zero_grad') and self.what in ('batch', 'turn'): self.what = 'train'
-        if event=='after_backward': self.what,event = ('batch', event) if not in_parts else ('turn', 'after_loss')
         super().__init__(name='stopper', **{event:type(self).go})
         self.order = r.choice([-9, 0, 8, 20, 70])
     def go(self):
@@ -47,7 +44,7 @@ def program(seed):
     cbs = r.choice([[], *windows])
     may = [GradientClip(.2), EMA(.8), TorchScheduler(partial(torch.optim.lr_scheduler.StepLR, step_size=2, gamma=.7), 'step'), CheckFinite('skip'),
         Callback('freezer', between_batches=freeze)]
-    cbs = [*cbs, *(o for o in may if r.random()<.5), *([Stop(r, len(cbs)>1)] if r.random()<.8 else [])]
+    cbs = [*cbs, *(o for o in may if r.random()<.5), *([Stop(r)] if r.random()<.8 else [])]
     steps = r.choice([None, 3])
     learn = mk_learner(cbs, net, loss=nn.CrossEntropyLoss(ignore_index=1), dls=data, dtype=torch.float64)
     learn.to_ddp(timeout=60)

@@ -14,6 +14,7 @@ from learnloop.measure.throughput import Throughput
 from learnloop.see.log import CSVLogger, JSONLogger
 from learnloop.see.timeline import load_trace
 from learnloop.see.trace import Tracer
+from runs import mk_learner
 from together import ending, same, together
 
 N,NV,BS = 44,21,8 # 6 batches, the last of 4 items; in validation the last of 5 batches has one
@@ -229,3 +230,19 @@ def test_traces_in_one_file(tmp_path):
     lines = [o.strip() for o in res[0][2].splitlines() if 'meet' in o]
     assert "meet  # 'log_it' may cancel in after_batch" in lines and 'meet' in lines
     assert 'meet' not in str(mk().show_training_loop())
+
+class Losing(nn.Module):
+    "Returns a loss of its own beside the prediction"
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(5, 1)
+    def forward(self, x):
+        p = self.layer(x)
+        return dict(loss=p.square().mean(), logits=p)
+
+def losing():
+    learn = mk_learner(model=Losing)
+    learn.to_ddp()
+    with pytest.warns(UserWarning, match='holds a scalar, such as its loss, and each process has that of its part'): return len(learn.get_preds()[0]['logits'])
+
+def test_a_loss_in_the_prediction_is_one_of_a_part(): assert together(losing)==[13, 13]

@@ -167,6 +167,18 @@ def test_what_is_cut(b, want):
 def test_what_cannot_be_cut_is_refused():
     with pytest.raises(TypeError, match="can't be split.*is_sharded"): narrow_batch(dict(n=4, o=object()), slice(2), 4)
 
+def test_equal_images_in_a_list_are_ambiguous_if_there_are_as_many_as_channels():
+    images = [torch.rand(3, 4, 4) for _ in range(3)]
+    with pytest.warns(UserWarning, match='a list of 3 equal tensors.*may be 3 items, or 3 inputs'): narrow_batch((images, torch.zeros(3)), slice(2), 3)
+    x,_ = narrow_batch((images[:2], torch.zeros(2)), slice(1), 2)
+    assert len(x)==1 and x[0] is images[0]
+    narrow_batch((tuple(images), torch.zeros(3)), slice(2), 3)
+
+def test_joined_lists_of_items_have_those_of_all_batches():
+    batches = [([torch.full((3, 2), float(i)), torch.full((3, 2), i+.5)], torch.zeros(2)) for i in range(4)]
+    for r,got in enumerate(each_rank(lambda: batches, 2, lambda dl, team: [b for b in dl], per_process=True)):
+        assert [[float(o[0, 0]) for o in x] for x,_ in got]==[[i+r, i+r+.5] for i in (0, 2)]
+
 class Stream(IterableDataset):
     def __init__(self, n, draw=None): self.n,self.draw = n,draw
     def __iter__(self):

@@ -3,6 +3,7 @@ import io, math
 from contextlib import nullcontext
 from copy import deepcopy
 import pytest, torch
+from fastcore.basics import camel2snake
 from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils import clip_grad_norm_, clip_grad_value_
@@ -456,19 +457,29 @@ def test_sam_is_the_loop_by_hand(opt_func, p, norm, clip):
     assert same(a, b) and torch.equal(torch.get_rng_state(), rng)
     assert learn.count.opt_steps==learn.count.batches==6
 
+@covering(2, e=['before_turn', 'after_loss', 'before_backward', 'after_backward', 'before_step', 'after_opt_step', 'before_zero_grad', 'after_turn'],
+    what=['Backward', 'Step', 'ZeroGrad', 'Turn', 'Batch', 'Train'], order=[-9, 20, 95, 101])
+def test_a_cancel_in_parts_is_that_of_the_whole_batch(e, what, order):
+    if what in ('Backward','Step','ZeroGrad') and camel2snake(what) not in e.replace('opt_step', 'step'): what = 'Turn'
+    models = []
+    for cbs in ([], [MicroBatch(3)]):
+        cb = listener('stop', [e], lambda cb, _: act(cb, f'Cancel{what}Exception' if cb.learn.training and cb.learn.train_iter in (1, 2) else None), order=order)
+        models.append(fitted(data([8, 7, 8, 5], exact=True), *cbs, cb, n_epoch=2, model=net()).model)
+    for a,b in zip(*(o.parameters() for o in models), strict=True): assert_close(a, b)
+
 @covering(what=['CancelBackwardException', 'CancelBatchException', 'CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt'],
     e=['after_pred', 'after_loss', 'before_backward', 'after_backward', 'cleanup_backward'])
 def test_sam_puts_weights_back_whatever_happens_up_there(e, what):
     if what=='CancelBackwardException' and not e.endswith('backward'): what = 'CancelBatchException'
-    n = [0]
+    n,n_calls = [0],1 if e in ('after_backward','cleanup_backward') else 2
     def hear(cb, _):
         n[0] += 1
-        act(cb, what if n[0]==(1 if e=='cleanup_backward' else 2) and cb.learn.training else None)
+        act(cb, what if n[0]==n_calls and cb.learn.training else None)
     model = net(norm=True)
     learn = mk_learner([SAM(5.), listener('bad', [e], hear, order=5)], model=model, dls=DataLoaders(data([4])), lr=0.)
     try: learn.fit(1)
     except (ValueError, KeyboardInterrupt): pass
-    assert n[0]>=2 or e=='cleanup_backward'
+    assert n[0]>=n_calls
     assert all(torch.equal(*o) for o in zip(model.parameters(), net(norm=True).parameters(), strict=True)) and learn.sam._home==[]
     assert model[1][2].num_batches_tracked==1
 
