@@ -3,7 +3,6 @@ import ast, inspect, os, shutil, subprocess, sys
 from functools import cache
 from importlib import import_module
 import jedi, pytest
-import learnloop
 from learnloop import Learner, event, synth_learner
 from tools import stubs
 from tools.house import PKG, ROOT, modules
