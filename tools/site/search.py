@@ -43,13 +43,9 @@ def _title(item):
     first = ''.join(f'{o} ' for o in (FIRST[k.lower()] for k in _FIRST.findall(item['title'])))
     return _hidden('· '*dots+first)+item['title']+_hidden(' '.join(['', *words, said]).rstrip())
 
-def _lists(item):
-    "Whether `item` is a part of a page that lists other pages"
-    return item['level']>1 and (page_of(item).endswith('/index.html') or page_of(item) in LISTS)
-
 def findable(index, order):
     "Sort the items of `index` by the `order` of pages, with answers to questions first, and extend their titles"
     asked = sorted(order, key=lambda o: '/' in o and o.split('/')[0] not in ASKED)
     place = {o:i for i,o in enumerate(asked)}
     items = sorted(index['items'], key=lambda o: place[page_of(o)])
-    return index | dict(items=[o | dict(title=_title(o)) for o in items if not _lists(o)])
+    return index | dict(items=[o | dict(title=_title(o)) for o in items if not (o['level']>1 and (page_of(o).endswith('/index.html') or page_of(o) in LISTS))])

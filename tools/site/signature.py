@@ -1,4 +1,4 @@
-"""Convert the output of `show_doc`: first the name, as a heading that links lead to, then the source, the signature with a comment on each parameter, and the docstring"""
+"Convert the output of `show_doc`: a heading that links lead to, the source, the signature with a comment on each parameter, and the docstring"
 import re
 
 _DOC = re.compile(r'^(?:---\n+)?(?:\[source\]\((?P<url>[^)]*)\)\S*(?:[^\n]*\})?\n+)?(?P<level>#{2,4}) (?P<name>[\w.]+)\n+'
