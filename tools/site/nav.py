@@ -5,8 +5,6 @@ from os.path import relpath
 from pathlib import Path
 import learnloop
 from tools.house import ROOT, modules, patches
-from tools.site.prose import PICTURE, card, cards, img
-from tools.site.public import mentions
 
 LESSONS = dict(start='Start here', tutorials='Tutorials', howto='How do I …', coming='Coming from …')
 WINGS = dict(loop='The loop', data='Data', train='Training', measure='Measuring', checkpoint='Saving and resuming', see='Watching a run',
@@ -24,18 +22,11 @@ def is_inside(page):
     own = {*import_module(f'learnloop.{mod}').__all__}
     return not (own & {*learnloop.__all__} or any(cls not in own and cls[0]!='_' and k[0]!='_' for _,cls,k in patches(modules(ROOT)[mod])))
 
-def need(texts):
-    "Page of the reference -> how often lessons link to it or use a public name that it documents"
-    lessons = '\n'.join(md for o,md in texts.items() if o.parent.name in (*LESSONS, '') and o.name!='index.md')
-    names = {o:{k for k in re.findall(r'^#+ `(\w+)` \{ #\S+ \.doc \}$', md, re.M) if k in learnloop.__all__} for o,md in texts.items() if o.parent.name in WINGS}
-    return {o:len(re.findall(rf'\b{o.stem}\.(?:html|md)', lessons))+sum(mentions(k, lessons) for k in ks) for o,ks in names.items()}
-
 def grouped(pages):
-    "Return section -> its pages (lessons in the order of notebooks, the reference by use in lessons), and the same for internals"
+    "Return section -> its pages, in the order of notebooks, and the same for internals"
     groups = {k:[] for k in ('', *LESSONS, *WINGS, 'reference')}
     inside = {k:[] for k in ('How it works', *WINGS.values())}
-    rank = need(pages) if isinstance(pages, dict) else {}
-    for o in sorted(pages, key=lambda o: (o.stem in ELSEWHERE, -rank.get(o, 0))):
+    for o in sorted(pages, key=lambda o: o.stem in ELSEWHERE):
         folder = ELSEWHERE.get(o.stem, o.parent.name)
         if folder=='explanations': inside['How it works'].append(o)
         elif folder in WINGS and is_inside(o): inside[WINGS[folder]].append(o)
@@ -47,17 +38,11 @@ def _rows(pages, texts, folder):
     found = [(o, re.match(r'# (.*)\n+\*(.*)\*', texts[o])) for o in pages]
     return '\n'.join(f'- [{m[1]}]({relpath(o, folder)}): {m[2]}' for o,m in found)
 
-def _gallery(pages, texts):
-    "Make a card for each of `pages`: its first picture and its summary"
-    found = [(o, re.match(r'# (.*)\n+\*(.*)\*', texts[o]), re.search(PICTURE, texts[o], re.S)) for o in pages]
-    return cards(card(f'[{m[1]}]({o.name})', m[2], pic and img(o, pic, o.parent)) for o,m,pic in found)
-
-def overviews(texts, plain=False):
-    "Path -> markdown of the first page of each section: a line for each page; for tutorials also a picture, unless `plain`"
+def overviews(texts):
+    "Path -> markdown of the first page of each section: a line for each page"
     groups,res = grouped(texts)[0],{}
     for k in LESSONS:
-        rows = _gallery(groups[k], texts) if k=='tutorials' and not plain else _rows(groups[k], texts, k)
-        if k in ABOUT and groups[k]: res[Path(k, 'index.md')] = [f'# {LESSONS[k]}', f'*{ABOUT[k]}*', rows]
+        if k in ABOUT and groups[k]: res[Path(k, 'index.md')] = [f'# {LESSONS[k]}', f'*{ABOUT[k]}*', _rows(groups[k], texts, k)]
     md = ['# Reference', f"*{ABOUT['reference']}*", _rows(groups['reference'], texts, 'reference')]
     for k in WINGS: md += [f'## {WINGS[k]}', _rows(groups[k], texts, 'reference')] if groups[k] else []
     res[Path('reference', 'index.md')] = md

@@ -1,12 +1,9 @@
-"""Select the part of a notebook that its reference page shows: public names only, the main class first
+"""Select the part of a notebook that its reference page shows: public names only
 
 Nothing is listed by hand. A name is private if it begins with an underscore, or if the class that it is patched onto does. The page omits cells that define
 only private names, and examples that use one. If all cells below some prose are omitted, only its paragraphs that mention a public name are kept.
 """
 import ast, learnloop, re
-from collections import Counter
-from functools import cache
-from tools.site.prose import unfinished
 
 _EXPORTED,_UNSEEN = re.compile(r'^#\|\s*exports?\b', re.M),re.compile(r'^#\|\s*(hide|default_exp|exporti)\b', re.M)
 _DEFS = ast.FunctionDef,ast.AsyncFunctionDef,ast.ClassDef
@@ -24,13 +21,6 @@ def defined(s):
         elif isinstance(o, ast.Assign): res += [ast.unparse(n) for t in o.targets for n in getattr(t, 'elts', [t])]
         elif isinstance(o, ast.AnnAssign): res.append(ast.unparse(o.target))
     return res
-
-def public_code(s):
-    "Return the source `s` of a cell without its private definitions at the top level"
-    lines = s.split('\n')
-    for o in reversed(ast.parse(s).body):
-        if isinstance(o, _DEFS) and is_private(o.name): del lines[min([o.lineno, *(d.lineno for d in o.decorator_list)])-1:o.end_lineno]
-    return re.sub(r'\n{3,}', '\n\n', '\n'.join(lines)).strip()
 
 def inside(cells):
     "Return the ids of code cells that show only private names, and of prose followed by no other cells"
@@ -73,23 +63,3 @@ def pruned(chunks, prose):
                 s = rest and f'{head}\n\n{rest}'
         if s: res.append(s)
     return res[::-1]
-
-@cache
-def uses(text):
-    "Name, with a parenthesis if it is called -> number of its occurrences in `text`"
-    return Counter(re.findall(r'(?<![.\w])\w+\b[(]?', text))
-
-def mentions(name, text):
-    "Count how often `text` uses `name`, a class or a function that is called"
-    return uses(text)[f'{name}(']+(uses(text)[name] if name[0].isupper() else 0)
-
-def main_first(chunks, lessons):
-    "Move the description of the public name that `lessons` mention most before the first heading"
-    docs = {m[1]:i for i,s in enumerate(chunks) if (m := re.match(r'#+ `(\w+)` \{ #\S+ \.doc \}', s))}
-    name = max((o for o in docs if o in learnloop.__all__), key=lambda o: mentions(o, lessons), default=None)
-    if name is None: return chunks
-    i,first = docs[name],next(i for i,s in enumerate(chunks) if i>1 and HEADING.match(s))
-    rest = [*chunks[first:i], *chunks[i+1:]]
-    # a sentence ends in a period if what it announced was moved
-    rest = [re.sub(r':$', '.', s) if s.endswith(':') and unfinished(f'{s}\n\n{then}') else s for s,then in zip(rest, [*rest[1:], ''], strict=True)]
-    return [*chunks[:first], chunks[i], *rest]

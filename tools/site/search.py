@@ -24,7 +24,6 @@ ASKED = 'start', 'howto', 'reference'  # sections that answer questions
 LISTS = 'reference/all_names.html', 'howto/how_do_i.html'  # like the first pages of sections, they repeat other pages
 _ALSO,_FIRST = (re.compile(rf"\b({'|'.join(map(re.escape, o))})s?\b", re.I) for o in (ALSO, FIRST))
 _SUMMARY,_NAME = re.compile(r'<p>(.*?)</p>', re.S),re.compile(r'<code>(?!Cancel)([A-Z]\w+)(\.\w+)?</code>$')
-_CAMEL = re.compile(r'(?<=[a-z])(?=[A-Z])')
 
 def page_of(item): return item['location'].partition('#')[0]
 
@@ -41,17 +40,12 @@ def _title(item):
     summary = _SUMMARY.search(item['text']) if item['level']==1 else None
     said,dots = summary[1] if summary else '',_dots(item)
     words = dict.fromkeys(ALSO[k.lower()] for k in _ALSO.findall(f"{item['title']} {said}".replace('&amp;', '&')))
-    camel = [_CAMEL.sub(' ', o) for o in re.findall(r'^<code>(Cancel\w+)</code>$', item['title'])]  # as two words
-    first = ''.join(f'{o} ' for o in (*camel, *(FIRST[k.lower()] for k in _FIRST.findall(item['title']))))
+    first = ''.join(f'{o} ' for o in (FIRST[k.lower()] for k in _FIRST.findall(item['title'])))
     return _hidden('· '*dots+first)+item['title']+_hidden(' '.join(['', *words, said]).rstrip())
-
-def _lists(item):
-    "Whether `item` is a part of a page that lists other pages"
-    return item['level']>1 and (page_of(item).endswith('/index.html') or page_of(item) in LISTS)
 
 def findable(index, order):
     "Sort the items of `index` by the `order` of pages, with answers to questions first, and extend their titles"
     asked = sorted(order, key=lambda o: '/' in o and o.split('/')[0] not in ASKED)
     place = {o:i for i,o in enumerate(asked)}
     items = sorted(index['items'], key=lambda o: place[page_of(o)])
-    return index | dict(items=[o | dict(title=_title(o)) for o in items if not _lists(o)])
+    return index | dict(items=[o | dict(title=_title(o)) for o in items if not (o['level']>1 and (page_of(o).endswith('/index.html') or page_of(o) in LISTS))])
