@@ -1,7 +1,6 @@
 "Processes that torch's agent, which is that of `torchrun`, starts again"
 import os, signal
 import torch
-from pathlib import Path
 from torch import nn
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 from torch.utils.data import DataLoader, TensorDataset
