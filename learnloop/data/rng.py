@@ -92,12 +92,9 @@ def _held_by(o):
     shared = {k:v for c in classes for k,v in vars(c).items() if type(v) is FunctionType or _accessor(type(v))}
     return [*(shared | getattr(o, '__dict__', {})).items()]
 
-@lru_cache(256)
-def _is_leaf(cls): return issubclass(cls, _LEAVES)
-
 def _walk(o, name, seen, depth=0):
     "Yield the generators in the object `o`, with their names"
-    if id(o) in seen or _is_leaf(type(o)) or len(seen)>2000: return
+    if id(o) in seen or isinstance(o, _LEAVES) or len(seen)>2000: return
     seen[id(o)] = o  # keeps the object, so that its id stays unique
     if _accessor(type(o)): yield name,o
     elif depth<5:

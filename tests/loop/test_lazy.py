@@ -123,7 +123,8 @@ for o in sys.argv[1:]:
 def said():
     "What codes print, each in a process of its own, where torch is imported and learnloop isn't"
     codes = dict(brought=BROUGHT, broken=BROKEN, first=FIRST, replaced=REPLACED)
-    out = subprocess.run([sys.executable, '-c', BOOT, *codes.values()], capture_output=True, text=True, timeout=200, cwd=ROOT, env=os.environ | dict(PYTHONPATH=str(ROOT)))
+    cmd,env = [sys.executable, '-c', BOOT, *codes.values()],os.environ | dict(PYTHONPATH=str(ROOT))
+    out = subprocess.run(cmd, capture_output=True, text=True, timeout=200, cwd=ROOT, env=env)
     assert out.returncode==0, out.stderr
     return dict(zip(codes, out.stdout.split('====\n'), strict=False))
 
