@@ -9,9 +9,9 @@ __all__ = ['set_seed', 'all_rngs', 'read_rngs', 'write_rngs', 'same_states', 'pr
            'own_stream', 'copies_of']
 
 # %% ../../nbs/data/01_rng.ipynb #a1a2c6a0
-import pickle, random, sys, torch
+import inspect, pickle, random, sys, torch
 from contextlib import contextmanager
-from functools import lru_cache, partial
+from functools import partial
 from io import BytesIO
 from itertools import islice
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType, NoneType
@@ -55,20 +55,14 @@ def _set_numpy(o, sd):
 def _set_python(o, state): o.setstate((state[0], tuple(state[1]), state[2]))
 
 # %% ../../nbs/data/01_rng.ipynb #20b53890
-@lru_cache(256)  # a saved fit asks for each object that its loaders hold, at each batch
-def _accessor(cls):
-    "Return a function that returns how to read and set the state of a generator of class `cls`; None if it isn't one"
-    if issubclass(cls, torch.Generator): return lambda o: (o.get_state, o.set_state)
-    if issubclass(cls, random.Random) and cls is not random.SystemRandom: return lambda o: (o.getstate, partial(_set_python, o))
-    np = sys.modules.get('numpy.random')
-    if np and issubclass(cls, np.RandomState): return lambda o: (partial(_numpy_state, o), partial(_set_numpy, o))
-    if np and issubclass(cls, np.Generator):
-        return lambda o: (partial(getattr, o.bit_generator, 'state'), partial(setattr, o.bit_generator, 'state'))
-
 def _access(o):
     "Return functions that read and set the state of the generator `o`; None if it isn't one"
-    f = _accessor(type(o))
-    return f and f(o)
+    if isinstance(o, torch.Generator): return o.get_state,o.set_state
+    if isinstance(o, random.Random) and type(o) is not random.SystemRandom: return o.getstate,partial(_set_python, o)
+    np = sys.modules.get('numpy.random')
+    if np and isinstance(o, np.RandomState): return partial(_numpy_state, o),partial(_set_numpy, o)
+    if np and isinstance(o, np.Generator):
+        return partial(getattr, o.bit_generator, 'state'),partial(setattr, o.bit_generator, 'state')
 
 # %% ../../nbs/data/01_rng.ipynb #5a68f701
 _LEAVES = NoneType,bool,int,float,str,bytes,Tensor,type,ModuleType  # not searched for generators
@@ -76,10 +70,9 @@ _LIBRARIES = 'builtins','collections','datasets','learnloop','numpy','random','t
 
 def _used_by(f):
     "Return the outer variables that the function `f` uses, by name"
-    code,outer = f.__code__,f.__globals__
-    try: used = {k:c.cell_contents for k,c in zip(code.co_freevars, f.__closure__ or (), strict=True)}
+    try: used = inspect.getclosurevars(f)
     except ValueError: return {}  # a variable has no value yet
-    return used | {k:outer[k] for k in code.co_names if k in outer}
+    return used.nonlocals | used.globals
 
 def _held_by(o):
     "Return the contents of `o` by name: elements, arguments, attributes, and variables of its functions"
@@ -89,14 +82,14 @@ def _held_by(o):
     if isinstance(o, MethodType): return [('self', o.__self__)]
     if isinstance(o, FunctionType): return [*enumerate(o.__defaults__ or ()), *_used_by(o).items()]
     classes = [c for c in reversed(type(o).__mro__) if c.__module__.split('.')[0] not in _LIBRARIES]
-    shared = {k:v for c in classes for k,v in vars(c).items() if type(v) is FunctionType or _accessor(type(v))}
+    shared = {k:v for c in classes for k,v in vars(c).items() if isinstance(v, FunctionType) or _access(v)}
     return [*(shared | getattr(o, '__dict__', {})).items()]
 
 def _walk(o, name, seen, depth=0):
     "Yield the generators in the object `o`, with their names"
-    if id(o) in seen or isinstance(o, _LEAVES) or len(seen)>2000: return
+    if isinstance(o, _LEAVES) or id(o) in seen or len(seen)>2000: return
     seen[id(o)] = o  # keeps the object, so that its id stays unique
-    if _accessor(type(o)): yield name,o
+    if _access(o): yield name,o
     elif depth<5:
         for k,v in _held_by(o): yield from _walk(v, f'{name}.{k}', seen, depth+1)
 
