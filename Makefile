@@ -38,8 +38,9 @@ processes: $(READY) ; $(LIMIT) pytest -q -n 2 --durations 10 tests/scale   # sev
 quick:   $(READY)   # one notebook, and the tests named after its module: `make quick NB=trace`
 	nbdev-export && python -m tools.notebooks --timing $(or $(wildcard nbs/*/[0-9][0-9]_$(NB).ipynb),$(error no notebook is named '$(NB)'))
 	pytest -q -x -n auto $(or $(wildcard tests/*/test_$(NB)*.py),tests/test_notebooks.py)
-ci:      check test processes   # faults are planted beside the jobs that wait for an installation or a browser
-	$(MAKE) mutants >_proc/mutants.log 2>&1 & $(MAKE) wheel browser EXPORT=true; rc=$$?; wait $$! || rc=1; cat _proc/mutants.log; exit $$rc
+ci:      check test   # fits in several processes run beside the jobs that wait for an installation or a browser
+	$(MAKE) processes >_proc/processes.log 2>&1 & $(MAKE) wheel browser EXPORT=true; rc=$$?; wait $$! || rc=1; cat _proc/processes.log; exit $$rc
+	python -m tools.mutants --passed
 ci:      README := python -m tools.build_docs
 export:  $(READY) ; nbdev-export && nbdev-clean && python -m tools.stubs
 save:    $(READY) ; python -m tools.notebooks --save && nbdev-clean   # refresh the outputs stored in notebooks

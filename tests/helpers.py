@@ -61,6 +61,19 @@ def real_kernel(**env):
             kc.stop_channels()
             km.shutdown_kernel(now=True)
 
+def crash(*args):
+    "What `python -m benchmarks.crash` says, and the lines of its table as lists of words; in a fork, which has torch"
+    from benchmarks.crash import main
+    from tools.forks import run_all
+    def _main(args):
+        warnings.simplefilter('ignore')
+        sys.stdout = sys.stderr = open(1, 'w', closefd=False)  # pytest has replaced them
+        return main(args)
+    res, = run_all(_main, [[*map(str, args)]], timeout=300)
+    _,_,table = res.out.partition('lost\n')
+    assert res.rc in (0, 1) and table, res.out
+    return res.out,[o.split() for o in table.splitlines()]
+
 def check(a, b, at=''):
     "Assert that two states are equal, bit for bit; the message says where they aren't"
     assert type(a) is type(b), f'{at}: {a!r}, {b!r}'

@@ -1,10 +1,11 @@
 "That stubs tell what is there: names, signatures, docs; that an editor finds the definitions; that the script which uses all of it runs"
-import ast, inspect, os, shutil, subprocess, sys
+import ast, inspect, os, runpy, shutil, sys, warnings
 from functools import cache
 from importlib import import_module
 import jedi, pytest
 from learnloop import Learner, event, synth_learner
 from tools import stubs
+from tools.forks import run_all
 from tools.house import PKG, ROOT, modules
 
 @cache
@@ -80,9 +81,12 @@ def test_an_editor_completes_documents_and_finds_definitions(clone, name, file, 
     assert clone/PKG/f'{file}.py' in [o.module_path for o in script.goto(*at, follow_imports=True)]
 
 def test_the_typed_script_runs(tmp_path):
-    env = os.environ | dict(PYTHONPATH=str(ROOT))
-    out = subprocess.run([sys.executable, '-W', 'error', ROOT/'tests/typed_script.py'], capture_output=True, text=True, timeout=300, cwd=tmp_path, env=env)
-    assert out.returncode==0, out.stderr
+    def run(script):
+        os.chdir(tmp_path)
+        warnings.simplefilter('error')
+        runpy.run_path(script, run_name='__main__')
+    res, = run_all(run, [ROOT/'tests/typed_script.py'], timeout=300)
+    assert res.rc==0, res.out
 
 # ---- at run time, as in Jupyter
 

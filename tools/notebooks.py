@@ -32,7 +32,7 @@ def main(args):
     p.add_argument('--timing', action='store_true', help='Show how long each took')
     opts = p.parse_args(args)
     if not (files := notebooks(opts.paths)): sys.exit(f'notebooks: found none in {" ".join(map(str, opts.paths))}')
-    warm(*WARM)
+    warm(*WARM[:None if len(files)>3 else 1])
     bad = []
     for o in run_all(partial(run_one, save=opts.save), files, timeout=TIMEOUT):
         name = os.path.relpath(o.job)

@@ -27,7 +27,7 @@ from learnloop.checkpoint.storage import HashingFile, _sealed
 from torch import nn
 from torch.nn import functional as F
 from torch.optim import lr_scheduler as torch_scheds
-from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler, Sampler, TensorDataset, default_collate
+from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler, TensorDataset, default_collate
 from torchmetrics.classification import MulticlassAccuracy
 from where import tells_where
 
@@ -45,13 +45,6 @@ class Noisy(Dataset):
 class Stream(IterableDataset):
     "The same without a length, or an index"
     def __iter__(self): return (Noisy()[i] for i in torch.randperm(22).tolist())
-
-class ByEpoch(Sampler):
-    "Shuffles by the number of the epoch, as a distributed sampler does"
-    def __init__(self, n): self.n,self.epoch = n,-1
-    def __len__(self): return self.n
-    def set_epoch(self, epoch): self.epoch = epoch
-    def __iter__(self): return iter(torch.randperm(self.n, generator=torch.Generator().manual_seed(self.epoch)).tolist())
 
 class Stateful:
     "A loader that knows where it is; torch's generators have no part in it"
@@ -251,19 +244,14 @@ def pictures(n=22):
     return TensorDataset(x, (x.mean((1, 2, 3))>0).long())
 def tensors(n=5): return [(torch.randn(4, 3, generator=torch.Generator().manual_seed(i)), torch.randint(0, 2, (4,))) for i in range(n)]
 
+# More kinds of loaders are in `test_same_batches`
 SETUPS = dict(  # chkstyle: ignore-node
     plain    = mk_learner,
-    noisy    = lambda: mk_learner(Noisy()),
     sgd      = lambda: mk_learner(opt=partial(torch.optim.SGD, momentum=.9)),
     counted  = lambda: mk_learner(opt=Counted),
-    seeded   = lambda: mk_learner(SeededItems(Noisy(), 5)),
-    stream   = lambda: mk_learner(Stream(), metrics=None),
     sampler  = lambda: mk_learner(sampler=own_order()),
     batches  = lambda: mk_learner(dl=lambda: DataLoader(plain(), batch_sampler=BatchSampler(own_order(), 4, False))),
-    by_epoch = lambda: mk_learner(sampler=ByEpoch(22)),
-    loader_g = lambda: mk_learner(generator=torch.Generator().manual_seed(6)),
     stateful = lambda: mk_learner(dl=lambda: Stateful(tensors())),
-    listed   = lambda: mk_learner(dl=tensors),
     accum    = lambda: mk_learner(cbs=[GradientAccumulation(10), GradientClip(.5)]),
     ema      = lambda: mk_learner(cbs=[EMA(.5)]),
     swa      = lambda: mk_learner(cbs=[SWA(start_pct=.3, swa_lr=.02)]),
@@ -294,7 +282,7 @@ SETUPS = dict(  # chkstyle: ignore-node
     mets_of_training = lambda: mk_learner(metrics=[MulticlassAccuracy(num_classes=2), AccumMetric(accuracy, flatten=False), Total()], train_metrics=True),
     together = lambda: mk_learner(Noisy(), cbs=[GradientAccumulation(10), GradientClip(.5), EMA(.5), MixedPrecision('bf16'), MixUp(.4)], metrics=None),
     reload   = lambda: mk_learner(cbs=[ReloadLoaders(2, reloaded)]))
-EXCLUSIVE = 'stream', 'plateau', 'by_step', 'by_epoch_sched', 'by_value', 'two_opts', 'swa'  # the first has no length, the others set lr
+EXCLUSIVE = 'plateau', 'by_step', 'by_epoch_sched', 'by_value', 'two_opts', 'swa'  # which set lr
 CHAINS = [[('before_backward', 5), ('after_epoch', 1), ('after_batch', 3)], [('before_validate', 1), ('after_batch', 6), ('after_train', 1)], [('after_fetch', 8), ('after_validate', 1), ('before_step', 2)]]
 
 @pytest.mark.parametrize('i,setup', list(enumerate(SETUPS)), ids=SETUPS)
@@ -496,7 +484,7 @@ def renamed(cb, name):
 @pytest.mark.parametrize('change,said', [(dict(splitter=by_layer), r'lr was \[0.01\] and is \[0.01, 0.01\]'), (dict(metrics=None), r"metrics was \['accuracy'\] and is \[\]"),
     (dict(opt=lambda m: dict(a=torch.optim.AdamW(m[0].parameters()), b=torch.optim.AdamW(m[1:].parameters()))), r"optimizer was \['AdamW'\] and is \['AdamW', 'AdamW'\]"),
     (dict(opt=torch.optim.SGD), r"optimizer was \['AdamW'\] and is \['SGD'\]"), (dict(ds=plain(30)), 'train_batches was 6 and is 8.*items was 22 and is 30'), (dict(batch_size=2), 'batch_size was 4 and is 2'),
-    (dict(sampler=ByEpoch(22)), "sampler was 'RandomSampler' and is 'ByEpoch'"), (dict(ds=Noisy()), "dataset was 'TensorDataset' and is 'Noisy'"),
+    (dict(sampler=own_order()), "sampler was 'RandomSampler' and is 'OwnSampler'"), (dict(ds=Noisy()), "dataset was 'TensorDataset' and is 'Noisy'"),
     (dict(cbs=[EMA()]), 'callbacks was .* and is .*ema'), (dict(num_workers=1), 'workers was 0 and is 1')], ids=lambda o: str(o)[:30])
 def test_cases_33_47_48_and_60_a_changed_run_is_refused_field_by_field(change, said, tmp_path):
     quiet(mk_learner(), 1, resume=tmp_path)

@@ -1,39 +1,28 @@
 "Runs that are killed and begun again end as if nobody had touched them: a part of what `python -m benchmarks.crash -n 200` does"
-import errno, os, random, subprocess, sys
-from pathlib import Path
+import errno, os, random
 import pytest
 from benchmarks.disk import Disk, Watch, lay_out
+from helpers import crash
 
 # Between them: both optimizers, one-cycle, accumulation, averages, bf16, workers that persist or don't, random items, saves in the background; all shuffle and have dropout
-SETUPS = ['sgd','adamw','one_cycle','noisy','accumulation','ema','bf16','tracked','background','workers','persistent','everything']
-ROOT,KILLS = Path(__file__).parents[2],12
+SETUPS = 'sgd','adamw','one_cycle','noisy','accumulation','ema','bf16','tracked','background','workers','persistent','everything'
+KILLS = 12
 
-@pytest.fixture(scope='module')
-def killed():
-    "The benchmark's table: number of runs, kills, kills in a save, and runs that were lost, by setup"
-    p = subprocess.run([sys.executable, '-m', 'benchmarks.crash', '-n', str(KILLS)], cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert p.returncode in (0, 1) and p.stdout, p.stderr
-    return {o.split()[0]:[int(n) for n in o.split()[1:]] for o in p.stdout.splitlines()[1:]},p.stderr
-
-@pytest.mark.parametrize('setup', SETUPS)
-def test_case_66_a_run_that_is_killed_at_any_time_ends_like_one_that_is_not(setup, killed):
-    rows,err = killed
-    assert not rows[setup][-1], err
-
-def test_kills_were_many_and_some_in_a_save(killed):
-    runs,kills,in_save,lost = killed[0]['all']
-    assert kills==KILLS and in_save and runs>3 and not lost, killed
+def test_case_66_a_run_that_is_killed_at_any_time_ends_like_one_that_is_not():
+    "And the kills are many, some of them in a save"
+    out,table = crash('-n', KILLS, '--setups', *SETUPS)
+    runs,kills,in_save,lost = map(int, table[-1][1:])
+    assert kills==KILLS and in_save and runs>3 and not lost, out
 
 # ---- each operation in turn
 
 def test_point_29_each_operation_that_fails_or_is_the_last_loses_nothing():
     "A share of `python -m benchmarks.crash --every-operation`"
-    p = subprocess.run([sys.executable, '-m', 'benchmarks.crash', '--every-operation', '--share', '.006'], cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert p.returncode==0, p.stdout + p.stderr
-    rows = [(o[:16].strip(), o[16:30].strip(), o[30:38].strip(), *map(int, o[38:].split())) for o in p.stdout.splitlines()[1:]]
-    assert [o[:3] for o in rows]==[(a, b, c) for c in ('no', 'yes') for b in ('at once','in background') for a in ('fails','before a kill','before a cut')]
-    assert all(of>200 and tried>0 and not lost for *_,of,tried,lost in rows), p.stdout
-    assert sum(o[4] for o in rows)>60, p.stdout
+    out,table = crash('--every-operation', '--share', .003)
+    rows = [(' '.join(words), *map(int, ns)) for *words,a,b,c in table for ns in [(a, b, c)]]
+    assert [o[0] for o in rows]==[f'{a} {b} {c}' for c in ('no', 'yes') for b in ('at once','in background') for a in ('fails','before a kill','before a cut')]
+    assert all(of>200 and tried>0 and not lost for _,of,tried,lost in rows), out
+    assert sum(o[2] for o in rows)>30, out
 
 def left(tmp_path, f):
     "What may be left, of all cuts, when the power is cut while `f(folder)` runs"

@@ -1,5 +1,5 @@
 "Each argument that names a place, with each kind of place: it does what is documented, or an error names the argument, the value and the rule"
-import io, re, shutil
+import io, os, re, shutil
 from contextlib import redirect_stderr
 from copy import deepcopy
 from pathlib import Path
@@ -44,7 +44,9 @@ def sandbox(tmp_path_factory):
         for link,to in (('run_link', 'run'), ('checkpoint_link', f'run/{STEP}'), ('broken_link', 'nowhere')): Path(link).symlink_to(to)
     return home
 
-def files(folder): return {str(p.relative_to(folder)):p.is_file() and p.read_bytes() for p in folder.rglob('*') if p.name not in ('.lock','.run.lock')}
+def files(folder):
+    every = [os.path.join(d, o) for d,folders,names in os.walk(folder) for o in (*folders, *names) if o not in ('.lock','.run.lock')]
+    return {os.path.relpath(o, folder):os.path.isfile(o) and Path(o).read_bytes() for o in every}
 
 # ---- the arguments: what is called, the name in its errors, and the places that it takes
 
@@ -105,15 +107,15 @@ def test_a_place_is_taken_or_refused_by_name(arg, sandbox, tmp_path, monkeypatch
     for kind,v in VALUES.items():
         if callable(v): v = v()
         if arg.startswith('learnloop') and not isinstance(v, str|Path): continue
+        said = None
         try: call(v)
-        except (TypeError,ValueError,OSError,UserWarning) as e:
-            said = f'{type(e).__name__}: {e}'
+        except (TypeError,ValueError,OSError,UserWarning) as e: said = f'{type(e).__name__}: {e}'
+        now = files(home)
+        if said:
             if kind in takes: bad.append(f'{kind} was refused: {said}')
             if not re.search(name, said): bad.append(f'{kind} is refused without the name: {said}')
-            if files(home)!=before: bad.append(f'{kind} is refused, and something changed')
-        else:
-            if kind not in takes: bad.append(f'{kind} was taken')
-        now = files(home)
+            if now!=before: bad.append(f'{kind} is refused, and something changed')
+        elif kind not in takes: bad.append(f'{kind} was taken')
         bad += [f'{kind} changed {k}' for k in now if k.startswith(CHECKPOINTS) and now[k]!=before.get(k)]
         if now!=before: fresh()
     assert not bad, '\n'.join(bad)

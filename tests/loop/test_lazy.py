@@ -15,27 +15,13 @@ CORE = {  # chkstyle: ignore-node
     'measure.trial', 'scale', 'see', 'see.chart', 'see.progress', 'train'}
 HEAVY = 'matplotlib tensorboard rich IPython pandas sklearn safetensors filelock torchmetrics torch._dynamo torch._inductor'.split()
 
-def fresh(code, timeout=120):
-    "What `code` prints in a process of its own, where torch is imported and learnloop isn't"
-    out = subprocess.run([sys.executable, '-c', f'import gc, os, sys, torch\n{code}'], capture_output=True, text=True, timeout=timeout, cwd=ROOT,
-        env=os.environ | dict(PYTHONPATH=str(ROOT)))
-    assert out.returncode==0, out.stderr
-    return out.stdout
-
-def test_the_import_brings_the_core_alone_and_collects_no_garbage():
-    out = eval(fresh('''
+BROUGHT = '''
 before,seen = {*sys.modules},[]
 gc.callbacks.append(lambda phase, info: phase=='start' and seen.append(info['generation']))
 import learnloop
-print(dict(new=[*sys.modules.keys()-before], seen=seen, on=gc.isenabled()))'''))
-    new = {*out['new']}
-    assert {o.removeprefix('learnloop.') for o in new if o.startswith('learnloop.')}==CORE
-    assert not new & {*HEAVY} and 'learnloop' in new
-    # the next new object after the import has the young ones looked at, once
-    assert out['on'] and len(out['seen'])<=1
+print(dict(new=[*sys.modules.keys()-before], seen=seen, on=gc.isenabled()))'''
 
-def test_garbage_collection_is_on_after_an_import_that_failed():
-    broken = '''
+BROKEN = '''
 from importlib.abc import MetaPathFinder
 class Fails(MetaPathFinder):
     def find_spec(self, name, path, target=None):
@@ -43,63 +29,43 @@ class Fails(MetaPathFinder):
 sys.meta_path.insert(0, Fails())
 try: import learnloop
 except OSError: print(gc.isenabled())'''
-    assert fresh(broken).strip()=='True'
 
-# In forks of one process, each of which asks for one thing first
 ASK = '''
 import learnloop
 from importlib import import_module
 from learnloop.loop.lazy import LAZY, LazyMethod
 HOME = dict(Flow='loop.flow', Learner='loop.learner', Recorder='measure.recorder', Trace='see.trace')
-def in_fork(f, *args):
-    pid = os.fork()
-    if pid==0:
-        code = 1
-        try:
-            f(*args)
-            code = 0
-        except BaseException as e: print(args, repr(e), flush=True)
-        finally: os._exit(code)
-    if os.waitpid(pid, 0)[1]: print('failed:', *args, flush=True)
+gc.freeze()
 def at(path):
     mod,_,name = path.rpartition('.')
     return getattr(import_module(mod), name)
 '''
 
-def test_any_name_or_module_can_be_the_first():
-    mods = [f'learnloop.{o}' for o in modules(ROOT) if o not in CORE and not o.endswith('__main__')]
-    assert fresh(ASK + '''
-def names_of(mod, names):
+# In forks, each of which asks for one module first, by one of its names, a method or itself
+FIRST = ASK + f'''
+mods = {[f'learnloop.{o}' for o in modules(ROOT) if o not in CORE and not o.endswith('__main__')]!r}
+''' + '''
+def ask(mod, how):
+    names = [k for k,m in learnloop._lazy.items() if m==mod]
+    methods = [o.rpartition('.')[::2] for o in LAZY.get(mod.removeprefix('learnloop.'), '').split() if '.' in o]
+    methods = [(at(f'learnloop.{HOME[c]}.{c}'), k) for c,k in methods]
+    if methods: assert mod not in sys.modules
+    assert all(type(vars(c)[k]) is LazyMethod and k in dir(c) for c,k in methods)
+    ways = [lambda: at(mod)]
+    if names: ways.append(lambda: getattr(learnloop, names[0]))
+    if methods: ways.append(lambda: hasattr(*methods[0]))
+    ways[how%len(ways)]()
+    m,wing = at(mod),mod.rpartition('.')[0]
+    assert m is sys.modules[mod] and (wing=='learnloop' or mod.rpartition('.')[2] in dir(at(wing)))
     found = [getattr(learnloop, k) for k in names]
-    assert found==[getattr(import_module(mod), k) for k in names] and not set(names)-set(dir(learnloop))
+    assert found==[getattr(m, k) for k in names] and not set(names)-set(dir(learnloop))
     assert all(vars(learnloop)[k] is o for k,o in zip(names, found))
-by_module = {}
-for k,mod in learnloop._lazy.items(): by_module.setdefault(mod, []).append(k)
-for o in by_module.items(): in_fork(names_of, *o)
-def patched(mod, path, names):
-    cls = at(path)
-    assert all(type(vars(cls)[k]) is LazyMethod and k in dir(cls) for k in names) and mod not in sys.modules
-    assert hasattr(cls, names[0])
-    for k in names:
-        real = vars(cls)[k]
+    for c,k in methods:
+        real = vars(c)[k]
         assert type(real) is not LazyMethod and (real is None or getattr(real, 'fget', real).__module__==mod), real
-for mod,names in LAZY.items():
-    by_class = {}
-    for cls,_,k in (o.partition('.') for o in names.split()):
-        if k: by_class.setdefault(cls, []).append(k)
-    for cls,ks in by_class.items(): in_fork(patched, f'learnloop.{mod}', f'learnloop.{HOME[cls]}.{cls}', ks)
-''' + f'''
-def ask(mod):
-    wing,_,name = mod.rpartition('.')
-    if wing!='learnloop': assert name in dir(at(wing))
-    m = at(mod)
-    assert m is sys.modules[mod]
-    for cls,_,k in (o.partition('.') for o in LAZY.get(mod.removeprefix('learnloop.'), '').split()):
-        assert not k or type(vars(at('learnloop.' + HOME[cls] + '.' + cls))[k]) is not LazyMethod
-for o in {mods!r}: in_fork(ask, o)''')==''
+for i,o in enumerate(mods): in_fork(ask, o, i)'''
 
-def test_a_subclass_and_a_replaced_method():
-    assert fresh(ASK + '''
+REPLACED = ASK + '''
 from unittest import mock
 from learnloop import Learner
 def overrides():
@@ -133,7 +99,46 @@ def a_property():
     else: assert False
 in_fork(overrides)
 for use in (lambda: Learner.fit_one_cycle, lambda: learnloop.SchedCos, lambda: learnloop.train.schedule, lambda: Learner.lr_find): in_fork(replaced, use)
-for f in (by_patch, mocked, an_attribute_of_its_own, a_property): in_fork(f)''')==''
+for f in (by_patch, mocked, an_attribute_of_its_own, a_property): in_fork(f)'''
+
+BOOT = '''
+import gc, os, sys, torch
+def in_fork(f, *args):
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid==0:
+        code = 1
+        try:
+            f(*args)
+            sys.stdout.flush()
+            code = 0
+        except BaseException as e: print(args, repr(e), flush=True)
+        finally: os._exit(code)
+    if os.waitpid(pid, 0)[1]: print('failed:', *args, flush=True)
+for o in sys.argv[1:]:
+    in_fork(exec, o, globals())
+    print('====', flush=True)'''
+
+@pytest.fixture(scope='module')
+def said():
+    "What codes print, each in a process of its own, where torch is imported and learnloop isn't"
+    codes = dict(brought=BROUGHT, broken=BROKEN, first=FIRST, replaced=REPLACED)
+    cmd,env = [sys.executable, '-c', BOOT, *codes.values()],os.environ | dict(PYTHONPATH=str(ROOT))
+    out = subprocess.run(cmd, capture_output=True, text=True, timeout=200, cwd=ROOT, env=env)
+    assert out.returncode==0, out.stderr
+    return dict(zip(codes, out.stdout.split('====\n'), strict=False))
+
+def test_the_import_brings_the_core_alone_and_collects_no_garbage(said):
+    out = eval(said['brought'])
+    new = {*out['new']}
+    assert {o.removeprefix('learnloop.') for o in new if o.startswith('learnloop.')}==CORE
+    assert not new & {*HEAVY} and 'learnloop' in new
+    # the next new object after the import has the young ones looked at, once
+    assert out['on'] and len(out['seen'])<=1
+
+def test_garbage_collection_is_on_after_an_import_that_failed(said): assert said['broken']=='True\n'
+def test_any_name_or_module_can_be_the_first(said): assert said['first']==''
+def test_a_subclass_and_a_replaced_method(said): assert said['replaced']==''
 
 def test_what_others_call_it_is_told_of_what_waits_too():
     with pytest.raises(AttributeError, match="did you mean 'GradientClip'"): _ = learnloop.GradientClipp

@@ -49,7 +49,7 @@ class Killed(Exception): pass
 @pytest.mark.parametrize('feature', CBS)
 def test_killed_before_each_batch(feature, tmp_path):
     straight = fitted(feature)
-    for n in range(1, 2*N):
+    for n in range(1+[*CBS].index(feature)%2, 2*N, 2):
         def kill(cb, n=n):
             if cb.epoch*N+cb.n_done==n: raise Killed
         with pytest.raises(Killed): fitted(feature, CheckpointCallback(tmp_path/str(n), every_steps=1, keep=99), on('after_fetch')(kill))

@@ -27,10 +27,9 @@ def mk_learner(cls, folder):
     return learn.remove_cb(type(cb)).add_cb(cb)
 
 def fit(learn):
-    "A fit, an evaluation, and another fit; the events at which processes have to meet for it"
+    "A fit and evaluations; the events at which processes have to meet for it"
     learn.fit(2)
     vals,preds = learn.validate(),learn.get_preds()[0]
-    learn.fit(1)
     learn.training = True
     return dict(vals=vals, preds=preds, meets=sorted(k for k,v in points_needed(learn).items()))
 

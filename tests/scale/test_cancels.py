@@ -6,7 +6,8 @@ from helpers import cover
 from learnloop import PHASES, Callback, CancelBatchException, DataLoaders, Event, GradientAccumulation, GradientClip, MicroBatch, SAM, event
 from learnloop.scale.agree import POINTS
 from learnloop.scale.team import find_team
-from runs import check_alike, mk_learner, mlp, train
+from runs import check_alike, mk_dls, mlp, train
+from runs import mk_learner as mk_any
 from together import ending, together
 from torch import nn
 
@@ -29,6 +30,8 @@ def test_the_points_of_a_batch_have_its_events_in_the_order_in_which_they_fire()
     assert seen==[e for e in every if e in seen] and len({*every})==len(every)>n
     singles = {o.name for o in PHASES if isinstance(o, Event)}  # they may depend on something, such as a skipped step
     assert {e for e in every if 'cancel' not in e}-singles<={*seen}
+
+def mk_learner(*args, **kwargs): return mk_any(*args, **dict(dls=lambda: mk_dls(29)) | kwargs)
 
 class Stop(Callback):
     "Cancels in one rank, or in a process that is alone, in the third batch of the second epoch"
@@ -65,7 +68,7 @@ def per_batch(o): return not re.match('[a-z_]+_(fit|epoch|train|validate|record|
 
 @pytest.mark.parametrize('where', ['train', 'valid', 'around'])
 def test_case_75_a_cancel_of_one_is_one_of_all(where):
-    cases = dict(train=cover(IN_TRAIN), valid=cover(IN_VALID), around=AROUND)[where]
+    cases = dict(train=cover(IN_TRAIN), valid=cover(IN_VALID), around=cover(AROUND))[where]
     (r0,r1),alone = together(fits, cases, where=='train'),fits(cases, where=='train')
     for case,a,b,one in zip(cases, r0, r1, alone, strict=True):
         check_alike([a, b], one, but=['outcome'])

@@ -13,7 +13,7 @@ from together import ending, same, together
 NEAR = 2e-5
 cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason='needs CUDA')
 
-def mk(model=None, loss=F.mse_loss, n=66, opt=torch.optim.SGD, lr=.1, **kwargs):
+def mk(model=None, loss=F.mse_loss, n=34, opt=torch.optim.SGD, lr=.1, **kwargs):
     "A learner that is the same in all processes"
     g = torch.Generator().manual_seed(0)
     x = torch.randn(n, 5, generator=g)
@@ -141,7 +141,7 @@ def used(how):
     res['predictions'] = torch.equal(a.get_preds()[1], b.get_preds()[1]),far([a.get_preds()[0]], [b.get_preds()[0]])
     res['validate'] = abs(a.validate()[0]-b.validate()[0])
     res['one item'] = far([a.predict(torch.ones(5))[0]], [b.predict(torch.ones(5))[0]])
-    b,c = join(mk()),join(mk(normed, n=64))
+    b,c = join(mk()),join(mk(normed, n=32))
     b.fit(1)
     c.fit(1)  # another one in between
     res['both'] = b.team.processes is c.team.processes,b.n_items
@@ -163,7 +163,7 @@ def ddp_only():
     res,hooked = {},[]
     a,b = mk(),mk().to_ddp(static_graph=True)
     res['static'] = far(*(fitted(o, cbs=GradientAccumulation(24)) for o in (a, b)))<=NEAR
-    rates = [o.lr_find() for o in (mk(), mk().to_ddp())]
+    rates = [o.lr_find(num_it=25) for o in (mk(), mk().to_ddp())]
     res['lr_find'] = torch.allclose(*(torch.tensor([*map(float, o)]) for o in rates), rtol=.01)
     def hook(state, bucket):
         hooked.append(bucket.buffer().numel())
@@ -331,4 +331,4 @@ def test_no_step_waits_for_the_gpu(how, one_process, monkeypatch):
     learn = on_gpu(one_process, how)
     for name in 'recorder','progress': learn.remove_cb(getattr(learn, name))
     learn.fit(2, cbs=Watch())
-    assert learn.count.opt_steps==18
+    assert learn.count.opt_steps==10

@@ -4,7 +4,7 @@ from functools import partial
 import learnloop, pytest, torch
 import turn_loops
 from learnloop import (Callback, CheckFinite, EMA, GradientAccumulation, GradientCheckpointing, GradientClip, GradualUnfreezing,
-    LimitBatches, MicroBatch, MixedPrecision, OverfitBatches, ReloadLoaders, SAM, SWA, SpikeDetection, TimeLimit, TorchScheduler,
+    LimitBatches, MicroBatch, MixedPrecision, ReloadLoaders, SAM, SWA, SpikeDetection, TimeLimit,
     ValidateCallback, ValidateEvery)
 from learnloop.data.checks import replaced
 from learnloop.scale.share import part_of
@@ -44,19 +44,20 @@ def half_frozen():
 COUNTED = dict(cbs=lambda: [GradientAccumulation(20, count=n_masked)], loss=masked)
 double = dict(dtype=torch.float64)
 LBFGS = partial(torch.optim.LBFGS, max_iter=4, history_size=3, line_search_fn='strong_wolfe')
+# Beside those of `test_callbacks`
 SETUPS = dict(plain={}, tensors=dict(dls=tensor_dls), adam=dict(opt=torch.optim.AdamW, lr=.01), batches=dict(cbs=lambda: [GradientAccumulation(n_batches=4)]),
     items=dict(cbs=lambda: [GradientAccumulation(20)]), counted=COUNTED,
     parts=dict(cbs=lambda: [MicroBatch(1)]), windows_of_parts=dict(cbs=lambda: [MicroBatch(1), GradientAccumulation(n_batches=4)]),
     sam=dict(cbs=lambda: [SAM()]), sam_windows=dict(cbs=lambda: [SAM(), GradientAccumulation(n_batches=2)]), clip=dict(cbs=lambda: [GradientClip(.1)]),
     clip_inf=dict(cbs=lambda: [GradientClip(.1, norm_type=math.inf)]), clip_value=dict(cbs=lambda: [GradientClip(.01, algorithm='value')]),
     clip_adaptive=dict(cbs=lambda: [GradientClip(.05, algorithm='adaptive')]), clip_skip=dict(cbs=lambda: [Spoilt(math.nan, True), GradientClip(skip_nonfinite=True)]),
-    finite=dict(cbs=lambda: [CheckFinite()]), finite_skip=dict(cbs=lambda: [Spoilt(math.nan), CheckFinite('skip')]),
+    finite_skip=dict(cbs=lambda: [Spoilt(math.nan), CheckFinite('skip')]),
     finite_grads=dict(cbs=lambda: [Spoilt(math.nan, True), CheckFinite('skip')]), finite_loss=dict(cbs=lambda: [Spoilt(math.inf), CheckFinite('skip', grads=False)]),
     finite_stop=dict(cbs=lambda: [Spoilt(math.nan), CheckFinite('stop')]), spikes=dict(cbs=lambda: [Spoilt(100.), SpikeDetection(3, 3)]),
-    time=dict(cbs=lambda: [TimeLimit(hours=1)]), no_time=dict(cbs=lambda: [TimeLimit(seconds=1e-9)]), ema=dict(cbs=lambda: [EMA(.9)]),
+    no_time=dict(cbs=lambda: [TimeLimit(seconds=1e-9)]), ema=dict(cbs=lambda: [EMA(.9)]),
     swa=dict(cbs=lambda: [SWA(.5, swa_lr=.01)]), unfreeze=dict(cbs=lambda: [GradualUnfreezing({0:-1, 1:0})], splitter=groups),
-    torchsched=dict(cbs=lambda: [TorchScheduler(partial(torch.optim.lr_scheduler.StepLR, step_size=3), 'step')]), limit=dict(cbs=lambda: [LimitBatches(.5, 1)]),
-    overfit=dict(cbs=lambda: [OverfitBatches(2)]), reload=dict(cbs=lambda: [ReloadLoaders(1, lambda learn: mk_dls(16+8*int(torch.randint(4, ()))).train)]),
+    limit=dict(cbs=lambda: [LimitBatches(.5, 1)]),
+    reload=dict(cbs=lambda: [ReloadLoaders(1, lambda learn: mk_dls(16+8*int(torch.randint(4, ()))).train)]),
     validate=dict(cbs=lambda: [ValidateCallback(every_steps=3), ValidateEvery(2)]),
     asked=dict(cbs=lambda: [ValidateCallback(when=lambda learn: learn.team.rank==1)]),
     recomputed=dict(cbs=lambda: [GradientCheckpointing(nn.Linear)]), switch=dict(cbs=lambda: [Callback(before_epoch=switch)]),
@@ -66,7 +67,7 @@ SETUPS = dict(plain={}, tensors=dict(dls=tensor_dls), adam=dict(opt=torch.optim.
     few=dict(dls=lambda: mk_dls(40, 1)), fewer=dict(dls=lambda: mk_dls(40, 17)), one_batch=dict(dls=lambda: mk_dls(5, 3)))
 FITS = dict(one_cycle=lambda learn: learn.fit_one_cycle(2, .1), steps=lambda learn: learn.fit(max_steps=11, steps_per_epoch=4),
     tuned=lambda learn: learn.fine_tune(1),
-    flat=lambda learn: learn.fit_flat_cos(2), searched=lambda learn: tuple(learn.lr_find(num_it=30, show_plot=False)))
+    searched=lambda learn: tuple(learn.lr_find(num_it=30, show_plot=False)))
 SETUPS |= dict.fromkeys(FITS, dict(splitter=groups))
 # Where it is another thing to have parts of gradients, and of weights
 OF_FSDP = 'adam counted sam_windows clip_inf clip_skip ema unfreeze recomputed fp16 few tuned'.split()
