@@ -86,6 +86,11 @@ def strict_guards(
         cls = self.value
         if not any(name in vars(c) for c in cls.__mro__) and _owners(cls, name, '__getattr__'):
             step.refuse(f'{cls.__name__}.{name} is an attribute of a metaclass, which torch cannot guard')
+    def dynamic(tx, name, entry, **kwargs):  # else Dynamo would compile twice to find out which numbers change
+        from torch._dynamo.pgo import auto_dynamic
+        if type(entry.scalar) is float and name.startswith(("L['numbers']","L['groups']")): entry.scalar = auto_dynamic
+        return changing(tx, name, entry, **kwargs)
+    changing = vs.builder.process_automatic_dynamic
     def asking(cls, name, ask):
         plain = getattr(cls, name)
         def f(self, *args):
@@ -99,6 +104,7 @@ def strict_guards(
             asking(vs.ConstDictVariable, 'getitem_const_raise_exception_if_absent', item),
             asking(vs.UserDefinedClassVariable, 'var_getattr', of_class),
             _asking_attribute(step, vs.GetAttrBuiltinVariable), _asking_attribute(step, vs.HasAttrBuiltinVariable),
+            mock.object(vs.builder, 'process_automatic_dynamic', dynamic),
             mock.object(vs.builder, 'is_from_closure_source', lambda source: False),  # classes in closures
             mock.object(vs.DunderDictVariable, 'install_dict_contains_guard',
                 vs.ConstDictVariable.install_dict_contains_guard),
