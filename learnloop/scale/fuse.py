@@ -532,4 +532,5 @@ class FuseReport:
         rows = [(o['region'], o['batch'], o['operations'], f'{o["seconds"]:.1f}' if 'seconds' in o else None,
             'yes' if o.get('was there') else '') for o in self.graphs]
         head = 'graph','for batches of','operations','seconds to build','from disk'
-        return [f'{fused} of {n} steps were fused.', Table([('steps', 'number', 'why'), *ways]), *([Table([head, *rows])] if rows else [])]
+        said = f'{fused} of {n} steps were fused.'
+        return [said, Table([('steps', 'number', 'why'), *ways]), *([Table([head, *rows])] if rows else [])]

@@ -68,6 +68,15 @@ def _asking_attribute(step, cls):
             if not has or _answers(var): _guard_attribute(step, var, name.as_python_constant())
     return mock.object(cls, 'call_function', f)
 
+def _varying_numbers(builder):
+    "Make Dynamo expect that numbers vary; else it would compile twice to find out which"
+    plain = builder.process_automatic_dynamic
+    def f(tx, name, entry, **kwargs):
+        from torch._dynamo.pgo import auto_dynamic
+        if type(entry.scalar) is float and name.startswith(("L['numbers']", "L['groups']")): entry.scalar = auto_dynamic
+        return plain(tx, name, entry, **kwargs)
+    return mock.object(builder, 'process_automatic_dynamic', f)
+
 # %% ../../nbs/scale/07_guards.ipynb #gd000012
 @contextmanager
 def strict_guards(
@@ -86,11 +95,6 @@ def strict_guards(
         cls = self.value
         if not any(name in vars(c) for c in cls.__mro__) and _owners(cls, name, '__getattr__'):
             step.refuse(f'{cls.__name__}.{name} is an attribute of a metaclass, which torch cannot guard')
-    def dynamic(tx, name, entry, **kwargs):  # else Dynamo would compile twice to find out which numbers change
-        from torch._dynamo.pgo import auto_dynamic
-        if type(entry.scalar) is float and name.startswith(("L['numbers']","L['groups']")): entry.scalar = auto_dynamic
-        return changing(tx, name, entry, **kwargs)
-    changing = vs.builder.process_automatic_dynamic
     def asking(cls, name, ask):
         plain = getattr(cls, name)
         def f(self, *args):
@@ -104,7 +108,7 @@ def strict_guards(
             asking(vs.ConstDictVariable, 'getitem_const_raise_exception_if_absent', item),
             asking(vs.UserDefinedClassVariable, 'var_getattr', of_class),
             _asking_attribute(step, vs.GetAttrBuiltinVariable), _asking_attribute(step, vs.HasAttrBuiltinVariable),
-            mock.object(vs.builder, 'process_automatic_dynamic', dynamic),
+            _varying_numbers(vs.builder),
             mock.object(vs.builder, 'is_from_closure_source', lambda source: False),  # classes in closures
             mock.object(vs.DunderDictVariable, 'install_dict_contains_guard',
                 vs.ConstDictVariable.install_dict_contains_guard),

@@ -337,10 +337,27 @@ class TracedStep:
                 self.trial = None
                 for o in torch._dynamo.eval_frame._debug_get_cache_entry_list(self.function.__code__): self._take(o)
     def _take(self, entry):
-        scope,self.guards,self.check = dict(self.function.__globals__),entry.guard_manager,entry.guard_manager.root.check
+        scope,self.guards = dict(self.function.__globals__),entry.guard_manager
+        self.check = self.guards.root.check
         scope |= {k:_Torch() for k,v in scope.items() if v is torch}
         scope |= {k:self._enter for k in entry.code.co_names if k.startswith('__compiled_fn')}
         self.fast = types.FunctionType(entry.code, scope)
+
+    def run(self, ts):
+        "Run the compiled graph on the inputs of Dynamo's graph, and return its outputs"
+        now = self.numbers_of(ts)
+        if now!=self.last:
+            self.last = (*map(float, now),)
+            self.buffer[:] = array('d', self.compute(*self.last))
+        outs = self.call([self.vector, *self.tensors_of(ts), *self.found])
+        _increment_version(self.written_of(ts))
+        return outs
+    def _enter(self, *ts):
+        lasting = self.lasting_of(ts)
+        if (addresses := [*map(_address, lasting)])!=self.addresses:
+            _check_apart(self.written_of(ts), lasting)
+            self.addresses = addresses
+        return self.run(ts) if self.trial is None else self.trial(self, ts)
 
     def fits(self,
         args # As for `compile`
@@ -388,28 +405,6 @@ def _lower(self:TracedStep, gm, args):
     self.vector = torch.frombuffer(self.buffer, dtype=torch.float64)
     self.build(pure, [self.vector, *self.tensors_of(real), *self.found])
 
-# %% ../../nbs/scale/07_traced.ipynb #d92a177r
-@patch
-def run(self:TracedStep,
-    ts # Inputs of Dynamo's graph
-)->list: # Its outputs
-    "Run the compiled graph"
-    now = self.numbers_of(ts)
-    if now!=self.last:
-        self.last = (*map(float, now),)
-        self.buffer[:] = array('d', self.compute(*self.last))
-    outs = self.call([self.vector, *self.tensors_of(ts), *self.found])
-    _increment_version(self.written_of(ts))
-    return outs
-
-@patch
-def _enter(self:TracedStep, *ts):
-    lasting = self.lasting_of(ts)
-    if (addresses := [*map(_address, lasting)])!=self.addresses:
-        _check_apart(self.written_of(ts), lasting)
-        self.addresses = addresses
-    return self.run(ts) if self.trial is None else self.trial(self, ts)
-
 # %% ../../nbs/scale/07_traced.ipynb #td000034
 _OURS = str(Path(torch.__file__).parent),str(Path(trace.__code__.co_filename).parent.parent)
 _LIBRARIES = sysconfig.get_path('stdlib')
@@ -437,11 +432,20 @@ def _classes_of(o):
     return [c for c in mro if c not in _BASE and (c not in libraries or issubclass(c, nn.Module))]
 
 # %% ../../nbs/scale/07_traced.ipynb #td00034a
+def _is_as_before(effects, var):
+    "Whether each attribute that the step sets ends with its old value, as in transformers"
+    sets,o = effects.store_attr_mutations.get(var, {}),getattr(var, 'value', None)
+    if not sets or not hasattr(o, '__dict__'): return False
+    had = [(vars(o).get(k, FRESH), v) for k,v in sets.items()]
+    return all(v.is_python_constant() and type(v.as_python_constant()) is type(old) and v.as_python_constant()==old
+        for old,v in had)
+
 def _side_effects():
     "Yield a message for each Python value that forward or loss changes: a graph would lose the change"
     effects = torch._dynamo.symbolic_convert.InstructionTranslator.current_tx().output.side_effects
     for var in effects._get_modified_vars():
         if isinstance(var.source, torch._dynamo.source.TempLocalSource): continue  # the step created it
+        if _is_as_before(effects, var): continue
         name = _plainly(getattr(var.source, 'name', ''))
         at = _line([f for stack in effects.mutation_user_stacks.get(var, []) for f in stack])
         if not name or not at: continue  # it is new, or belongs to the optimizer's step
