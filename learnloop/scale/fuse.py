@@ -288,10 +288,11 @@ def _find(self:Fuser, turn): # The graph, and its arguments
     if why: raise Unfusable(why)
     args = self.inputs.read()
     if not learn.count.opt_steps and not self.graphs and not self.eager: raise Unfusable(_FIRST)
-    self.last = graph = next((g for g in self.graphs if g.fits(args)), None)
+    graph = next((g for g in self.graphs if g.fits(args)), None)
     if graph is None: self.graphs.append(graph := self._new_graph(args))
     elif learn.count.batches<graph.since: raise Unfusable(_REPEATED)
     elif graph.failed or not graph.call: raise Unfusable(graph.failed or _BUILDING)
+    self.last = graph
     return graph,args
 
 @patch

@@ -64,7 +64,7 @@ def trace(
     with torch.no_grad(), preserve_rng(), torch.autograd.set_multithreading_enabled(False):
         # trace it with in-place operations and autograd, then functionalize: torch.func alone changes layouts
         # oneDNN would run a recurrent layer as one operation
-        with torch.backends.mkldnn.flags(enabled=False):
+        with torch.backends.mkldnn.flags(enabled=False, allow_tf32=False):
             gm = make_fx(f, tracing_mode='fake', _allow_non_fake_inputs=True)(*args)
         found = _lift(gm)
         pure = torch.func.functionalize(gm, remove='mutations')
