@@ -356,33 +356,36 @@ class _Graph(TracedStep):
         elif not any(g.key[1]==self.key[1] for g in fuser.graphs): fuser.no_step = ''  # the model
         fuser._look_around()
         raise (_Again if whole else Unfusable)(why) from e
-    def build(self, gm, args):
-        "Compile the graph `gm`, perhaps in a thread"
-        fuser,note = self.fuser,self.note
-        note['operations'] = self.n_operations
-        fuser.built.append(note)
-        args = [torch.empty_strided(o.shape, o.stride(), dtype=o.dtype, device=o.device) for o in args]
-        def tell(folder): say(f"learn.fuse(): compiling a step for {note['batch']}; it is kept in {folder}")
-        def run():
-            try:
-                if fuser.kind=='aten': self.call = replayed(gm)
-                elif fuser.kind=='cudagraph': self.call = reduce_overhead(gm, args)
-                else:
-                    on_new = noop if fuser.background else tell
-                    path,note['was there'] = build(gm, args, fuser.cache, on_new, **fuser.options)
-                    self.call = load(path)
-            except Exception as e: self.failed = f'it could not be built: {in_a_line(e)}'
-            note['seconds'] = time.perf_counter()-self.start
-        if fuser.background and fuser.kind=='inductor':
-            return Thread(target=run, name='learn.fuse', daemon=True).start()
-        run()
-        if self.failed: raise Unfusable(self.failed)
     def judge(self, why):
         "Keep the graph, compare it again, or drop it; `why` describes a difference, '' for none"
         self.doubts = self.doubts+1 if why else 0
         if not why: self.check_at = max(2*self.n, self.fuser.check_every)
         elif self.doubts<3: self.check_at = self.n+1  # twice in a row may still be chance
         else: self.fuser.last,self.failed = None,f'step {self.fuser.learn.count.opt_steps}: the compiled step {why}'
+
+# %% ../../nbs/scale/08_fuse.ipynb #fb000048
+@patch
+def build(self:_Graph, gm, args):
+    "Compile the graph `gm`, perhaps in a thread"
+    fuser,note = self.fuser,self.note
+    note['operations'] = self.n_operations
+    fuser.built.append(note)
+    args = [torch.empty_strided(o.shape, o.stride(), dtype=o.dtype, device=o.device) for o in args]
+    def tell(folder): say(f"learn.fuse(): compiling a step for {note['batch']}; it is kept in {folder}")
+    def run():
+        try:
+            if fuser.kind=='aten': self.call = replayed(gm)
+            elif fuser.kind=='cudagraph': self.call = reduce_overhead(gm, args)
+            else:
+                on_new = noop if fuser.background else tell
+                path,note['was there'] = build(gm, args, fuser.cache, on_new, **fuser.options)
+                self.call = load(path)
+        except Exception as e: self.failed = f'it could not be built: {in_a_line(e)}'
+        note['seconds'] = time.perf_counter()-self.start
+    if fuser.background and fuser.kind=='inductor':
+        return Thread(target=run, name='learn.fuse', daemon=True).start()
+    run()
+    if self.failed: raise Unfusable(self.failed)
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000052
 _DONE = dict(turn='done', backward='done', step='done', zero_grad='done')

@@ -298,25 +298,6 @@ class TracedStep:
     ):
         "Don't compile this step"
         self.whys.append(why+_line(torch._guards.TracingContext.extract_stack()))
-    def _backend(self, gm, args):
-        if whys := [*self.whys, *_side_effects()]: raise Unfusable(whys[0])
-        self.mode = next(o for n in gm.graph.nodes if isinstance(o := n.meta.get('example_value'), Tensor)).fake_mode
-        # weak references of the tracer would prevent `torch.utils.swap_tensors`
-        self.mode.fake_tensor_converter.meta_converter.describer.lookup_tensor.clear()
-        with torch._guards.tracing(None): self._lower(gm, args)  # Dynamo's own trace continues around this one
-        return self._enter
-    def _note_guards(self, guards):
-        values = [g.value for g in guards if g.has_value]
-        classes = {c:0 for v in values for c in _classes_of(v)}
-        classes |= dict.fromkeys(self.opt_class.__mro__[:-2] if self.opt_class else ())
-        asks = [(list, v) for v in values if isinstance(v, OrderedDict) and len(v)>1]
-        for names,own in [(o.keys(), own) for o,own in self.builtins.values()]:
-            asks += (names.isdisjoint, own),(operator.itemgetter(*own), vars(builtins))
-        for c in classes: asks += (_methods_of(vars(c)), vars(c)),(len, vars(c)),(_mro, c)
-        self.getters,self.spaces = zip(*asks, strict=True) if asks else ((), ())
-        self.methods = self._methods()
-        asked = _ASKED if self.mode.shape_env.guards else (*_ASKED, 'SHAPE_ENV')  # only against NaN
-        return [g.guard_type not in asked and not _is_ours(g.name) for g in guards]
     def _methods(self): return [*map(call, self.getters, self.spaces)]
 
     def compile(self,
@@ -336,12 +317,6 @@ class TracedStep:
             finally:
                 self.trial = None
                 for o in torch._dynamo.eval_frame._debug_get_cache_entry_list(self.function.__code__): self._take(o)
-    def _take(self, entry):
-        scope,self.guards = dict(self.function.__globals__),entry.guard_manager
-        self.check = self.guards.root.check
-        scope |= {k:_Torch() for k,v in scope.items() if v is torch}
-        scope |= {k:self._enter for k in entry.code.co_names if k.startswith('__compiled_fn')}
-        self.fast = types.FunctionType(entry.code, scope)
 
     def run(self, ts):
         "Run the compiled graph on the inputs of Dynamo's graph, and return its outputs"
@@ -352,12 +327,6 @@ class TracedStep:
         outs = self.call([self.vector, *self.tensors_of(ts), *self.found])
         _increment_version(self.written_of(ts))
         return outs
-    def _enter(self, *ts):
-        lasting = self.lasting_of(ts)
-        if (addresses := [*map(_address, lasting)])!=self.addresses:
-            _check_apart(self.written_of(ts), lasting)
-            self.addresses = addresses
-        return self.run(ts) if self.trial is None else self.trial(self, ts)
 
     def fits(self,
         args # As for `compile`
@@ -371,6 +340,47 @@ class TracedStep:
         "Describe the failing guard, and the user's line"
         parts = self.guards.check_verbose(args).verbose_code_parts
         return _guarded(parts[0]) if parts else 'a method of a class'
+
+# %% ../../nbs/scale/07_traced.ipynb #d92a176a
+@patch
+def _backend(self:TracedStep, gm, args):
+    if whys := [*self.whys, *_side_effects()]: raise Unfusable(whys[0])
+    self.mode = next(o for n in gm.graph.nodes if isinstance(o := n.meta.get('example_value'), Tensor)).fake_mode
+    # weak references of the tracer would prevent `torch.utils.swap_tensors`
+    self.mode.fake_tensor_converter.meta_converter.describer.lookup_tensor.clear()
+    with torch._guards.tracing(None): self._lower(gm, args)  # Dynamo's own trace continues around this one
+    return self._enter
+
+@patch
+def _note_guards(self:TracedStep, guards):
+    values = [g.value for g in guards if g.has_value]
+    classes = {c:0 for v in values for c in _classes_of(v)}
+    classes |= dict.fromkeys(self.opt_class.__mro__[:-2] if self.opt_class else ())
+    asks = [(list, v) for v in values if isinstance(v, OrderedDict) and len(v)>1]
+    for names,own in [(o.keys(), own) for o,own in self.builtins.values()]:
+        asks += (names.isdisjoint, own),(operator.itemgetter(*own), vars(builtins))
+    for c in classes: asks += (_methods_of(vars(c)), vars(c)),(len, vars(c)),(_mro, c)
+    self.getters,self.spaces = zip(*asks, strict=True) if asks else ((), ())
+    self.methods = self._methods()
+    asked = _ASKED if self.mode.shape_env.guards else (*_ASKED, 'SHAPE_ENV')  # only against NaN
+    return [g.guard_type not in asked and not _is_ours(g.name) for g in guards]
+
+# %% ../../nbs/scale/07_traced.ipynb #d92a176c
+@patch
+def _take(self:TracedStep, entry):
+    scope,self.guards = dict(self.function.__globals__),entry.guard_manager
+    self.check = self.guards.root.check
+    scope |= {k:_Torch() for k,v in scope.items() if v is torch}
+    scope |= {k:self._enter for k in entry.code.co_names if k.startswith('__compiled_fn')}
+    self.fast = types.FunctionType(entry.code, scope)
+
+@patch
+def _enter(self:TracedStep, *ts):
+    lasting = self.lasting_of(ts)
+    if (addresses := [*map(_address, lasting)])!=self.addresses:
+        _check_apart(self.written_of(ts), lasting)
+        self.addresses = addresses
+    return self.run(ts) if self.trial is None else self.trial(self, ts)
 
 # %% ../../nbs/scale/07_traced.ipynb #d92a176b
 @patch
