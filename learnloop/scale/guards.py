@@ -68,6 +68,15 @@ def _asking_attribute(step, cls):
             if not has or _answers(var): _guard_attribute(step, var, name.as_python_constant())
     return mock.object(cls, 'call_function', f)
 
+def _varying_numbers(builder):
+    "Make Dynamo expect that numbers vary; else it would compile twice to find out which"
+    plain = builder.process_automatic_dynamic
+    def f(tx, name, entry, **kwargs):
+        from torch._dynamo.pgo import auto_dynamic
+        if type(entry.scalar) is float and name.startswith(("L['numbers']", "L['groups']")): entry.scalar = auto_dynamic
+        return plain(tx, name, entry, **kwargs)
+    return mock.object(builder, 'process_automatic_dynamic', f)
+
 # %% ../../nbs/scale/07_guards.ipynb #gd000012
 @contextmanager
 def strict_guards(
@@ -99,6 +108,7 @@ def strict_guards(
             asking(vs.ConstDictVariable, 'getitem_const_raise_exception_if_absent', item),
             asking(vs.UserDefinedClassVariable, 'var_getattr', of_class),
             _asking_attribute(step, vs.GetAttrBuiltinVariable), _asking_attribute(step, vs.HasAttrBuiltinVariable),
+            _varying_numbers(vs.builder),
             mock.object(vs.builder, 'is_from_closure_source', lambda source: False),  # classes in closures
             mock.object(vs.DunderDictVariable, 'install_dict_contains_guard',
                 vs.ConstDictVariable.install_dict_contains_guard),
