@@ -72,7 +72,8 @@ def _unread(learn):
             if 'CancelFit' in here and not (nm!='learn.model' and 'PyTorch' in here): yield f'{nm}.{k}',here
     h = learn._holds
     for o,had in zip(h.opts, h.attrs, strict=True) if h and h.opts==opts(learn.opt) else ():
-        for k in {'learning_rate', *o.defaults, *hyper_names(o.defaults)} & vars(o).keys() - had:
+        there = getattr(o, 'defaults', {})  # a wrapper may have none
+        for k in {'learning_rate', *there, *hyper_names(there)} & vars(o).keys() - had:
             yield f'learn.opt.{k}',': torch keeps it in param_groups: use learn.set_hypers(lr=…)'
 
 @patch
