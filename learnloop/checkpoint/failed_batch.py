@@ -71,7 +71,7 @@ def replay_batch(self:Learner)->SimpleNamespace:
     away = [o for o in (*self.cbs, *cbs) if o.writes]
     f.replay = res
     with ExitStack() as stack:
-        for o in (self.team.aside(), self.engine_stack.running(self, 'evaluate'), replaced(self, 'failed', None),
+        for o in (self.team.as_single(), self.engine_stack.running(self, 'evaluate'), replaced(self, 'failed', None),
             replaced(self, 'paused', None), replaced(self, 'fuser', None), self.added_cbs(cbs), self.undone(),
             self.removed_cbs(away), self.no_logging(), self.no_bar(),
             replaced(self.dls, 'train', train), replaced(self.dls, 'valid', None)):

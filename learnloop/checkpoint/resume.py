@@ -65,7 +65,7 @@ class FitKeeper(Checkpointer, Engine):
     ):
         "Handle one more signal, if signals are handled"
         if self.signals: self.signals.take(name)
-    def rest(self, learn, next, inner):
+    def at_rest(self, learn, next, inner):
         if next=='batch': self.between()
         elif next!='fetch': self.at(next)
         elif self.signals: self.signals.between()

@@ -47,7 +47,7 @@ class Snapshots(Callback, Engine):
         if self.learn.keeper.about is None: self.learn.keeper.warn_of_loaders()  # otherwise, it did this already
         if not isinstance(self.learn.fit_args.resume, ResumePoint) or self.states is not self.learn.keeper.snapshots:
             self.states = self.learn.keeper.snapshots = []
-    def rest(self, learn, next, inner):
+    def at_rest(self, learn, next, inner):
         if next=='batch' and learn.training and self._is_due() and learn.keeper.is_whole(): self.save()
         if next=='epoch' and not (self.states or learn.resuming): self.save()
         inner(learn, next)
@@ -74,7 +74,8 @@ def change_hypers(
 ):
     "Set hyper-parameters for the rest of the fit, and scale the rest of their schedules: all or, on an error, none"
     names = {k:hyper_names([k]) for k in hypers}
-    by = {k:next((o for o in learn.cbs if o.run and nm & hyper_names(o.in_charge_of)), None) for k,nm in names.items()}
+    def _by(nm): return next((o for o in learn.cbs if o.run and nm & hyper_names(o.controlled_hypers)), None)
+    by = {k:_by(nm) for k,nm in names.items()}
     for k,cb in by.items():
         if cb and not cb.rescale: raise ValueError(f'{k}={hypers[k]!r}: {cb.label} sets {k} in this fit, and its '
             'schedule can neither be scaled nor ended')
@@ -344,7 +345,7 @@ def _unmute(self:Rewinder):
 class _CatchUp(Engine):
     "Trains up to the place that a rewind leads to; nothing is saved on the way"
     level = 5
-    def rest(self, learn, next, inner):
+    def at_rest(self, learn, next, inner):
         keeper,goal,is_pass = learn.keeper,learn.keeper.goal,next in ('batch','fetch')
         if goal is None or next=='fit' or learn.inside('evaluate') or is_pass and not learn.training:
             return inner(learn, next)

@@ -234,7 +234,7 @@ def _in_sight(self:Checkpointer):
     log = list(learn.recorder.log) if hasattr(learn, 'recorder') else []
     seen = {k:getattr(learn, k) for k in _last} | dict(dl=dl, loss=loss, outcome=outcome, log=log)
     if seen['final_record']: seen['final_record'] = [*seen['final_record']]  # a score isn't plain data
-    scheduled = [(k, v) for o in learn.cbs for k,v in o.in_charge_of.items()]
+    scheduled = [(k, v) for o in learn.cbs for k,v in o.controlled_hypers.items()]
     return dict(seen=seen, after={k:v for k,v in scheduled if v is not None and '.' not in k})
 
 # %% ../../nbs/checkpoint/03_state.ipynb #3f37eaa7
@@ -263,7 +263,7 @@ def mk_config(self:Checkpointer)->dict: # Plain data
         metrics=[m.name for m in mk_metrics(learn.metrics)], loss_func=getattr(loss, '__name__', type(loss).__name__),
         max_steps=limit and limit.max_steps, steps_per_epoch=limit and limit.steps_per_epoch)
     res |= {k:[g.get(k) for g in hypers] for k in hypers[0]}
-    if not any('frozen' in o.in_charge_of for o in learn.cbs):
+    if not any('frozen' in o.controlled_hypers for o in learn.cbs):
         res['frozen'] = [n for p,n in param_names(learn.model).items() if not p.requires_grad]
     if any(o.needs_length for o in learn.cbs): res['n_epoch'] = learn.n_epoch
     if getattr(dl, 'is_multi', False): res['parts'] = dl.facts()

@@ -138,7 +138,7 @@ class Steering(Engine):
     def start(self, learn, inner):
         self.is_fresh = True  # a fit that resumes doesn't come here
         return inner(learn)
-    def rest(self, learn, next, inner):
+    def at_rest(self, learn, next, inner):
         if next=='fit' and not self.is_ready: self._open()  # a rewind comes here again
         elif next=='batch' and (self.inbox or self.heard or self.n<len(self.log) or time.monotonic()>=self.look_at):
             if learn.training: self._look()

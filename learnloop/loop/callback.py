@@ -102,7 +102,7 @@ class Callback:  # chkstyle: ignore-node
     handles_nan = False       # Does it handle a loss that isn't finite? Then the recorder doesn't warn
     needs_length = False      # Does it depend on the length of the fit? Then a resumed run must keep its `n_epoch`
     owns = ()                 # Hyper-parameters that only this callback may set
-    in_charge_of = {}         # Hyper-parameters that it keeps setting in this fit, with the value to restore, or None
+    controlled_hypers = {}    # Hyper-parameters that it keeps setting in this fit, with the value to restore, or None
     epoch_columns = ()        # Its columns in the epoch table; it puts their values into `recorder.row`
     provides = ()             # Names that it gives `recorder.record`; as a dict, with which value is better
     state_schema = {'*':...}  # Allowed contents of `state_dict`, checked before a checkpoint is loaded: see `misfit`

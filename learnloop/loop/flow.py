@@ -18,7 +18,7 @@ from functools import cache, partial, wraps
 from types import MethodType
 from fastcore.basics import camel2snake, patch, snake2camel
 from ..data.checks import NoAttribute, called_here, check_whole, did_you_mean, note_on, safely
-from .engines import Engine, Stack
+from .engines import Engine, EngineStack
 from .lazy import with_lazy_methods
 from .team import SingleProcess
 
@@ -201,7 +201,7 @@ class Flow:
         self.phases,self.events = {},[]
         # Names of phases and events that repeat with each batch, events muted by mode, and phases inside each phase
         self._recurring,self._inner,self._inside = set(),set(),{}
-        self.engines,self._own_engines,self.engine_stack = [],(),Stack() # What runs it: see `Engine`
+        self.engines,self._own_engines,self.engine_stack = [],(),EngineStack() # What runs it: see `Engine`
         self._muted = ()      # Muted callbacks
         self.team = SingleProcess(self) # The processes of this run
         self.last_cancels = {} # Phase -> callback and event of the last exception that cancelled it
@@ -234,7 +234,7 @@ def restack(self:Flow):
     also = [o for o in (*self._cbs, self.team) if isinstance(o, Engine)]
     engines = [*self.engines, *self._own_engines, *also]
     for nm in {nm for e in engines for nm in e.around.split() if nm!='*'}: self._phase(nm)  # raises the error
-    self.engine_stack = Stack(engines, self.phases)
+    self.engine_stack = EngineStack(engines, self.phases)
 
 # %% ../../nbs/loop/00_flow.ipynb #083ed182
 class _Callbacks(MutableSequence):

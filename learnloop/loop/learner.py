@@ -18,7 +18,7 @@ from torch import nn
 from ..data.batch import batch_args, batch_like, batch_parts, by_name, count_items, default_device, describe
 from ..data.batch import detuplify, row_keys, tensors_in, to_detach, unpack
 from .callback import Callback, as_list, mk_cb
-from .denominator import MeanOf
+from .denominator import LossDenominator
 from ..data.checks import check_place, check_whole, checked_args, did_you_mean, replaced, say
 from ..data.loaders import Until, batch_len, mk_dls, rows_of, why_empty
 from .errors import release_refs, tip, where
@@ -66,7 +66,7 @@ class Learner(Flow):
             raise TypeError(f'metrics is {metrics!r}: give the function itself, such as accuracy')
         self.metrics = [metrics] if isinstance(metrics, nn.Module) else listify(metrics)  # such as MetricCollection
         if loss_func is None: loss_func = getattr(getattr(self.dls, 'train_ds', None), 'loss_func', None)
-        self.loss_func,self.mean_of = loss_func,MeanOf(denominator)
+        self.loss_func,self.mean_of = loss_func,LossDenominator(denominator)
         self._forward_model = self.final_record = self.train_pass = None
         self.n_epoch,self.epoch,self.train_iter,self.pct_train = 1,0,0,0.
         vars(self).update(deepcopy(PASS_FIELDS))
@@ -148,8 +148,8 @@ def _epochs(learn):
 def _rest(self:Learner,
     next:str # 'fit', 'epoch', 'validate', 'batch' or 'fetch'
 ):
-    "Call the hook `rest` of the engines before the phase `next`, while no batch is held"
-    if f := self.engine_stack.rest: f(self, next)
+    "Call the hook `at_rest` of the engines before the phase `next`, while no batch is held"
+    if f := self.engine_stack.at_rest: f(self, next)
 
 @patch
 def _run_by_engine(self:Learner,
@@ -383,7 +383,7 @@ def _refuse_turn(learn):
 # %% ../../nbs/loop/05_learner.ipynb #55c45052
 Learner.turn_name = property(lambda self: self.open_turn.name if self.open_turn else None,
     doc='Name of the current turn; None for an unnamed turn, and between turns')
-Learner.turn_key = property(lambda self: self.open_turn.key if self.open_turn else None,
+Learner.turn_key = property(lambda self: self.open_turn.opt_name if self.open_turn else None,
     doc='Name in `opt` of the optimizer of the current turn; None for all')
 Learner.turn_opt = property(lambda self: self.open_turn.opt if self.open_turn else self.opt,
     doc='Optimizer of the current turn; between turns, all of them')

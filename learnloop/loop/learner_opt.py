@@ -188,7 +188,7 @@ def set_hypers(self:Learner,
 
 def _refuse_scheduled(learn, hypers):
     for cb in learn.cbs:
-        both = hyper_names(hypers) & hyper_names(cb.in_charge_of) if cb.run else ()
+        both = hyper_names(hypers) & hyper_names(cb.controlled_hypers) if cb.run else ()
         if not both: continue
         what = ' and '.join(sorted(both))
         given = ', '.join(f'{k}={v!r}' for k,v in hypers.items())

@@ -28,18 +28,18 @@ class Pass:
     ):
         self.learn,self.dl,self.batches,self.teller = learn,dl,None,find_source(dl)
         self.n_taken,self.n_done,self.is_over,self.at_exit = 0,0,False,[]  # functions to call at the end
-        self.begin = batches_of # Function from the loader to an iterator: an engine may set one that starts later
+        self.open_loader = batches_of # Function from the loader to an iterator: an engine may set one that starts later
         self.kept = None        # Data of the engine that resumes
         # `n_taken` when the loop was last between two batches, and when `between_batches` last fired
         self.rested_at = self.heard_at = None
     at_rest = property(lambda self: self.rested_at==self.n_taken and self.learn.batch is None and not self.is_over,
         doc='Whether it is between two batches')
     def __getstate__(self):  # iterators can't be copied
-        return vars(self) | dict(batches=None, at_exit=[], begin=batches_of, kept=None)
+        return vars(self) | dict(batches=None, at_exit=[], open_loader=batches_of, kept=None)
     def close(self):
         "Release the loader and all that was taken from it"
         self.dl = self.batches = self.teller = self.kept = None
-        self.begin = batches_of
+        self.open_loader = batches_of
     def __enter__(self):
         self.learn.data_pass = self
         if self.learn.training: self.learn.train_pass = self
@@ -83,5 +83,5 @@ class Plain(Engine):
         return Place(learn.epoch)
     def batches(self, learn, p, inner):
         if learn.training: set_epoch(p.dl, learn.count.epochs)
-        return p.begin(p.dl)
+        return p.open_loader(p.dl)
     def body(self, learn, phase, f): return learn.count_step(f)

@@ -294,7 +294,7 @@ def predict(self:Learner,
 )->tuple: # The input, if requested, the decoded prediction, and the prediction, all of one item
     "Predict one `item`, decoded as `get_preds` does"
     b = _batch_of_one(self, item)
-    with self.team.aside():
+    with self.team.as_single():
         *inp,preds,_,dec = self.get_preds(dl=_Item(b), act=act, with_input=with_input, with_decoded=True)
     return tuple(detuplify(_first(o)) for o in (*inp, dec, preds))
 

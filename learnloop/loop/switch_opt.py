@@ -51,7 +51,7 @@ def _check_switch(learn):
 
 def _check_turn(learn):
     "Raise an error inside a turn for an optimizer whose step needs a closure"
-    if learn.open_turn and learn.open_turn.key is None and any(map(needs_closure, opts(learn.opt))):
+    if learn.open_turn and learn.open_turn.opt_name is None and any(map(needs_closure, opts(learn.opt))):
         raise RuntimeError(f'switch_opt to {type(learn.opt).__name__} inside a turn: its step needs a closure, '
             'but the loss is already computed. Call it before or after the batch')
 

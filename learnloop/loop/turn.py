@@ -102,7 +102,7 @@ def evaluate(self:Closure)->Tensor: # The loss, a scalar without graph
     "Compute the loss and its gradients at the current weights"
     learn,first = self.learn,self._first
     self._first = None
-    learn.team.again()
+    learn.team.announce_rerun()
     if first and all(map(torch.equal, first[1], held_params(self.opt))): return learn.team.mean(first[0])
     zero_grad(self.opt)
     with torch.enable_grad(), self._autocast(): learn.calc_loss()
@@ -146,21 +146,22 @@ class Turn:
         closure=None, # Give the optimizer's `step` a closure? None for only if it needs one
         denominator=None # What `loss` is a mean of: a number, or a function without arguments; None for items
     ):
-        self.learn,self.loss,self.key,self.name,self.grads = learn,loss,opt,opt if name is None else name,grads
+        self.learn,self.loss,self.opt_name,self.name,self.grads = learn,loss,opt,opt if name is None else name,grads
         self.create_graph,self.retain_graph,self.counts = create_graph,retain_graph,counts
         self.scale,self.stepped = 1.,False
         if denominator is not None: self.declared = denominator
         # Has it any argument? If not, it is the only turn of an ordinary batch
-        self.own = not (loss is opt is name is grads is closure is None and counts) or create_graph or retain_graph
-        if self.own:
+        is_plain = loss is opt is name is grads is closure is None and counts
+        self.is_special = not is_plain or create_graph or retain_graph
+        if self.is_special:
             _check_args(name, loss=loss, grads=grads)
             self._had = [(p, p.grad.clone()) for p in held_params(self.opt) if p.grad is not None]
         asks = [o for o in opts(self.opt) if closure or closure is None and needs_closure(o)]
         self.closure = Closure(learn, self, asks) if asks else None
-    opt = property(lambda self: _find_opt(self.learn.opt, self.key), doc='Its current optimizer')
+    opt = property(lambda self: _find_opt(self.learn.opt, self.opt_name), doc='Its current optimizer')
     declared = None # The denominator of its loss, if it was given
     # Set if its gradients are added to others: a `Joined`; items in the current part; items and units of all parts
-    joins,n_part,parts = None,None,()
+    joined,n_part,parts = None,None,()
     weighs = property(lambda self: self.declared is not None or self.loss is None and
         self.learn.mean_of.weighs(self.learn), doc='May its loss be a mean over something other than items?')
     denominator = property(lambda self: self.learn.denominator, doc='The denominator of its loss; None if unknown')
@@ -171,7 +172,7 @@ class Turn:
 @patch
 def drop_grads(self:Turn):
     "Drop the gradients of a cancelled turn; restore those of an accumulation window, unless the turn has stepped"
-    if not self.own: return  # as in fastai
+    if not self.is_special: return  # as in fastai
     zero_grad(self.opt)
     for p,g in self._had if not self.stepped else (): p.grad = g
 
@@ -183,7 +184,7 @@ def _add_grads(params, grads):
 @patch
 def backward(self:Turn):
     "Add the gradients of the loss to the parameters: the body of *backward*"
-    if self.joins is not None: self._weigh()
+    if self.joined is not None: self._weigh()
     if self.grads is not None:
         given = self.grads()
         if given is not ADDED: _assign_grads(self, given)
@@ -191,16 +192,16 @@ def backward(self:Turn):
     loss = self.learn.loss_grad
     if not loss.requires_grad or loss.numel()!=1: _refuse_loss(loss)
     if getattr(self.learn.loss, 'requires_grad', False): _check_copy(self.learn.loss, loss)
-    if not self.own: return fast_backward(loss)
-    if self.key is None and not self.create_graph: return loss.backward(retain_graph=self.retain_graph)
+    if not self.is_special: return fast_backward(loss)
+    if self.opt_name is None and not self.create_graph: return loss.backward(retain_graph=self.retain_graph)
     params = [p for p in held_params(self.opt) if p.requires_grad]
     if not params: raise ValueError(f'{self}: none of its parameters requires gradients: unfreeze some, or skip '
         'the turn')
     if self.create_graph:
         _add_grads(params, torch.autograd.grad(loss, params, create_graph=True, allow_unused=True))
     else: loss.backward(inputs=params, retain_graph=self.retain_graph)
-    if self.key and all(p.grad is None for p in params):
-        raise ValueError(f'{self}: its loss depends on none of the parameters of optimizer {self.key!r}: name the '
+    if self.opt_name and all(p.grad is None for p in params):
+        raise ValueError(f'{self}: its loss depends on none of the parameters of optimizer {self.opt_name!r}: name the '
             'right optimizer, and check for detach() on the way to its parameters')
 
 # %% ../../nbs/loop/04_turn.ipynb #7a00f1d8
@@ -222,7 +223,7 @@ def _refuse_loss(loss):
 @patch
 def _weigh(self:Turn):
     "Weight the loss by its denominator instead of its number of items, before its gradients are added to others"
-    learn,w = self.learn,self.joins
+    learn,w = self.learn,self.joined
     if learn.loss_grad is None: return
     d = learn.mean_of.units(learn, 'loss', w.who, w.how)
     if not self.weighs: return

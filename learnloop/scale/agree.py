@@ -164,7 +164,7 @@ def _enter(self:TeamEngine, name):
         self._begin_turn()
         self.engine.begin_turn(self.learn.open_turn)
         turn = self.learn.open_turn
-        if turn.joins is None: turn.joins = Joined('Several processes', _HOW, keeps=False)
+        if turn.joined is None: turn.joined = Joined('Several processes', _HOW, keeps=False)
     elif name in _PASSES: self._begin_pass(name)
     elif name in ('evaluate', 'save', 'sanity'): self.processes.meet(f'begin {name}')
 
@@ -265,7 +265,7 @@ def forward(self:TeamEngine):
 # %% ../../nbs/scale/03_agree.ipynb #c0ae0053
 @patch
 @contextmanager
-def aside(self:TeamEngine):
+def as_single(self:TeamEngine):
     if self.spreads: return (yield)
     try:
         with replaced(self.learn, 'team', SingleProcess(self.learn)):
@@ -431,12 +431,12 @@ def restored(self:TeamEngine, exchange):
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0000e5
 @patch
-def again(self:TeamEngine):
+def announce_rerun(self:TeamEngine):
     if 'step' in self.points: self.processes.meet('again')
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0000e2
 @patch
-def most(self:TeamEngine, n): return max(o for *_,o in self.processes.meet('most', number=n))
+def max_over(self:TeamEngine, n): return max(o for *_,o in self.processes.meet('most', number=n))
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0000e3
 @patch

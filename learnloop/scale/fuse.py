@@ -192,7 +192,7 @@ def run(self:Fuser)->bool: # Whether the fuser ran it
         if graph is None or not self.skips_turn or graph.n==graph.check_at or not self._is_current: return False
         return False if self._gather() or not graph.fits(self.args) else self._run_graph(graph)
     if not self._is_current: self._look_around()
-    why = self.why or ('a turn with its own arguments' if turn.own else '') or self._gather()
+    why = self.why or ('a turn with its own arguments' if turn.is_special else '') or self._gather()
     if not why and turn.closure is not None: why = f'{type(learn.opt).__name__} evaluates the loss itself'
     if not why and not learn.count.opt_steps and not self.graphs and not self.eager: why = _FIRST
     if why: return self._leave(why)

@@ -405,8 +405,8 @@ def _tell_run(page, run):
     kind,_,message = str(run.error or '').partition(': ')
     error = about.get('told')
     if not isinstance(error, dict): error = dict(kind=kind or 'an error', message=message)
-    ways = f"It can't resume: {run.goes_on.removeprefix('no: ')}."
-    if run.sound: ways = f'fit(…, resume={str(run.sound[-1].path.parent)!r}) resumes {run.goes_on}.'
+    ways = f"It can't resume: {run.resumes_from.removeprefix('no: ')}."
+    if run.sound: ways = f'fit(…, resume={str(run.sound[-1].path.parent)!r}) resumes {run.resumes_from}.'
     page.top = ['It was killed', _KILLED, [ways]] if run.state=='killed' else _card(error, [ways])
 
 # %% ../../nbs/see/06_report.ipynb #5bde6631

@@ -45,7 +45,7 @@ class HealMemory(MicroBatch, Engine):
         del self._rng['evaluations']
         self._before = [(p, p.grad if p.grad is None else p.grad.clone()) for p in learn.turn_params]
         self._tensors = TensorState(*with_loss(learn))
-        self._joins,self._defer = learn.open_turn.joins,learn.team.defer_sync
+        self._joined,self._defer = learn.open_turn.joined,learn.team.defer_sync
         self._begin()
     def _begin(self):
         # gradients are exchanged when all processes have theirs
@@ -76,18 +76,18 @@ def _fits(self:HealMemory, learn, what, inner):
 def _note(self:HealMemory, e):
     "Keep the error without its frames, which hold the memory, and inform the other processes"
     self._error = e.with_traceback(None)
-    self.learn.team.most(1)
+    self.learn.team.max_over(1)
 
 # %% ../../nbs/train/10_heal.ipynb #4ea10021
 @patch
 def body(self:HealMemory, learn, phase, f):
-    if learn.team.most(0): raise _NoRoom
+    if learn.team.max_over(0): raise _NoRoom
     try: f()
     except Exception as e:
         if not is_oom(e): raise
         self._note(e)
     else:
-        if not learn.team.most(0): return
+        if not learn.team.max_over(0): return
     raise _NoRoom
 
 @patch
@@ -113,8 +113,8 @@ def _halve(self:HealMemory):
     for p,g in self._before: p.grad = g if g is None else g.clone()
     self._tensors.put()
     write_rngs(self._rng)
-    turn.joins,turn.parts,turn.n_part = self._joins,(),None
-    n = min(self.size, learn.team.most(learn.bs))
+    turn.joined,turn.parts,turn.n_part = self._joined,(),None
+    n = min(self.size, learn.team.max_over(learn.bs))
     e,self._error = self._error or torch.OutOfMemoryError('another process of the run is out of memory'),None
     if n<=self.min_size: raise e
     self.size = max(math.ceil(n/2), self.min_size)

@@ -100,7 +100,7 @@ SuggestionMethod = SimpleNamespace(Valley=valley, Slide=slide, Minimum=minimum, 
 # %% ../../nbs/train/08_lr_find.ipynb #dab4a670
 class LRFinder(Callback):
     "Train with a rising learning rate"
-    order,run_valid,owns,in_charge_of = 60,False,frozenset({'lr'}),dict(lr=None)
+    order,run_valid,owns,controlled_hypers = 60,False,frozenset({'lr'}),dict(lr=None)
     fit_only = needs_length = rank_invariant = handles_nan = True
     def __init__(self,
         start_lr=1e-7, # First learning rate, or a list with one for each group

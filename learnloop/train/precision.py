@@ -99,7 +99,7 @@ def before_turn(self:MixedPrecision):
 @patch
 def cleanup_turn(self:MixedPrecision):
     self.after_loss()
-    if self.learn.open_turn.own: self._turn_on()  # for computations before the next turn
+    if self.learn.open_turn.is_special: self._turn_on()  # for computations before the next turn
 
 @patch
 def _turn_on(self:MixedPrecision):
@@ -142,7 +142,7 @@ def before_backward(self:MixedPrecision):
 @patch
 def before_step(self:MixedPrecision):
     scaler = self.scaler
-    if scaler: self.learn.team.again()
+    if scaler: self.learn.team.announce_rerun()
     if scaler and self.learn.open_turn: refuse_supplied(self, self._had, 'which are not scaled')
     probe = _Probe(self.learn.turn_params) if scaler else None
     if not probe or not probe.params: return  # without gradients, torch's scaler would raise an error

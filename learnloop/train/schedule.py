@@ -312,7 +312,7 @@ def fine_tune(self:Learner,
 # %% ../../nbs/train/00_schedule.ipynb #22e0032a
 class GradualUnfreezing(Callback):
     "Unfreeze groups at given epochs"
-    fit_only,rank_invariant,in_charge_of = True,True,dict(frozen=None)
+    fit_only,rank_invariant,controlled_hypers = True,True,dict(frozen=None)
     def __init__(self,
         at:dict # Epoch -> first group to train from then on, as in `freeze_to`: `{0:-1, 2:-2, 4:0}`
     ):
@@ -351,7 +351,7 @@ class Scheduler(Callback):
         if self.total_steps: pct = (self.learn.count.opt_steps-self._first)/self.total_steps
         return min(max(pct, 0.), 1.)
     @property
-    def in_charge_of(self):
+    def controlled_hypers(self):
         "Names that it sets, each with the value that it restores at the end of the fit"
         return {k:self._was.get(k) for k in (self._was if 'fit' in self.learn.outcome else {*self.owns}-self._ended)}
 

@@ -276,7 +276,7 @@ class CheckFinite(_FitState):
         if learn.team.world>1 and learn.training and self.action!='raise': why = self._of_all(why)
         if why: self._act(why)
     def before_step(self):
-        self.learn.team.again()
+        self.learn.team.announce_rerun()
         if self.grads and not self._now['why_bad']: self._check_grads()
         if not self._now['why_bad']: self._now['in_a_row'] = 0
         else: self._skip_step()
@@ -298,13 +298,13 @@ def in_graph(self:CheckFinite, event):
 def _is_of_nothing(self:CheckFinite):
     "Whether the loss is joined with others, and is a mean of nothing, which doesn't count"
     learn,turn = self.learn,self.learn.open_turn
-    return (turn.joins if turn else not learn.training) and not (learn.bs and learn.mean_of.units(learn))
+    return (turn.joined if turn else not learn.training) and not (learn.bs and learn.mean_of.units(learn))
 
 # %% ../../nbs/train/01_tracker.ipynb #9ba0c2b5
 @patch
 def _of_all(self:CheckFinite, why):
     "Describe what is wrong with the loss, here or in another process"
-    bad = self.learn.team.most(self.learn.team.rank+1 if why else 0)
+    bad = self.learn.team.max_over(self.learn.team.rank+1 if why else 0)
     return why or (f'loss of rank {bad-1} is not finite' if bad else None)
 
 @patch
@@ -444,7 +444,7 @@ def _is_up(self:TimeLimit):
     if learn.team.world==1: return left<=0
     a_batch = (self.elapsed+1e-3)/(learn.train_iter+1)
     n = 0 if left<=0 else int(1 + min(left/10, 1)/a_batch)
-    n = learn.team.most(n if learn.team.is_first else 0)
+    n = learn.team.max_over(n if learn.team.is_first else 0)
     self._asks_at = learn.train_iter+n
     return not n
 

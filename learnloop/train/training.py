@@ -67,7 +67,7 @@ class GradientAccumulation(Callback):
         self._refuse_closure()
         self._refuse_shared()
         self._was = dict(vars(self._window))
-        self.learn.open_turn.joins = self._window
+        self.learn.open_turn.joined = self._window
         if self.learn.team.world>1: self.learn.team.defer_sync = self._goes_on()
     def state_dict(self):
         open_ones = {k:w.state() for k,w in self._windows.items() if w.n}
@@ -113,7 +113,7 @@ def before_backward(self:GradientAccumulation):
     learn = self.learn
     # a cancelled turn has dropped the gradients that it added
     if self._window.n and not _is_repeated(learn) and not _with_grads(learn): self._clear()
-    w = learn.open_turn.joins = self._window
+    w = learn.open_turn.joined = self._window
     self._n_items,n = self._counted()
     if not self._n_items: raise CancelBackwardException
     if not self._is_checked: self._check_size()
@@ -170,7 +170,7 @@ def _due(self:GradientAccumulation):
 def before_step(self:GradientAccumulation):
     w = self._window
     if not self._due(): raise CancelStepException
-    self.learn.team.again()
+    self.learn.team.announce_rerun()
     items,k = (w.total if self._count is None else w.items),w.factor
     if items==w.expected and type(k) is float and k==1: return
     torch._foreach_mul_([p.grad for p in _with_grads(self.learn)], w.expected/items*k)
@@ -180,7 +180,7 @@ def before_step(self:GradientAccumulation):
 @patch(as_prop=True)
 def _is_last(self:GradientAccumulation):
     learn = self.learn
-    return not (learn.open_turn and learn.open_turn.own) and learn.iter+1==learn.n_iter  # other turns may follow
+    return not (learn.open_turn and learn.open_turn.is_special) and learn.iter+1==learn.n_iter  # other turns may follow
 
 @patch
 def _goes_on(self:GradientAccumulation):
@@ -205,7 +205,8 @@ def cleanup_step(self:GradientAccumulation):
 def cleanup_turn(self:GradientAccumulation):
     turn = self.learn.open_turn
     # its gradients are dropped, and the earlier ones restored
-    if turn.own and not turn.stepped and self.learn.outcome['turn']=='cancelled': vars(self._window).update(self._was)
+    is_over = not turn.stepped and self.learn.outcome['turn']=='cancelled'
+    if turn.is_special and is_over: vars(self._window).update(self._was)
 @patch
 def _clear(self:GradientAccumulation): self._windows.pop(self.learn.turn_key, None)
 
@@ -316,7 +317,7 @@ class GradientClip(Callback):
 
     def before_fit(self): refuse_own_steps(self)
     def before_step(self):
-        self.learn.team.again()
+        self.learn.team.announce_rerun()
         ps = [*map(_rows_with_grads, _with_grads(self.learn))]
         self.grad_norm = grad_norm(self.learn, [p.grad for p in ps], self.norm_type)
         if self.skip_nonfinite and not self.grad_norm.isfinite(): raise CancelStepException
@@ -474,8 +475,8 @@ class MicroBatch(Callback):
         if learn.open_turn.grads: raise ValueError(f'MicroBatch takes losses in parts, and {learn.open_turn} '
             'supplies gradients, which may not be sums over parts: use GradientAccumulation')
         self._had,self._joined = grads_now(learn),None
-        if learn.open_turn.joins is None: learn.open_turn.joins = self._joined = Joined(self.label)
-        n_parts = learn.team.most(math.ceil(n/self.size))
+        if learn.open_turn.joined is None: learn.open_turn.joined = self._joined = Joined(self.label)
+        n_parts = learn.team.max_over(math.ceil(n/self.size))
         size = math.ceil(n/n_parts)  # nearly equal parts: a batch norm fails for a single item
         def part(b, at): return narrow_batch(b, at, n) if b and n_parts>1 else b
         self._whole,self._autocast = (n, learn.xb, learn.yb),ambient_autocast(learn.device)
@@ -526,7 +527,7 @@ def after_backward(self:MicroBatch):
     if _is_repeated(learn): return
     refuse_supplied(self, self._had, 'to which other parts would add')
     while self._left:
-        learn.team.again()
+        learn.team.announce_rerun()
         self._next()
         if learn.team.world>1 and not self._left: learn.team.defer_sync = self._defers
         _repeat(learn, self._autocast)
@@ -630,7 +631,7 @@ class SAM(Callback):
         learn,ps = self.learn,_with_grads(self.learn)
         if not _is_repeated(learn): refuse_supplied(self, self._had, 'which are not the gradients at the moved weights')
         if _is_repeated(learn) or learn.outcome['backward']!='done' or not ps: return
-        learn.team.again()
+        learn.team.announce_rerun()
         self._home = [(p, p.detach().clone()) for p in ps]
         grads = [p.grad for p in ps]
         up = self.rho/grad_norm(learn, grads).clamp(min=1e-12)

@@ -73,7 +73,7 @@ def _validate_if_due(self:ValidateCallback):
     learn,n = self.learn,self.learn.count.opt_steps
     if self.every_epochs or n==self._seen: return
     self._seen = n
-    is_due = learn.team.most(int(bool(self.when(learn)))) if self.when else n%self.every_steps==0
+    is_due = learn.team.max_over(int(bool(self.when(learn)))) if self.when else n%self.every_steps==0
     if is_due: self._validate()
 
 # %% ../../nbs/train/01_validate.ipynb #40658b43
