@@ -19,7 +19,7 @@ from .resume_point import ResumePoint, forget_batches
 from ..data.batch import batch_map
 from ..data.checks import replaced
 from ..loop.callback import Callback, as_list, mk_cb
-from ..loop.flow import CancelFitException, CancelStepException
+from ..loop.flow import CancelFitException, CancelStepException, per_batch
 from ..loop.learner import Learner
 
 # %% ../../nbs/checkpoint/08_failed_batch.ipynb #3ebd7ae1
@@ -29,7 +29,7 @@ class _Only(Callback):
     def __init__(self, res): self.res = res
     def before_batch(self):
         learn,res = self.learn,self.res
-        inner = [e for e in learn.events if learn.per_batch(e)]
+        inner = [e for e in learn.events if per_batch(learn, e)]
         heard = {e:[o.name for o in learn.ordered_cbs(e) if o is not self and o.listens(True, True)] for e in inner}
         res.xb,res.yb,res.heard = learn.xb,learn.yb,{e:names for e,names in heard.items() if names}
     def after_loss(self):

@@ -33,6 +33,7 @@ from ..loop.engines import Engine
 from ..loop.learner import Learner, default_engine
 from ..loop.opt_state import opt_for_resume
 from ..loop.optimizer import HYPERS, get_hypers, hyper_groups, opt_recipe, opts, why_shapeless
+from ..loop.flow import mid_batch
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #b558d831
 @default_engine
@@ -392,7 +393,7 @@ def can_save(self:FitKeeper)->bool:
     if self.resuming or at[:1] in ([], ['fit']) and learn.outcome.get(at[-1] if at else 'fit')=='failed': return False
     # a subclass may do more in an epoch than train
     if at==['fit', 'epoch'] and 'train' in learn.outcome and 'epoch' not in learn.outcome: return False
-    return at in (['fit'], ['fit', 'epoch']) or at[:1]!=['fit'] and not learn.mid_batch
+    return at in (['fit'], ['fit', 'epoch']) or at[:1]!=['fit'] and not mid_batch(learn)
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d600000b
 @patch

@@ -359,6 +359,8 @@ def _misfit(f, *args):
     except ValueError: return None
 
 # %% ../../nbs/loop/01_callback.ipynb #4bf97ae8
+_SHARED = 'log', # Names that callbacks may share; the learner's method stays
+
 @patch
 def add_cb(self:Flow,
     cb # Anything that `mk_cb` accepts
@@ -373,17 +375,17 @@ def add_cb(self:Flow,
     cb._enters(self)
     nm = cb.name
     twin = next((o for o in self.cbs if o.name==nm), None)
-    if twin is not None and (nm in self.keeps or isinstance(vars(self).get(nm), Callback)):
+    if twin is not None and (nm in _SHARED or isinstance(vars(self).get(nm), Callback)):
         raise ValueError(f"two callbacks named {nm!r}: {cb.label} and {twin.label}; "
             "give one another name: cb.name = '…', or as_cb(…, name='…') for a callback of another framework")
     bad = 'not an identifier' if not nm.isidentifier() else 'an attribute of the learner'
-    if not nm.isidentifier() or hasattr(self, nm) and nm not in self.keeps:
+    if not nm.isidentifier() or hasattr(self, nm) and nm not in _SHARED:
         raise ValueError(f"{cb.label} would be {nm!r}, which is {bad}: give it another name: cb.name = '…'")
     for k in vars(cb):
         if k[0]!='_' and k not in (*cb._live, 'name') and _shadows(self, k): _warn_shadow(cb, k)
     cb.learn = self
     self._cbs.append(cb)
-    if nm not in self.keeps: setattr(self, nm, cb)
+    if nm not in _SHARED: setattr(self, nm, cb)
     self._changed()
     if not self.created: return self
     try: self._call_handlers(self._handlers_of(cb, 'after_create'), 'after_create')

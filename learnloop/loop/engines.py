@@ -9,6 +9,7 @@ __all__ = ['Engine', 'EngineStack']
 
 # %% ../../nbs/loop/00_engines.ipynb #f9787aa9
 from contextlib import ExitStack, contextmanager
+from difflib import get_close_matches
 from functools import partial
 from operator import attrgetter
 
@@ -20,6 +21,11 @@ class Engine:
     takes = ''  # What its `take` may run by itself: 'pass', 'batch' and 'turn', separated by spaces
     saves_fits = False # Does it save and resume fits? `learn.keeper` is the one that does
     compiles = False   # Does it compile turns? `learn.fuser` is the one that does
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        for k in [k for k,v in vars(cls).items() if callable(v) and k[0]!='_' and k not in vars(Engine)]:
+            near = get_close_matches(k, vars(Engine), 1, .75)
+            if near: raise ValueError(f'{cls.__name__}.{k} would never be called; did you mean {near[0]!r}?')
     def __repr__(self): return type(self).__name__
     @contextmanager
     def running(self,

@@ -24,6 +24,7 @@ from .errors import release_refs
 from .learner import Learner
 from .loss import loss_modules
 from .place import PASS_FIELDS
+from .flow import restack
 
 # %% ../../nbs/loop/06_evaluate.ipynb #7a40080d
 _GENERATORS = 'Generator','Random','RandomState'  # classes of random generators
@@ -74,7 +75,7 @@ def evaluate_on(self:Learner,
     own = dict(data_pass=None, open_turn=None, loss_parts={}, outcome=dict(self.outcome), last_cancels={},
         outer_phases=outer, _eval_cbs=cbs, _muted=[*muted, *(self._muted if self.resuming else ())],
         _own_engines=engines, _loss_call=None) | own
-    self.restack()
+    restack(self)
     with (self.engine_stack.running(self, 'evaluate'), self.removed_cbs(self._eval_cbs), _pushed(self, dl, **own),
         self.added_cbs(cbs)):
         try: f() if inner else self.with_events('evaluate', f)

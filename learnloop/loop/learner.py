@@ -22,7 +22,7 @@ from .denominator import LossDenominator
 from ..data.checks import check_place, check_whole, checked_args, did_you_mean, replaced, say
 from ..data.loaders import Until, batch_len, mk_dls, rows_of, why_empty
 from .errors import release_refs, tip, where
-from .flow import Flow
+from .flow import Flow, restack
 from .lazy import with_lazy_methods
 from .loss import innermost, loss_modules, named_loss, own_loss, split_loss
 from .optimizer import held_params, make_opt, trainable_params, zero_grad
@@ -73,7 +73,7 @@ class Learner(Flow):
         self.count = SimpleNamespace(epochs=0, batches=0, opt_steps=0, samples=0)
         self.start_place,self.epochs_before,self.fit_args = Place(0),0,None
         self.engines += [Plain(), *(o(self) for o in self.default_engines)]
-        self.restack()
+        restack(self)
         self.add_cbs([o() for o in self.defaults] if default_cbs else []).add_cbs(cbs)
         self('after_create')
         self.created = True
@@ -532,7 +532,7 @@ Learner.resuming = property(lambda self: self.keeper is not None and self.keeper
 def _get_fuser(self): return next((o for o in self.engines if o.compiles), None)
 def _set_fuser(self, v):
     self.engines[:] = [o for o in self.engines if not o.compiles] + ([] if v is None else [v])
-    self.restack()
+    restack(self)
 Learner.fuser = property(_get_fuser, _set_fuser, doc='The engine that compiles turns, or None: see `learn.fuse`')
 
 # %% ../../nbs/loop/05_learner.ipynb #6ea5f51e
@@ -685,7 +685,7 @@ def fit(self:Learner,
     limit = [StepLimit(max_steps, steps_per_epoch)]*bool(max_steps or steps_per_epoch)
     args = SimpleNamespace(n_epoch=n_epoch, lr=lr, wd=wd, max_steps=max_steps, steps_per_epoch=steps_per_epoch,
         resume=resume, accept=accept, keep_failed=keep_failed, replay=replay, given=cbs, cbs=limit+cbs)
-    self.restack()
+    restack(self)
     with replaced(self, 'fit_args', args), self.engine_stack.running(self, 'fit'), self.added_cbs(args.cbs):
         self._prepare_opt(lr, wd, reset_opt, fuse)
         self.n_epoch,self.epoch = math.inf if n_epoch is None else n_epoch,start_epoch

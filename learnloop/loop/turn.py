@@ -19,6 +19,7 @@ from ..data.batch import batch_parts, describe
 from ..data.checks import did_you_mean, restored
 from .fast_step import fast_backward
 from .optimizer import held_params, opts, step, zero_grad
+from .flow import fire_for
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000021
 @lru_cache
@@ -108,7 +109,7 @@ def evaluate(self:Closure)->Tensor: # The loss, a scalar without graph
     with torch.enable_grad(), self._autocast(): learn.calc_loss()
     if learn.loss_grad is None: raise ValueError(f'{type(self.opt).__name__} needs a loss, but got None')
     with torch.enable_grad(): learn.backward()
-    learn.fire_for('before_step')
+    fire_for(learn, 'before_step')
     return learn.team.mean(learn.loss_grad.detach())  # all processes need the same loss, or their searches differ
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000110

@@ -28,6 +28,7 @@ from .scores import Scores
 from .series import Scalars, Series, Sizes, snapshot
 from .table import Table
 from .trial import find_loss_parts, note_metric, try_metrics
+from ..loop.flow import mid_batch
 
 # %% ../../nbs/measure/02_recorder.ipynb #8de9563e
 @with_lazy_methods
@@ -201,7 +202,7 @@ def _write(self:Recorder, row, logger=None):
 @patch(as_prop=True)
 def metric_names(self:Recorder)->list: # `epoch`, then the columns, then `time`
     "Return the titles of the table's columns; before the first batch, a trial finds the parts of the loss"
-    if self._fits and not self._is_titled and not self.learn.mid_batch:
+    if self._fits and not self._is_titled and not mid_batch(self.learn):
         if self._given is None: self._meet(find_loss_parts(self.learn))
         self._given = self._names
     return self._names

@@ -18,7 +18,8 @@ from ..data.checks import replaced
 from ..data.loaders import batch_len
 from ..loop.denominator import Joined, SUM, join_units
 from ..loop.engines import Engine
-from ..loop.flow import ControlException, PHASES, Phase, RewindException
+from ..loop.flow import catcher, ControlException, listeners, Phase, PHASES, restack, RewindException
+from ..loop.flow import per_batch
 from ..loop.optimizer import get_hypers
 from ..loop.team import SingleProcess
 from .share import share
@@ -57,8 +58,8 @@ def points_needed(
     res = {}
     never = set() if learn.training else _OF_TURNS
     for e in learn.events:
-        if e in never or not (e in at or learn.per_batch(e)): continue
-        for o in learn.listeners(e):
+        if e in never or not (e in at or per_batch(learn, e)): continue
+        for o in listeners(learn, e):
             if not _is_invariant(o, e): res.setdefault(at.get(e, 'anywhere'), []).append((o, e))
     if res and (not learn.one_turn or 'anywhere' in res):
         every = [o for v in res.values() for o in v]
@@ -269,16 +270,16 @@ def as_single(self:TeamEngine):
     if self.spreads: return (yield)
     try:
         with replaced(self.learn, 'team', SingleProcess(self.learn)):
-            self.learn.restack()
+            restack(self.learn)
             yield
-    finally: self.learn.restack()
+    finally: restack(self.learn)
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000019
 @patch
 def _tell(self:TeamEngine, e):
     "Report the cancel `e` to the other processes; return the exception that acts"
     learn = self.learn
-    i = learn.catcher(e)
+    i = catcher(learn, e)
     if i is None or self.broken or getattr(e, 'in_all', False): return e
     name = 'rewind' if isinstance(e, RewindException) else learn.open[i].name
     if not self._misses(name):

@@ -23,7 +23,7 @@ from torch.utils.hooks import RemovableHandle
 from ..data.batch import batch_parts, describe, tensors_in
 from ..loop.callback import Callback, InGraph
 from ..loop.engines import Engine
-from ..loop.flow import PHASES
+from ..loop.flow import fire_for, listeners, PHASES
 from ..data.checks import check_whole, did_you_mean, say
 from ..loop.learner import Learner
 from ..loop.loss import loss_modules
@@ -93,7 +93,7 @@ class Region:
     ):
         self.parts,self.name,self.why = {},'whole',''
         for e in _EVENTS:
-            for who in learn.listeners(e):
+            for who in listeners(learn, e):
                 if isinstance(who, Callback) and not who.handlers(e): continue  # it has only a clean-up handler
                 part = _part_of(who, e)
                 if part is not None: self.parts.setdefault(e, []).append((who, part))
@@ -247,7 +247,7 @@ def _look_at_region(self:Fuser):
     self.is_whole = self.region.name=='whole'
     self.own = own_attributes(learn.opt) if self.is_whole else []
     self.skips_turn = self.is_whole and learn.one_turn and not self.region.after \
-        and not any(map(learn.listeners, learn.phases['turn'].events))
+        and not any(listeners(learn, e) for e in learn.phases['turn'].events)
     self.settings = self._settings()
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00043a
@@ -486,7 +486,7 @@ def _call_late(self:Fuser, *events):
     "Call the handlers that were deferred until after the graph; the loop itself fires `after_opt_step`"
     for e in events:
         cbs = [cb for cb,p in self.region.parts.get(e, ()) if p.after]
-        if cbs and e!='after_opt_step': self.learn.fire_for(e, cbs)
+        if cbs and e!='after_opt_step': fire_for(self.learn, e, cbs)
 
 @patch
 def _go_on(self:Fuser, grads):

@@ -131,3 +131,11 @@ def test_a_phase_that_no_learner_declares_is_an_error_before_the_fit():
     learn.engines.append(mk_engine('typo', [], ['body'], 'bacth'))
     with pytest.raises(ValueError, match="unknown phase 'bacth'; did you mean 'batch'"): learn.fit(1)
     assert learn.count.batches==0 and 'Noting' in repr(learn.engines)
+
+def test_mistakes_in_engines_are_named():
+    with pytest.raises(ValueError, match="Late.batchs would never be called; did you mean 'batches'"):
+        class Late(Engine):
+            def batchs(self, learn, p, inner): return inner(learn, p)
+    learn = mk_learner()
+    learn.engines.append(Engine)
+    with pytest.raises(TypeError, match=r'has the class Engine: append Engine\(\)'): learn.fit(1)
