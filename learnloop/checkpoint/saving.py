@@ -22,7 +22,7 @@ from torch.nn.parameter import is_lazy
 from .files import file_place, hash_file, lock_file, read_state, with_suffix, write_state
 from ..data.batch import describe
 from ..data.checks import checked_args, did_you_mean, replaced
-from ..loop.learner import Learner
+from ..loop.learner import Learner, move_model
 from ..loop.opt_state import OptState, release_opt
 from ..loop.optimizer import HeldParams, held_params, opt_recipe, opts, remake_func, split_decay, why_shapeless
 
@@ -628,7 +628,7 @@ def _load(self:Learner, file, with_opt, strict):
     was = OptState(self)
     try:
         if with_opt and saved['opt'] is not None: states = self.check_opt(saved['opt'], file, _no_opt)
-        self.to_device()  # first: the optimizer's state moves to the device of the parameters
+        move_model(self)  # first: the optimizer's state moves to the device of the parameters
         self.model.load_state_dict(weights, strict=strict)
     except BaseException:
         was.restore()

@@ -35,6 +35,7 @@ from ..data.rng import all_rngs, preserve_rng
 from ..measure.about import about_run, flat_facts
 from ..measure.metric import mk_metrics
 from ..measure.series import shared_parts
+from ..loop.learner import move_model, use_dl
 
 # %% ../../nbs/checkpoint/03_state.ipynb #67fc429a
 class Checkpointer:
@@ -512,7 +513,7 @@ def _restore_modules(self:Checkpointer, origin):
     learn,s = self.learn,origin.state
     model,loss = learn.model,learn.loss_module
     if 'model' in s:
-        learn.to_device()  # first: the optimizer's state moves to the device of the parameters
+        move_model(learn)  # first: the optimizer's state moves to the device of the parameters
         model.load_state_dict(state_for(model, s['model'], origin.where))
         for o,sd in learn.check_opt(s['opt'], origin.where): o.load_state_dict(sd)
     else:
@@ -579,7 +580,7 @@ def _restore_sight(self:Checkpointer, s, whole):
     learn.outcome |= seen['outcome']
     if hasattr(learn, 'recorder'): learn.recorder.log = seen['log']
     if not whole: return
-    learn.use_dl(seen['dl'] and getattr(learn.dls, seen['dl']))
+    use_dl(learn, seen['dl'] and getattr(learn.dls, seen['dl']))
     learn.epoch,learn.iter,learn.n_iter = (seen[k] for k in ('epoch', 'iter', 'n_iter'))
     learn.data_pass = Pass(learn, learn.dl)
     learn.data_pass.n_taken = learn.data_pass.n_done = seen['n_done']

@@ -15,6 +15,7 @@ from .callback import Callback, InGraph
 from .learner import Learner, default_cb
 from .loss import watch_broadcast
 from .optimizer import opts
+from .turn import params_of
 
 # %% ../../nbs/loop/06_fit_checks.ipynb #50262cb4
 class Checks(Callback):
@@ -38,7 +39,7 @@ class Checks(Callback):
     def after_train(self):
         learn,n = self.learn,self._n_batches('train')
         if n is None or not learn.training: return
-        if not learn.has_stepped and self._versions==self._now(): self._warn_of_no_step(n)
+        if not learn.data_pass.has_stepped and self._versions==self._now(): self._warn_of_no_step(n)
         if not n: raise ValueError(f'epoch {learn.epoch}: the training loader {why_empty(learn.dl)}')
         self._check_length(n)
     def cleanup_train(self):
@@ -117,7 +118,7 @@ class _FirstLoss(Callback):
     def after_loss(self): self.cleanup_batch()
     def before_step(self):
         self._n_steps += 1
-        if any(p.grad is not None for p in self.learn.turn_params): return
+        if any(p.grad is not None for p in params_of(self.learn)): return
         warnings.warn('no parameter has a gradient before the first step, so it changes nothing: the loss depends on '
             'no parameter of the optimizer, or a callback dropped the gradients', stacklevel=2)
     def after_opt_step(self): self._n_told += 1  # a compiled step has no *step* phase

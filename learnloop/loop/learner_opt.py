@@ -14,7 +14,7 @@ from functools import partial
 from fastcore.basics import patch
 from torch import nn
 from ..data.checks import replaced
-from .learner import Learner
+from .learner import Learner, move_model
 from .loss import loss_modules
 from .opt_mode import OptModes, check_momentum, with_modes
 from .opt_state import OptState
@@ -24,7 +24,7 @@ from .optimizer import is_opt, make_opt, n_groups, norm_params, opts, set_hypers
 # %% ../../nbs/loop/05_learner_opt.ipynb #fc21c77a
 def _move_first(learn):
     "Move the model before an optimizer is created or checked: on some devices, moving replaces parameters"
-    if any(t.device!=learn.device for t in (*learn.model.parameters(), *learn.model.buffers())): learn.to_device()
+    if any(t.device!=learn.device for t in (*learn.model.parameters(), *learn.model.buffers())): move_model(learn)
 
 @patch
 def create_opt(self:Learner):

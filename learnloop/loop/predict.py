@@ -28,6 +28,7 @@ from .learner import Learner
 from .denominator import element_weights
 from .loss import EachItem, decode_preds, innermost, own_loss
 from ..data.rng import preserve_rng
+from .place import drop_batch
 
 # %% ../../nbs/loop/06_predict.ipynb #70a0783f
 class GatherPredsCallback(Callback):
@@ -175,7 +176,7 @@ def _is_taken(learn, name, cbs):
 
 # %% ../../nbs/loop/06_predict.ipynb #c12a0004
 _LOOP_METHODS = ('one_batch', '_do_one_batch', 'valid_batch', 'calc_loss', 'forward', 'set_loss', '_do_loss', '_fetch',
-    'drop_batch', 'with_events', '__call__')
+    'with_events', '__call__')
 
 def _only_gathers(learn, cb):
     "Whether no callback except `cb` handles events of a batch, apart from read-only ones in `after_batch`"
@@ -205,12 +206,12 @@ def _predict_all(learn, cb, batches):
                 del learn.open[n:]
                 learn.with_events(phase, _raise, e)  # as if it had been open: a note, `after_exception`, a cancel
             del learn.open[n:]
-            learn.drop_batch()
+            drop_batch(learn)
             batches.n_done += 1
         return False
     finally:
         del learn.open[n:]
-        learn.drop_batch()
+        drop_batch(learn)
 
 def _predict_batch(learn, cb, i, n, after):
     if type(learn.batch) is not tuple and (learn._batch_args[1] or isinstance(learn.batch, Mapping)):

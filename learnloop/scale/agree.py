@@ -24,6 +24,8 @@ from ..loop.optimizer import get_hypers
 from ..loop.team import SingleProcess
 from .share import share
 from .sharded import write_shards
+from ..loop.turn import opt_name_of, params_of
+from ..loop.learner import one_turn
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000007
 def _events_in(name):
@@ -61,7 +63,7 @@ def points_needed(
         if e in never or not (e in at or per_batch(learn, e)): continue
         for o in listeners(learn, e):
             if not _is_invariant(o, e): res.setdefault(at.get(e, 'anywhere'), []).append((o, e))
-    if res and (not learn.one_turn or 'anywhere' in res):
+    if res and (not one_turn(learn) or 'anywhere' in res):
         every = [o for v in res.values() for o in v]
         return dict.fromkeys((*POINTS, 'ends'), every)
     return res
@@ -409,9 +411,9 @@ def totals(self:TeamEngine, items, units):
 # %% ../../nbs/scale/03_agree.ipynb #ag0001b2
 @patch
 def sync_grads(self:TeamEngine):
-    key = self.learn.turn_key
+    key = opt_name_of(self.learn)
     if key not in self.unsynced: return
-    every = [*self.learn.turn_params]
+    every = [*params_of(self.learn)]
     frozen = [p for p in every if not (p.requires_grad or self.spreads)]
     self.engine.average(every if self.unsynced.pop(key) else [*self.engine.left_out, *frozen])
 
@@ -419,9 +421,9 @@ def sync_grads(self:TeamEngine):
 @patch
 def _note_unsynced(self:TeamEngine):
     "Record which gradients of this turn were not exchanged"
-    learn,key,engine = self.learn,self.learn.turn_key,self.engine
+    learn,key,engine = self.learn,opt_name_of(self.learn),self.engine
     # torch skips parameters that were frozen since their gradients were computed
-    rest = engine.left_out or self.unsynced.pop(key, False) and not all(p.requires_grad for p in learn.turn_params)
+    rest = engine.left_out or self.unsynced.pop(key, False) and not all(p.requires_grad for p in params_of(learn))
     if not engine.synced or rest: self.unsynced[key] = not engine.synced
 
 # %% ../../nbs/scale/03_agree.ipynb #c50f9792

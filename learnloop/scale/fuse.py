@@ -25,7 +25,7 @@ from ..loop.callback import Callback, InGraph
 from ..loop.engines import Engine
 from ..loop.flow import fire_for, listeners, PHASES
 from ..data.checks import check_whole, did_you_mean, say
-from ..loop.learner import Learner
+from ..loop.learner import Learner, one_turn
 from ..loop.loss import loss_modules
 from ..loop.optimizer import held_params
 from ..data.rng import read_rngs, same_states, write_rngs
@@ -33,6 +33,7 @@ from ..loop.turn import ADDED
 from ..measure.table import Table
 from .inductor import build, load, reduce_overhead, replayed, why_no_compiler
 from .traced import FRESH, StepPlan, TracedStep, Unfusable, in_a_line, own_attributes, why_no_step, why_untraced
+from ..loop.place import count_step
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000011
 @patch
@@ -106,8 +107,7 @@ class Region:
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000031
 _OWN = ('one_batch','_do_one_batch','_do_turn','calc_loss','forward','_do_loss','set_loss',
-    '_do_grad_opt','backward','_backward','_step','_zero_grad','with_events','__call__','count_step',
-    'ordinary_turn')
+    '_do_grad_opt','backward','_backward','_step','_zero_grad','with_events','__call__')
 
 _methods_of = attrgetter(*_OWN)
 _AS_MADE = _methods_of(Learner)
@@ -246,7 +246,7 @@ def _look_at_region(self:Fuser):
     if not self.region.name: self.why = self.region.why
     self.is_whole = self.region.name=='whole'
     self.own = own_attributes(learn.opt) if self.is_whole else []
-    self.skips_turn = self.is_whole and learn.one_turn and not self.region.after \
+    self.skips_turn = self.is_whole and one_turn(learn) and not self.region.after \
         and not any(listeners(learn, e) for e in learn.phases['turn'].events)
     self.settings = self._settings()
 
@@ -464,7 +464,7 @@ def _take(self:Fuser, graph, outs):
     if grads is not None: return self._go_on(grads)
     learn.outcome.update(_DONE)
     if turn: turn.stepped = True
-    learn.count_step()
+    count_step(learn)
     if region.after: self._call_late(*_EVENTS[2:])
 _DONE = dict(turn='done', backward='done', step='done', zero_grad='done')
 
@@ -535,7 +535,7 @@ def _ordinary(self:Fuser, judge):
             type(turn).step(turn)
             judge()
         turn.step = step
-        return learn.ordinary_turn()
+        return learn.open_turn.run()
     learn.calc_loss()
     if learn.loss_grad is None: return
     trained = [p for p in self.params if p.requires_grad]

@@ -570,11 +570,11 @@ def _raised(self:Tracer, e, s, callback='', label='', event=''):
     learn = self.learn
     if not label: label,event = getattr(e, 'callback', None) or '',getattr(e, 'event', None) or f'body of {s.phase}'
     k = catcher(learn, e) if isinstance(e, ControlException) and learn.exception is None else None
-    catcher = learn.open[k].name if k is not None else ''
-    done = tuple(o for o in learn._inside.get(catcher, ()) if learn.outcome.get(o)=='done')
+    ended = learn.open[k].name if k is not None else ''
+    done = tuple(o for o in learn._inside.get(ended, ()) if learn.outcome.get(o)=='done')
     place,start = (s.epoch, s.iter, s.training),(self._now()-self._t0)/1e9
-    by = TraceCancel(type(e).__name__, callback, label, event, catcher, *place, start, done, _message(e), s.turn)
-    (self._cancels if catcher else self._errors).append(by)
+    by = TraceCancel(type(e).__name__, callback, label, event, ended, *place, start, done, _message(e), s.turn)
+    (self._cancels if ended else self._errors).append(by)
     while s.depth>(k or 0):
         s.by = s.by or by
         s = s.parent

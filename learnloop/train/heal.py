@@ -15,7 +15,7 @@ from ..loop.engines import Engine
 from ..loop.evaluate import TensorState, with_loss
 from ..loop.errors import is_oom
 from ..loop.flow import CancelTurnException
-from ..loop.turn import LOSS_FIELDS
+from ..loop.turn import LOSS_FIELDS, params_of
 from .training import MicroBatch
 
 # %% ../../nbs/train/10_heal.ipynb #4ea10010
@@ -43,7 +43,7 @@ class HealMemory(MicroBatch, Engine):
         learn = self.learn
         self._rng,self._fields = read_rngs(),{k:getattr(learn, k) for k in LOSS_FIELDS}
         del self._rng['evaluations']
-        self._before = [(p, p.grad if p.grad is None else p.grad.clone()) for p in learn.turn_params]
+        self._before = [(p, p.grad if p.grad is None else p.grad.clone()) for p in params_of(learn)]
         self._tensors = TensorState(*with_loss(learn))
         self._joined,self._defer = learn.open_turn.joined,learn.team.defer_sync
         self._begin()
@@ -64,7 +64,7 @@ def take(self:HealMemory, learn, what, inner):
 def _fits(self:HealMemory, learn, what, inner):
     "Run the turn, unless there is no memory for it"
     try:
-        if not inner(learn, what): learn.ordinary_turn()
+        if not inner(learn, what): learn.open_turn.run()
         return True
     except _NoRoom: return False
     except Exception as e:

@@ -25,6 +25,7 @@ from ..loop.optimizer import get_hyper, get_hypers, zero_grad
 from ..measure.metric import LOSSES, check_better, need_better, undeclared
 from .schedule import check_owners
 from .training import grad_norm
+from ..loop.turn import opt_name_of, opt_of, params_of
 
 # %% ../../nbs/train/01_tracker.ipynb #e42a4f94
 class _FitState(Callback):
@@ -285,7 +286,7 @@ class CheckFinite(_FitState):
     @property
     def _now(self):
         "Return the state for the optimizer of this turn; a single optimizer's is in attributes"
-        key = self.learn.turn_key
+        key = opt_name_of(self.learn)
         return vars(self) if key is None else self.turns.setdefault(key, dict(why_bad='', in_a_row=0))
 
 # %% ../../nbs/train/01_tracker.ipynb #ca110101
@@ -309,7 +310,7 @@ def _of_all(self:CheckFinite, why):
 
 @patch
 def _check_grads(self:CheckFinite):
-    bad = {p for p in self.learn.turn_params if p.grad is not None}
+    bad = {p for p in params_of(self.learn) if p.grad is not None}
     if _all_finite(self.learn, [p.grad for p in bad]): return
     names = [n for n,p in self.learn.model.named_parameters() if p in bad and not _all_finite(self.learn, [p.grad])]
     if len(names)>3: names[3:] = ['…']
@@ -338,7 +339,7 @@ def _skip_step(self:CheckFinite):
     self.skipped,now['in_a_row'] = self.skipped+1,now['in_a_row']+1
     if now['in_a_row']>=self.patience:
         self._end_fit(f'{now["why_bad"]}: step {now["in_a_row"]} in a row that was skipped')
-    zero_grad(self.learn.turn_opt)
+    zero_grad(opt_of(self.learn))
     raise CancelStepException
 
 # %% ../../nbs/train/01_tracker.ipynb #764e34fa

@@ -30,7 +30,7 @@ from ..loop.flow import CancelBackwardException, CancelStepException, CancelZero
 from ..loop.learner import Learner
 from ..loop.optimizer import held_params, zero_grad
 from ..data.rng import preserve_rng, read_rngs, write_rngs
-from ..loop.turn import LOSS_FIELDS, ambient_autocast
+from ..loop.turn import ambient_autocast, LOSS_FIELDS, opt_name_of, params_of, Turn
 from .by_turns import grads_now, refuse_closure, refuse_graph, refuse_own_steps, refuse_supplied
 
 # %% ../../nbs/train/03_training.ipynb #0a0df71e
@@ -52,7 +52,7 @@ class GradientAccumulation(Callback):
         if n_acc is None and n_batches is None: raise ValueError('GradientAccumulation: give n_acc or n_batches')
         self._windows = {}  # by optimizer, since several turns may share one
     @property
-    def _window(self): return self._windows.setdefault(self.learn.turn_key, _Window())
+    def _window(self): return self._windows.setdefault(opt_name_of(self.learn), _Window())
     @property
     def _size(self):
         v = self.n_acc if self.n_batches is None else self.n_batches
@@ -101,9 +101,9 @@ def _refuse_shared(self:GradientAccumulation):
     "Raise an error for a turn that would add to the gradients of another window"
     learn = self.learn
     for k,w in self._windows.items():
-        if not w.n or k==learn.turn_key: continue
-        if held_params(learn.opt if k is None else learn.opt[k]).keys() & learn.turn_params.keys():
-            names = [repr(o) if o else 'all optimizers' for o in (k, learn.turn_key)]
+        if not w.n or k==opt_name_of(learn): continue
+        if held_params(learn.opt if k is None else learn.opt[k]).keys() & params_of(learn).keys():
+            names = [repr(o) if o else 'all optimizers' for o in (k, opt_name_of(learn))]
             raise ValueError(f'{self.label}: turns of {" and of ".join(names)} share parameters, so one window would '
                 'end the other: give the turns optimizers without common parameters')
 
@@ -145,7 +145,7 @@ def _counted(self:GradientAccumulation):
         return n,n
     n = _checked_count(self._count(learn))
     learn.open_turn.declared = n
-    learn.set_denominator(n)
+    learn.denominator = n
     return sum(learn.team.gather(n)),None
 
 # %% ../../nbs/train/03_training.ipynb #8d6405e6
@@ -208,7 +208,7 @@ def cleanup_turn(self:GradientAccumulation):
     is_over = not turn.stepped and self.learn.outcome['turn']=='cancelled'
     if turn.is_special and is_over: vars(self._window).update(self._was)
 @patch
-def _clear(self:GradientAccumulation): self._windows.pop(self.learn.turn_key, None)
+def _clear(self:GradientAccumulation): self._windows.pop(opt_name_of(self.learn), None)
 
 # %% ../../nbs/train/03_training.ipynb #98bba381
 @patch
@@ -224,7 +224,7 @@ def in_graph(self:GradientAccumulation, event):
 @patch
 def _flush(self:GradientAccumulation):
     for k,w in [*self._windows.items()]:
-        if w.n: self.learn.flush_step(k, w.counts, w.name)
+        if w.n: Turn(self.learn, opt=k, name=w.name, counts=w.counts).flush()
 
 @patch
 def after_fetch(self:GradientAccumulation):
@@ -239,7 +239,7 @@ def cleanup_train(self:GradientAccumulation):
     self._windows = {}
 
 # %% ../../nbs/train/03_training.ipynb #6619df4b
-def _with_grads(learn): return [p for p in learn.turn_params if p.grad is not None]
+def _with_grads(learn): return [p for p in params_of(learn) if p.grad is not None]
 def _rows_with_grads(p):
     "Return `p`, or copies of the rows for which its sparse gradient has values, with these as `grad`"
     if not p.grad.is_sparse: return p
@@ -489,7 +489,7 @@ class MicroBatch(Callback):
         learn,whole = self.learn,self._whole
         if whole is None: return
         pred = None if learn.pred is self._made else to_detach(learn.pred, cpu=False)
-        if not self._n: learn.set_denominator(0)
+        if not self._n: learn.denominator = 0
         elif learn.denominator is None: self._refuse_loss()
         learn.open_turn.n_part = self._n
         if not self._has_told: _tell_stateful(self)
@@ -499,7 +499,7 @@ class MicroBatch(Callback):
     def before_backward(self):
         learn = self.learn
         if self._left and not _is_repeated(learn):
-            self._grads = [(p, None if p.grad is None else p.grad.clone()) for p in learn.turn_params]
+            self._grads = [(p, None if p.grad is None else p.grad.clone()) for p in params_of(learn)]
         if learn.bs: learn.scale_loss(self._seen[-1][0]/learn.bs)
 
 # %% ../../nbs/train/03_training.ipynb #11dad6c1
@@ -539,7 +539,7 @@ def after_backward(self:MicroBatch):
     ns,preds,losses,parts,units = zip(*(o for o in self._seen if o[0]), strict=True)
     learn.pred = self._made if preds[0] is None else to_concat(preds, _item_dim(preds, ns))
     learn.loss,learn.loss_parts = _join_losses(losses, units, 'loss'),_mean_parts(parts, units, self._others)
-    learn.set_denominator(join_units(o['loss'] for o in units))
+    learn.denominator = join_units(o['loss'] for o in units)
 
 # %% ../../nbs/train/03_training.ipynb #11dad6d1
 @patch

@@ -6,6 +6,7 @@ from hypothesis import given, strategies as st
 from learnloop import Callback, Learner, run_facts
 from learnloop.loop.opt_state import OptState
 from learnloop.loop.optimizer import held_params, hyper_groups, opts
+from learnloop.loop.turn import params_of
 from torch import nn
 from torch.nn import functional as F
 from torch.optim import SGD, Adagrad, AdamW
@@ -58,7 +59,7 @@ READS = dict(  # chkstyle: ignore-node
     opt      = lambda l: l.opt,
     callback = lambda l: (l.add_cb(Callback(name='mine')), l.mine.opt),
     hypers   = lambda l: l.set_hypers(lr=.1),
-    turn     = lambda l: l.turn_params,
+    turn     = lambda l: params_of(l),
     create   = lambda l: l.create_opt())
 
 @pytest.mark.parametrize('read', READS.values(), ids=READS)
