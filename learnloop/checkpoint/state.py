@@ -20,6 +20,7 @@ from torch.utils.data import DataLoader
 from .changes import as_sentences, changed_facts, is_accepted, names_of
 from .passes import random_states, set_random_states
 from .saving import can_copy, cut_like, cut_named, is_torch_opt, model_state, param_names, state_for, unwrapper, whole
+from .saving import check_opt
 from .shards import digests, find_own, take_shards
 from .schema import misfit
 from .storage import DamagedCheckpoint, from_plain, to_plain
@@ -36,6 +37,8 @@ from ..measure.about import about_run, flat_facts
 from ..measure.metric import mk_metrics
 from ..measure.series import shared_parts
 from ..loop.learner import move_model, use_dl
+from ..loop.learner_opt import warn_of_unheld
+from ..loop.loss import loss_module
 
 # %% ../../nbs/checkpoint/03_state.ipynb #67fc429a
 class Checkpointer:
@@ -187,7 +190,7 @@ def _workers_at(self:Checkpointer, place):
 # %% ../../nbs/checkpoint/03_state.ipynb #95ab1d60
 def _of_all(learn, what):
     "Return what the method `what` of the modules lists for model and loss function, by name"
-    unwrap,loss = unwrapper(learn.model),learn.loss_module
+    unwrap,loss = unwrapper(learn.model),loss_module(learn)
     of_loss = () if loss is None else getattr(loss, what)()
     return {unwrap(n):o for n,o in getattr(learn.model, what)()} | {f'loss_func.{n}':o for n,o in of_loss}
 
@@ -196,7 +199,7 @@ def _all_params(learn): return _of_all(learn, 'named_parameters')
 @patch
 def _module_state(self:Checkpointer):
     "Return the state of the modules that isn't in the model's `state_dict`"
-    model,loss,params = self.learn.model,self.learn.loss_module,_all_params(self.learn)
+    model,loss,params = self.learn.model,loss_module(self.learn),_all_params(self.learn)
     unwrap,of_loss = unwrapper(model),{} if loss is None else dict(loss.state_dict())
     own = {*map(unwrap, model.state_dict()), *(f'loss_func.{k}' for k in of_loss)}
     return dict(loss=of_loss,
@@ -407,7 +410,7 @@ def check(self:Checkpointer,
 ):
     "Raise an error if a state doesn't fit this learner, before anything changes"
     learn,s,where = self.learn,origin.state,origin.where
-    loss,p = learn.loss_module,Path(where)/'state.json'
+    loss,p = loss_module(learn),Path(where)/'state.json'
     state_for(learn.model, s['model'], where)
     if loss is not None: state_for(loss, s['loss'], f'the loss function of {where}')
     for o in learn.cbs:
@@ -422,7 +425,7 @@ def check(self:Checkpointer,
     for k,states in s['rng'].items(): self._check_rng(states, p, f'rng.{k}')
     was = OptState(learn)
     try:
-        for o,sd in learn.check_opt(s['opt'], where): _check_floats(o, sd, s['model'], param_names(learn.model), where)
+        for o,sd in check_opt(learn, s['opt'], where): _check_floats(o, sd, s['model'], param_names(learn.model), where)
         self._check_after(s['loop'], p)
     finally: was.restore()
 
@@ -468,7 +471,7 @@ def restore(self:Checkpointer,
     if 'model' in s: _compare_dtypes(learn.model, s['model'], origin.accept, origin.where)
     with ExitStack() as undo:
         undo.callback(OptState(learn).restore)
-        if 'opt' in s: learn.check_opt(s['opt'], origin.where)  # callbacks load states that belong to this optimizer
+        if 'opt' in s: check_opt(learn, s['opt'], origin.where)  # callbacks load states that belong to this optimizer
         undo.callback(vars(learn.count).update, was)
         vars(learn.count).update(loop['count'])  # first: callbacks read the counts
         self._load_cbs(origin, undo)
@@ -511,11 +514,11 @@ def _reload(cb, sd, *_):
 @patch
 def _restore_modules(self:Checkpointer, origin):
     learn,s = self.learn,origin.state
-    model,loss = learn.model,learn.loss_module
+    model,loss = learn.model,loss_module(learn)
     if 'model' in s:
         move_model(learn)  # first: the optimizer's state moves to the device of the parameters
         model.load_state_dict(state_for(model, s['model'], origin.where))
-        for o,sd in learn.check_opt(s['opt'], origin.where): o.load_state_dict(sd)
+        for o,sd in check_opt(learn, s['opt'], origin.where): o.load_state_dict(sd)
     else:
         for o,gs in zip(opts(learn.opt), s['hypers'], strict=True):
             for g,h in zip(o.param_groups, gs, strict=True): g.update(h)
@@ -526,7 +529,7 @@ def _restore_modules(self:Checkpointer, origin):
     for n,p in _all_params(learn).items():
         p.requires_grad_(n not in s['frozen'])
         p.grad = cut_like(s['grads'][n].to(p.device, p.dtype, copy=True), p) if n in s['grads'] else None
-    learn.warn_of_unheld()
+    warn_of_unheld(learn)
     _put_buffers(learn, s['buffers'])
 
 def _put_buffers(learn, saved):

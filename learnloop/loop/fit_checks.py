@@ -16,6 +16,7 @@ from .learner import Learner, default_cb
 from .loss import watch_broadcast
 from .optimizer import opts
 from .turn import params_of
+from .learner_opt import check_held, warn_of_unheld
 
 # %% ../../nbs/loop/06_fit_checks.ipynb #50262cb4
 class Checks(Callback):
@@ -29,10 +30,10 @@ class Checks(Callback):
     def before_evaluate(self):
         if not self.learn.predicting and not self.learn.inside('fit'): self._look_at_loss()
     def before_epoch(self):
-        if self._begins: self.learn._check_held(_CHANGED)
+        if self._begins: check_held(self.learn, _CHANGED)
         self._begins = False
     def before_train(self):
-        self.learn.warn_of_unheld()
+        warn_of_unheld(self.learn)
         self._versions,self._pass = self._now(),self.learn.data_pass
         # an optimizer with hooks isn't compiled
         if hasattr(self.learn, 'first_loss_checks') and self.learn.fuser is None: self._hook()
@@ -44,7 +45,7 @@ class Checks(Callback):
         self._check_length(n)
     def cleanup_train(self):
         self._unhook()
-        if self.learn.outcome['train']!='failed': self.learn.warn_of_unheld()
+        if self.learn.outcome['train']!='failed': warn_of_unheld(self.learn)
     def before_validate(self): self._pass = self.learn.data_pass
     def after_validate(self):
         learn,n = self.learn,self._n_batches('validate')

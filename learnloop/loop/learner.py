@@ -26,7 +26,7 @@ from .errors import release_refs, tip, where
 from .flow import Flow, restack
 from .lazy import with_lazy_methods
 from .loss import innermost, loss_modules, named_loss, own_loss, split_loss
-from .optimizer import held_params, make_opt, trainable_params, zero_grad
+from .optimizer import make_opt, trainable_params, zero_grad
 from .place import drop_batch, Pass, PASS_FIELDS, Place, Plain
 from .learner_summary import as_table, learner_summary
 from .steps import StepLimit
@@ -668,18 +668,6 @@ def _check_fit(learn, n_epoch, start_epoch, max_steps, steps_per_epoch):
     dl = learn.dls.train
     if dl is None: raise ValueError('the learner has no training loader: pass DataLoaders(train, valid)')
     if batch_len(dl)==0: raise ValueError(f'the training loader is empty: {why_empty(dl)}')
-
-@patch
-def _check_params(self:Learner):
-    held = held_params(self.opt)
-    own = {p for p in (*self.model.parameters(), *self._loss_params().values()) if p.requires_grad}
-    # a difference in precision may be deliberate: copies of the weights
-    if own and not own & held.keys() and {p.dtype for p in own} & {p.dtype for p in held}:
-        raise ValueError("the optimizer holds none of the model's parameters, so the fit would train nothing: "
-            'create the optimizer for this model')
-    if any(p.requires_grad for p in held): return
-    raise ValueError(f'none of the {len(held)} parameters in the optimizer requires gradients: call learn.unfreeze() '
-        'or model.requires_grad_()')
 
 # %% ../../nbs/loop/05_learner.ipynb #8e5e1207
 @patch

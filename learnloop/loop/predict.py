@@ -29,6 +29,7 @@ from .denominator import element_weights
 from .loss import EachItem, decode_preds, innermost, own_loss
 from ..data.rng import preserve_rng
 from .place import drop_batch
+from .evaluate import evaluate_on, find_dl
 
 # %% ../../nbs/loop/06_predict.ipynb #70a0783f
 class GatherPredsCallback(Callback):
@@ -254,12 +255,12 @@ def get_preds(self:Learner,
     **kwargs   # Arguments of `GatherPredsCallback`
 )->tuple: # Inputs if requested, predictions, targets, then decisions and losses if requested
     "Gather predictions and targets"
-    dl,f,cbs = self.find_dl(ds_idx, dl),self.loss_func,[mk_cb(o) for o in as_list(cbs)]
+    dl,f,cbs = find_dl(self, ds_idx, dl),self.loss_func,[mk_cb(o) for o in as_list(cbs)]
     cb = GatherPredsCallback(with_input=with_input, with_loss=with_loss, **kwargs)
     if _is_taken(self, cb.name, cbs): cb.name = f'gather_{id(cb)}'
     if with_loss and f is None: raise ValueError('get_preds(with_loss=True): the learner has no loss_func')
     muted = [o for o in self.cbs if o.remove_on_fetch]  # trackers and recorders, since nothing is measured
-    self.evaluate_on(in_order(dl) if reorder else dl, [cb, *cbs], inner, muted,
+    evaluate_on(self, in_order(dl) if reorder else dl, [cb, *cbs], inner, muted,
         engines=[] if with_loss else [_QuickPass(cb)],
         _loss_call=partial(_with_targets, EachItem(f, element_weights(f)) if with_loss else f))
     res,i = cb.all_tensors(),int(with_input)

@@ -14,6 +14,7 @@ from .learner import Learner
 from .opt_state import OptState, release_opt
 from .optimizer import default_lr, held_params, n_groups, opts, set_hypers, spread_hyper
 from .turn import needs_closure
+from .learner_opt import check_held, check_params
 
 # %% ../../nbs/loop/05_switch_opt.ipynb #da02ea4d
 @patch
@@ -28,8 +29,8 @@ def switch_opt(self:Learner,
     was,given = OptState(self),{k:v for k,v in dict(lr=lr, wd=wd).items() if v is not None}
     try:
         _make(self, opt_func, **given)
-        self._check_params()
-        self._check_held()
+        check_params(self)
+        check_held(self)
         _check_turn(self)
         for o in sorted(self.cbs, key=lambda o: o.order) if self.inside('fit') else ():
             if o.run and o.opt_switched: o.opt_switched({*given})

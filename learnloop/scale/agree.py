@@ -26,6 +26,7 @@ from .share import share
 from .sharded import write_shards
 from ..loop.turn import opt_name_of, params_of
 from ..loop.learner import one_turn
+from ..loop.loss import loss_module
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000007
 def _events_in(name):
@@ -501,7 +502,7 @@ def begin(self:TeamEngine):
     try:
         team.find_ends()  # including those of newer groups
         todo = dict(learn.model.named_parameters())
-        if learn.loss_module is not None: todo |= {f'loss_func {n}':p for n,p in learn.loss_module.named_parameters()}
+        if loss_module(learn) is not None: todo |= {f'loss_func {n}':p for n,p in loss_module(learn).named_parameters()}
         facts = {n:f'{[*p.shape]} {p.dtype}, requires_grad={p.requires_grad}' for n,p in todo.items()}
         facts |= {'n_epoch':learn.n_epoch, 'batches to train on':batch_len(self.share(learn.dls.train, True))}
         facts['metrics'] = [getattr(o, '__name__', type(o).__name__) for o in learn.metrics]

@@ -20,6 +20,7 @@ from ..loop.learner import Learner
 from ..loop.optimizer import held_params, opts
 from .agree import TeamEngine
 from .team import find_team
+from ..loop.loss import loss_module
 
 # %% ../../nbs/scale/04_distributed.ipynb #di000007
 class GradExchange:
@@ -332,7 +333,7 @@ def _check_model(learn, who):
 
 # %% ../../nbs/scale/04_distributed.ipynb #di000043
 def _join(learn, team, mk_engine, per_process):
-    if learn.loss_module is not None: broadcast_module(learn.loss_module, team)
+    if loss_module(learn) is not None: broadcast_module(loss_module(learn), team)
     learn.team = TeamEngine(learn, team, mk_engine(learn, team), per_process)
     return learn
 

@@ -26,6 +26,7 @@ from ..measure.display import PALETTE, draw_legend, draws, pyplot
 from ..measure.metrics import Smoother
 from ..measure.recorder import Recorder
 from .schedule import SchedExp, check_owners
+from ..loop.loss import loss_module
 
 # %% ../../nbs/train/08_lr_find.ipynb #3fa54df6
 def _point(lrs, losses, i): return float(lrs[i]),float(losses[i])
@@ -115,7 +116,7 @@ class LRFinder(Callback):
         check_owners(self)
         self.lrs,self.losses,self.suggestions,self._best,self._smooth = [],[],None,math.inf,Smoother()
         learn = self.learn
-        trained = learn.model,learn.loss_module,learn.opt
+        trained = learn.model,loss_module(learn),learn.opt
         if self.restores: self._undo.enter_context(learn.undone(of=trained))
     def cleanup_fit(self): self._undo.close()
     def before_train(self):

@@ -28,6 +28,7 @@ from ..loop.optimizer import spread_hyper
 from ..measure.display import draws, pyplot, settle_axes
 from ..measure.recorder import Recorder
 from ..measure.series import Series
+from ..loop.learner_opt import named_lr
 
 # %% ../../nbs/train/00_schedule.ipynb #2a8309a6
 def _plain(o): return o.tolist() if hasattr(o, 'tolist') else o
@@ -293,7 +294,7 @@ def fine_tune(self:Learner,
     **kwargs        # Arguments of `fit_one_cycle`; checkpoints of `resume=folder` are in `frozen` and `unfrozen`
 )->None:
     "Train the last group, then all of them"
-    if base_lr is None: base_lr = 2e-3 if self.named_lr() is None else _lrs(self, None)[-1]
+    if base_lr is None: base_lr = 2e-3 if named_lr(self) is None else _lrs(self, None)[-1]
     if (folder := kwargs.get('resume')) is not None:
         folder = check_place('resume', folder, 'a folder for the two runs of fine_tune', new=True)
     for k,v in dict(base_lr=base_lr, lr_mult=lr_mult).items():

@@ -1250,6 +1250,7 @@ class Restless(Learner):
                 batches.n_done += 1
 class Wrapped(CopiedBatches):
     "Takes its batches of another loader"
+    keeps_place = True
     def all_batches(self):
         self.dl = FirstBatches(self.dl, 3)
         super().all_batches()

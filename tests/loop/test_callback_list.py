@@ -3,6 +3,7 @@ import copy, pytest
 from helpers import TRAIN, VALID, mk_learner
 from learnloop import *
 from learnloop.loop.learner import move_model
+from learnloop.loop.learner_opt import check_held
 from torch import nn
 from torch.nn import functional as F
 
@@ -79,7 +80,7 @@ def test_the_model_moves_before_its_optimizer_is_made():
         learn = Learner(dls, nn.Linear(2, 1), F.mse_loss)
         make(learn)
         move_model(learn)
-        learn._check_held()
+        check_held(learn)
         assert {*learn.opt.param_groups[0]['params']}<={*learn.model.parameters()}
 
 @pytest.mark.parametrize('how', ['train', 'batch', 'epoch', 'fit'])

@@ -3,6 +3,7 @@ import copy
 import pytest, torch
 from helpers import TRAIN, VALID, mk_learner, same
 from learnloop import Callback, CheckpointCallback, event, list_checkpoints
+from learnloop.loop.evaluate import evaluate_on
 
 N = len(TRAIN)
 def quiet(learn, *args, **kwargs):
@@ -14,7 +15,7 @@ def told(res, f, *events): return Callback(name='told', **{e:lambda cb, e=e: res
 def test_an_evaluation_leaves_the_place_of_the_training_around_it():
     seen = []
     inner = Callback(name='inner', before_evaluate=lambda cb: seen.append(cb.learn.place.batch), after_batch=lambda cb: seen.append(cb.learn.place.batch))
-    quiet(mk_learner([Callback(name='outer', between_batches=lambda cb: cb.learn.n_done==2 and cb.learn.evaluate_on(VALID, inner))], defaults=True), 1)
+    quiet(mk_learner([Callback(name='outer', between_batches=lambda cb: cb.learn.n_done==2 and evaluate_on(cb.learn, VALID, inner))], defaults=True), 1)
     assert seen==[2]*(1+len(VALID))
 
 def test_a_pass_is_at_rest_between_two_batches_alone():
