@@ -77,7 +77,7 @@ class FitKeeper(Checkpointer, Engine):
     @contextmanager
     def running(self, learn, what):
         with self._signalled(what=='fit'):
-            if what=='fit': self.enter(learn.fit_args)
+            if what=='fit': self.enter(learn.fit_state.args)
             try: yield
             finally:
                 if what=='fit': self.origin = self.args = self.kept = None
@@ -146,7 +146,7 @@ def _agree_at_end(self:FitKeeper):
 # %% ../../nbs/checkpoint/06_resume.ipynb #d6000001
 @patch
 def enter(self:FitKeeper,
-    given # `learn.fit_args`
+    given # `learn.fit_state.args`
 ):
     "Check what the fit resumes, and add the callbacks for that"
     learn,cbs,resume = self.learn,given.given,given.resume
@@ -162,7 +162,7 @@ def enter(self:FitKeeper,
         if resume.of and any(a is not b for a,b in zip(resume.of, (learn.model, learn._opt), strict=True)):
             raise RuntimeError('the model or the optimizer was replaced after the fit was interrupted, so it cannot '
                 'continue')
-        if learn.opt_at_start: learn.opt_at_start.restore()  # `restore` will set the rest from the saved state
+        if learn.fit_state.opt_at_start: learn.fit_state.opt_at_start.restore()  # `restore` will set the rest from the saved state
         return
     if resume is None: return
     saver = saver_for(resume, savers)
@@ -215,7 +215,7 @@ def warn_of_loaders(self:FitKeeper,
     learn,train = self.learn,self.learn.dls.train
     if inexact and learn.team.is_first and (why := inexact_reason(train)):
         warnings.warn(f'the training loader, {type(train).__name__}: {why}', stacklevel=2)
-    again = self.asked>1 or inexact or learn.fit_args.steps_per_epoch or isinstance(learn.fit_args.resume, ResumePoint)
+    again = self.asked>1 or inexact or learn.fit_state.args.steps_per_epoch or isinstance(learn.fit_state.args.resume, ResumePoint)
     todo = [(o, not again, True) for o in parts_of(train)]+[(o, False, False) for o in parts_of(learn.dls.valid)]
     for dl,once,is_train in todo:
         if not any(dl is o and once==was for o,was,_ in self.tried):
@@ -488,7 +488,7 @@ def _pause(self:FitKeeper):
         if failed: learn.failed = SimpleNamespace(state=state, args=self.args, replay=None, **vars(failed))
     elif self.is_whole():
         self.put_together()
-        state = self.capture(learn.place, weights=learn.opt_at_start.changed())
+        state = self.capture(learn.place, weights=learn.fit_state.opt_at_start.changed())
         state = state | dict(callbacks=copy_state(state['callbacks']))
     else:
         self.why_not = self.resume_blocker()

@@ -45,7 +45,7 @@ class Snapshots(Callback, Engine):
             'batch only once, so this fit could not go back: use a loader that can start again, such as a list, '
             'or fit without Snapshots')
         if self.learn.keeper.about is None: self.learn.keeper.warn_of_loaders()  # otherwise, it did this already
-        if not isinstance(self.learn.fit_args.resume, ResumePoint) or self.states is not self.learn.keeper.snapshots:
+        if not isinstance(self.learn.fit_state.args.resume, ResumePoint) or self.states is not self.learn.keeper.snapshots:
             self.states = self.learn.keeper.snapshots = []
     def at_rest(self, learn, next, inner):
         if next=='batch' and learn.training and self._is_due() and learn.keeper.is_whole(): self.save()
@@ -148,7 +148,7 @@ class Rewinder(Engine):
                 origin = self.origin_for(e)
                 if origin.place.next not in _HERE[phase]: raise
             finally:
-                p = learn.train_pass
+                p = learn.fit_state.train_pass
                 if phase=='train': learn.keeper.lengths[learn.epoch] = p.n_done if p else 0
             self._go_from(origin)
 
@@ -235,7 +235,7 @@ def _check_changes(self:Rewinder, changes):
 def _now(self:Rewinder):
     "Return the place of the fit, in training batches"
     learn = self.learn
-    return Place(learn.epoch, 'train', learn.train_pass.n_done if learn.keeper.n_passes and learn.train_pass else 0)
+    return Place(learn.epoch, 'train', learn.fit_state.train_pass.n_done if learn.keeper.n_passes and learn.fit_state.train_pass else 0)
 
 @patch
 def _target(self:Rewinder, to, batches, now):
@@ -319,7 +319,7 @@ def _go_from(self:Rewinder, origin):
     keeper.go_from(origin)
     keeper.goal = origin.goal
     keeper.snapshots[:] = [s for s in keeper.snapshots if _order(_place_of(s['loop']))<=n]
-    learn.start_place,learn.epoch = origin.place,origin.place.epoch
+    learn.fit_state.start,learn.epoch = origin.place,origin.place.epoch
     learn.count.epochs = origin.state['loop']['count']['epochs']  # samplers get it before the state is restored
     self._mute()
 

@@ -442,15 +442,14 @@ def _save(self:Learner, file):
     saved = whole(self.saved) if self.team.spreads else self.saved  # callbacks may have added sharded averages
     if isinstance(file, Path):
         self.team.first(_write, self, file, saved)
-        if self.inside('fit'): self.saved_hashes = self.team.from_first(self.saved_hashes)
+        if self.inside('fit'): self.fit_state.saved_hashes = self.team.from_first(self.fit_state.saved_hashes)
     else: write_state(file, saved)  # each process has its own file object
     return file
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #c3bbf995
 def _write(learn, file, saved):
     digest = write_state(file, saved)
-    if learn.inside('fit'): learn.saved_hashes = learn.saved_hashes | {os.path.realpath(file):digest}
-Learner.saved_hashes = {}  # Hashes of the files that `save` wrote in fits, by path
+    if learn.inside('fit'): learn.fit_state.saved_hashes |= {os.path.realpath(file):digest}
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #7a4971cb
 def _restart_opt(learn):
@@ -483,7 +482,7 @@ def state_of_opt(self:Learner,
 
 def _was_changed(learn):
     "Whether the optimizer was ever switched, or groups were added in the last fit"
-    return bool(learn._first_opt or learn.opt_at_start and learn.opt_at_start.changed())
+    return bool(learn._first_opt or learn.fit_state.opt_at_start and learn.fit_state.opt_at_start.changed())
 
 def _opt_notes(learn):
     "Return recipes to make the optimizers again, by name, and what the learner needs for them"
@@ -505,7 +504,7 @@ def check_opt(
         if _opt_notes(learn)!={k:s['made'] for k,s in states.items()}: _remake_opt(learn, states, where)
         for o,s in _opt_pairs(learn.opt, sd, where, tip): _regroup(o, s['param_groups'], param_names(learn.model))
     elif _was_changed(learn) and not _fits_opt(learn, sd, where):  # the file was saved before the switch
-        if learn.opt_at_start: learn.opt_at_start.restore(frozen=False)
+        if learn.fit_state.opt_at_start: learn.fit_state.opt_at_start.restore(frozen=False)
         if learn._first_opt and not _fits_opt(learn, sd, where):
             vars(learn).update(learn._first_opt)
             learn.create_opt()
@@ -584,7 +583,7 @@ def _check_shared(learn, file):
 def _unreplaced(learn, file, digest):
     "Open `file` if its hash is `digest`, else raise an error; without a digest, return its path"
     if not digest and learn.inside('fit') and isinstance(file, Path):
-        digest = learn.saved_hashes.get(os.path.realpath(file))
+        digest = learn.fit_state.saved_hashes.get(os.path.realpath(file))
     if not digest:
         yield file
         return

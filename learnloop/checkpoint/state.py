@@ -70,7 +70,7 @@ class Checkpointer:
     )->bool:
         "Whether `dl` resumes by its own state, rather than by repeating batches"
         # with steps_per_epoch, `Endless` stores the position
-        of_steps = getattr(self.learn.fit_args, 'steps_per_epoch', None)
+        of_steps = getattr(self.learn.fit_state.args, 'steps_per_epoch', None)
         return goes_by_state(dl) and not of_steps
     def running_workers(self)->list: # Names of loaders
         "List the loaders whose persistent workers are running"
@@ -91,12 +91,12 @@ def capture(self:Checkpointer,
     learn = self.learn
     if shared: self.put_together()
     about = dict(about=self.describe_run()) if shared else {}  # for a file
-    loop = dict(place._asdict(), train_iter=learn.train_iter, pct_train=learn.pct_train, base=learn.epochs_before,
+    loop = dict(place._asdict(), train_iter=learn.train_iter, pct_train=learn.pct_train, base=learn.fit_state.epochs_before,
         n_epoch=(self.asked, learn.n_epoch), count=dict(vars(learn.count)), warm=self._workers_at(place),
         **self._in_sight())
     if self.attempt: loop |= dict(attempt=self.attempt, rewinds=self.rewinds)
     if lens := self.lengths: loop['lengths'] = [[e, n] for e,n in lens.items() if n!=lens.get(e-1)]
-    if place.next=='train': loop['heard'] = learn.train_pass is not None and learn.train_pass.heard_at==place.batch
+    if place.next=='train': loop['heard'] = learn.fit_state.train_pass is not None and learn.fit_state.train_pass.heard_at==place.batch
     marks = dict(self.marks, now=self._rng_at(place))
     state = dict(loop=loop, config=self.config if learn.inside('fit') else self.mk_config(),
         rng={k:{nm:_as_lists(v) for nm,v in o.items()} for k,o in marks.items()},
@@ -166,7 +166,7 @@ def _cb_states(self:Checkpointer, place):
 @patch
 def _loader_state(self:Checkpointer, place):
     learn = self.learn
-    if place.next=='train': dl = learn.train_pass.dl
+    if place.next=='train': dl = learn.fit_state.train_pass.dl
     else: dl = self.shared_dls()['train'] if 'batches' in self.marks else None
     # don't ask a loader for its state before it is restored: some ignore a state after that
     if self.resuming or not self.by_state(dl): return None
@@ -175,7 +175,7 @@ def _loader_state(self:Checkpointer, place):
 @patch
 def _last_batch(self:Checkpointer, place):
     "Return facts of the last batch, which prove that a pass repeats it, and the random states of that batch"
-    p = self.learn.train_pass
+    p = self.learn.fit_state.train_pass
     facts = facts_of(p.kept.last) if place.next=='train' and p and p.kept else None
     if not facts: return {}
     if 'rng' in facts: facts = facts | dict(rng={nm:_as_lists(v) for nm,v in facts['rng'].items()})
@@ -485,7 +485,7 @@ def restore(self:Checkpointer,
         learn.team.restored(s.get('exchange', {}))
         if 'denominator' in s: learn.mean_of.load(learn, s['denominator'])
         undo.pop_all()
-    learn.train_iter,learn.pct_train,learn.epochs_before = (loop[k] for k in ('train_iter','pct_train','base'))
+    learn.train_iter,learn.pct_train,learn.fit_state.epochs_before = (loop[k] for k in ('train_iter','pct_train','base'))
     self._restore_length(s)
     with ExitStack() as undo:
         self._load_cbs(origin, undo, last=True)

@@ -91,7 +91,7 @@ def _check_length(self:Checks, n):
 @patch
 def _warn_of_no_step(self:Checks, n):
     "Warn that an epoch of `n` batches left the weights unchanged, and name the callbacks that cancelled"
-    learn,start = self.learn,self.learn.start_place
+    learn,start = self.learn,self.learn.fit_state.start
     # a resumed fit without new batches
     if n==(start.batch if (start.epoch, start.next)==(learn.epoch, 'train') else 0): return
     inner = 'batch',*learn._inside['batch']

@@ -27,7 +27,7 @@ from .flow import Flow, restack
 from .lazy import with_lazy_methods
 from .loss import innermost, loss_modules, named_loss, own_loss, split_loss
 from .optimizer import make_opt, trainable_params, zero_grad
-from .place import drop_batch, Pass, PASS_FIELDS, Place, Plain
+from .place import PASS_FIELDS, FitState, Pass, Place, Plain, drop_batch
 from .learner_summary import as_table, learner_summary
 from .steps import StepLimit
 from .turn import Turn, opt_of
@@ -62,6 +62,7 @@ class Learner(Flow):
         _check_learner(dls, model, splitter, opt_func)
         _check_loss(loss_func)
         super().__init__()
+        self.fit_state = FitState()
         self.dls,self.model,self.opt_func,self.lr,self.splitter = mk_dls(dls),model,opt_func,lr,splitter
         self.path,self.model_dir = _check_places(path, model_dir)
         self._given_wd,self.wd_bn_bias,self.train_bn,self.moms,self.logger = wd,wd_bn_bias,train_bn,moms,print_row
@@ -70,11 +71,10 @@ class Learner(Flow):
         self.metrics = [metrics] if isinstance(metrics, nn.Module) else listify(metrics)  # such as MetricCollection
         if loss_func is None: loss_func = getattr(getattr(self.dls, 'train_ds', None), 'loss_func', None)
         self.loss_func,self.mean_of = loss_func,LossDenominator(denominator)
-        self._forward_model = self.final_record = self.train_pass = None
+        self._forward_model = self.final_record = None
         self.n_epoch,self.epoch,self.train_iter,self.pct_train = 1,0,0,0.
         vars(self).update(deepcopy(PASS_FIELDS))
         self.count = SimpleNamespace(epochs=0, batches=0, opt_steps=0, samples=0)
-        self.start_place,self.epochs_before,self.fit_args = Place(0),0,None
         self.engines += [Plain(), *(o(self) for o in _engines)]
         restack(self)
         self.add_cbs([o() for o in self.defaults] if default_cbs else []).add_cbs(cbs)
@@ -87,11 +87,12 @@ class Learner(Flow):
             self._rest('epoch')
             self.with_events('epoch', self._do_epoch)
     def _do_epoch(self):
-        if self.start_place!=Place(self.epoch, 'validate'): self._do_epoch_train()  # else this epoch is already trained
+        # else this epoch is already trained
+        if self.fit_state.start!=Place(self.epoch, 'validate'): self._do_epoch_train()
         self._rest('validate')
         self._do_epoch_validate()
     def _do_epoch_train(self):
-        self.train_pass,self.last_cancels = None,{}
+        self.fit_state.train_pass,self.last_cancels = None,{}
         use_dl(self, self.dls.train)
         with torch.enable_grad(): self.with_events('train', self.all_batches)
         if not self.training and self.outcome['train']=='done': _warn_not_training(self)
@@ -134,7 +135,7 @@ def valid_batch(self:Learner):
 # %% ../../nbs/loop/05_learner.ipynb #7eb8086e
 def _epochs(learn):
     "Yield the numbers of the epochs to run; the next one follows `epoch`, which a rewind may set back"
-    e = learn.start_place.epoch
+    e = learn.fit_state.start.epoch
     while e<learn.n_epoch:
         yield e
         e = learn.epoch+1
@@ -182,9 +183,10 @@ def _fetch(self:Learner, batches):
 def place(self:Learner):
     "The place in the fit: epoch, phase and number of batches done"
     names = [p.name for p in (self.open if self.outer_phases is None else self.outer_phases)]
-    if 'train' in names: return Place(self.epoch, 'train', self.train_pass.n_done if self.train_pass else 0)
+    p = self.fit_state.train_pass
+    if 'train' in names: return Place(self.epoch, 'train', p.n_done if p else 0)
     if names[:3]==['fit', 'epoch', 'validate']: return Place(self.epoch, 'validate')
-    return Place(self.count.epochs-self.epochs_before)
+    return Place(self.count.epochs-self.fit_state.epochs_before)
 
 Learner.n_done = property(lambda self: self.data_pass.n_done if self.data_pass else 0, doc='Batches done in this pass')
 
@@ -618,14 +620,15 @@ def fit(self:Learner,
     limit = [StepLimit(max_steps, steps_per_epoch)]*bool(max_steps or steps_per_epoch)
     args = SimpleNamespace(n_epoch=n_epoch, lr=lr, wd=wd, max_steps=max_steps, steps_per_epoch=steps_per_epoch,
         resume=resume, accept=accept, keep_failed=keep_failed, replay=replay, given=cbs, cbs=limit+cbs)
+    state = self.fit_state
     restack(self)
-    with replaced(self, 'fit_args', args), self.engine_stack.running(self, 'fit'), self.added_cbs(args.cbs):
+    with replaced(state, 'args', args), self.engine_stack.running(self, 'fit'), self.added_cbs(args.cbs):
         self._prepare_opt(lr, wd, reset_opt, fuse)
         self.n_epoch,self.epoch = math.inf if n_epoch is None else n_epoch,start_epoch
-        self.data_pass,self.train_pass,self.epochs_before = None,None,self.count.epochs-start_epoch
+        self.data_pass,state.train_pass,state.epochs_before = None,None,self.count.epochs-start_epoch
         try:
             self.team.begin()
-            self.epoch,*_ = self.start_place = self.engine_stack.start(self)  # `epoch` is the first field of a `Place`
+            self.epoch,*_ = state.start = self.engine_stack.start(self)  # `epoch` is the first field of a `Place`
             self.with_events('fit', self._do_fit)
         except BaseException as e:
             zero_grad(self.opt)
@@ -641,7 +644,7 @@ def _end(self:Learner):
     drop_batch(self)
     if self.inside('fit') or self.inside('evaluate'): return
     self.training = False
-    for o in (self.data_pass, self.train_pass):
+    for o in (self.data_pass, self.fit_state.train_pass):
         if o: o.close()
     for cb in self.cbs:
         if not cb.run: cb.run = True  # not an attribute of its own otherwise: checkpoints record these

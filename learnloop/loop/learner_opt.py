@@ -224,18 +224,17 @@ def _prepare_opt(self:Learner, lr, wd, reset_opt, fuse):
     hypers = dict(lr=lr, wd=self.wd if wd is None else wd)
     set_hypers(self.opt, self.model, **{k:v for k,v in hypers.items() if v is not None})
     self._seen_hypers = None
-    self.opt_at_start = OptState(self, whole=False)
+    self.fit_state.opt_at_start = OptState(self, whole=False)
 
 def _is_outdated(learn):
     "Whether `opt_func` or `splitter` changed since the optimizer was created; if a fit used it, warn, and keep it"
-    made,start = _made_opt(learn),learn.opt_at_start
+    made,start = _made_opt(learn),learn.fit_state.opt_at_start
     if not made or made.made_by in (None, _made_by(learn)): return False
     if not (start and start.opts==made.opts) and not any(o.state for o in made.opts): return True
     warnings.warn('opt_func, splitter or wd_bn_bias changed after a fit, but this fit keeps the optimizer: pass '
         'reset_opt=True to create a new one', stacklevel=4)
     return False
 
-Learner.opt_at_start = None # `OptState` of the start of the last fit
 Learner._first_opt = None   # How the optimizer was created before the first switch to another
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #7a1c0f5e

@@ -60,7 +60,7 @@ def _check_turn(learn):
 def _make(learn, opt_func, lr=None, **wd):
     "Create the optimizer as for a learner with this `opt_func`, `lr` and `wd`"
     release_opt(learn)
-    if not learn.inside('fit'): learn.opt_at_start = None
+    if not learn.inside('fit'): learn.fit_state.opt_at_start = None
     learn.opt_func,learn._given_wd = opt_func,wd.get('wd', learn.wd)
     if lr is not None or default_lr(opt_func) is None: learn._given_lr = lr
     learn.create_opt()

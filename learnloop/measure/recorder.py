@@ -406,7 +406,7 @@ def _tell_nan(self:Recorder, vals):
     if not bad or self._nan_told or not self._fits or any(o.handles_nan for o in learn.cbs): return
     self._nan_told,i,n = True,bad[0],len(vals)
     if not learn.team.is_first: return
-    has_all = learn.train_pass is None or len(self._raw)-self._begun>=learn.train_pass.n_done
+    has_all = learn.fit_state.train_pass is None or len(self._raw)-self._begun>=learn.fit_state.train_pass.n_done
     more = '' if has_all else ' of those with a loss'
     warnings.warn(f'epoch {learn.epoch}: the training loss is {vals[i]} in batch {i}{more}, and not finite in '
         f'{len(bad)} of {n} batches so far. To find out why, fit with CheckFinite(), which raises an error before such '
@@ -450,7 +450,7 @@ def together(self:Recorder):
     if self._keys is None or learn.team.broken: return
     self._share_parts()
     self._join_losses()
-    if learn.train_pass is self._joined: return  # metrics are already combined, too
+    if learn.fit_state.train_pass is self._joined: return  # metrics are already combined, too
     mets = [m.joint(learn.team, self._n_before.get(id(m), 0)) for m in self.train_mets]
     self._whole = len(self._raw),mets
 
@@ -458,10 +458,10 @@ def together(self:Recorder):
 def _catch_up(self:Recorder):
     "Combine the losses over processes, unless they already are, or training hasn't begun"
     learn = self.learn
-    if self._keys is None or learn.team.broken or learn.train_pass in (None, self._joined): return
+    if self._keys is None or learn.team.broken or learn.fit_state.train_pass in (None, self._joined): return
     self._share_parts()
     self._join_losses()
-    self._joined = learn.train_pass
+    self._joined = learn.fit_state.train_pass
 
 # %% ../../nbs/measure/02_recorder.ipynb #c0ae0037
 @patch

@@ -535,7 +535,7 @@ def after_rewind(self:SaveModelCallback):
 def _save(self:SaveModelCallback, name, val=None):
     if (path := self.learn.save(name, with_opt=self.with_opt)) is None: return  # cancelled
     new = dict(name=str(name), path=str(path), value=val, epoch=self.learn.epoch, step=self.learn.count.opt_steps,
-        hash=self.learn.saved_hashes[os.path.realpath(path)])
+        hash=self.learn.fit_state.saved_hashes[os.path.realpath(path)])
     self.saves = [*(o for o in self.saves if o['path']!=new['path']), new]
     while self.keep and len(self.saves)>self.keep:
         gone = self.saves[0] if self.every_epoch else self._by_rank(min)

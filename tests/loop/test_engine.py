@@ -121,10 +121,10 @@ def test_an_engine_that_fails_to_open_leaves_the_learner_as_it_was():
     learn = mk_learner(defaults=True)
     learn.engines.append(Closed())
     with pytest.raises(OSError, match='locked'): quiet(learn, 1)
-    assert learn.fit_args is None and not learn.open
+    assert learn.fit_state.args is None and not learn.open
     learn.engines.pop()
     quiet(learn, 1)
-    assert learn.count.epochs==1 and learn.fit_args is None
+    assert learn.count.epochs==1 and learn.fit_state.args is None
 
 def test_a_phase_that_no_learner_declares_is_an_error_before_the_fit():
     learn = mk_learner()
