@@ -23,6 +23,7 @@ from learnloop.loop.flow import event as event
 from learnloop.loop.flow import in_phase as in_phase
 from learnloop.loop.callback import Callback as Callback
 from learnloop.loop.callback import InGraph as InGraph
+from learnloop.loop.callback import before_batch_cb as before_batch_cb
 from learnloop.loop.callback import mk_cb as mk_cb
 from learnloop.loop.callback import on as on
 from learnloop.data.batch import default_device as default_device
@@ -50,7 +51,6 @@ from learnloop.loop.steps import StepLimit as StepLimit
 from learnloop.data.begin import SeededItems as SeededItems
 from learnloop.loop.learner import Learner as Learner
 from learnloop.loop.learner import TrainEvalCallback as TrainEvalCallback
-from learnloop.loop.learner import before_batch_cb as before_batch_cb
 from learnloop.loop.learner import default_cb as default_cb
 from learnloop.loop.fit_checks import Checks as Checks
 from learnloop.loop.predict import FetchPredsCallback as FetchPredsCallback

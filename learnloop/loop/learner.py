@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/loop/learner.html.md"""
 
 # %% auto #0
 __all__ = ['Learner', 'one_turn', 'use_dl', 'format_value', 'print_row', 'move_model', 'TrainEvalCallback', 'default_cb',
-           'default_engine', 'before_batch_cb']
+           'default_engine']
 
 # %% ../../nbs/loop/05_learner.ipynb #be85b565
 import math, torch, warnings
@@ -25,7 +25,7 @@ from ..data.loaders import batch_len, mk_dls, rows_of, why_empty
 from .errors import release_refs, tip, where
 from .flow import Flow, restack
 from .lazy import with_lazy_methods
-from .loss import innermost, loss_modules, named_loss, own_loss, split_loss
+from .loss import check_loss_func, loss_modules, named_loss, own_loss, refuse_no_loss, scalar_copy, split_loss
 from .optimizer import make_opt, trainable_params, zero_grad
 from .place import PASS_FIELDS, FitState, Pass, Place, Plain, drop_batch
 from .learner_summary import as_table, learner_summary
@@ -60,7 +60,7 @@ class Learner(Flow):
         denominator=None # What the loss is averaged over: f(pred, *yb), 'items', 'batches' or 'sum'; None to find out
     ):
         _check_learner(dls, model, splitter, opt_func)
-        _check_loss(loss_func)
+        check_loss_func(loss_func)
         super().__init__()
         self.fit_state = FitState()
         self.dls,self.model,self.opt_func,self.lr,self.splitter = mk_dls(dls),model,opt_func,lr,splitter
@@ -279,7 +279,7 @@ def _do_loss(self:Learner):
     if loss is None and self.loss_func is not None: loss = (self._loss_call or self.loss_func)(self.pred, *self.yb)
     if isinstance(loss, torch.Tensor): self.loss_grad,self.loss = loss,loss.detach().clone()
     else: self.set_loss(loss)
-    if self.loss_grad is None and self.training: _refuse_none(self)
+    if self.loss_grad is None and self.training: refuse_no_loss(self)
 
 def _own_loss(learn):
     learn._check_target()
@@ -296,16 +296,6 @@ def _check_target(self:Learner):
     raise ValueError(f'no target: targ={targ!r} names it, but the batch is {describe(b)}'
         f'{did_you_mean(str(targ[0]), known)}')
 
-# %% ../../nbs/loop/05_learner.ipynb #52f11aab
-def _refuse_none(learn):
-    why = 'loss_func returned None'
-    if learn.loss_func is None: why = (
-        'give the learner a loss_func, or a model that returns its own loss: alone, in a tuple with no other scalar, '
-        "as 'loss' of a dict, or as a dict of scalars to be added up")
-    if learn.loss_func is None and getattr(learn.pred, 'loss', 0) is None:
-        why = "the model's own loss is None: models of transformers compute it from 'labels' in the batch"
-    raise ValueError(f'no loss: {why} (the model returned {describe(learn.pred)})')
-
 # %% ../../nbs/loop/05_learner.ipynb #c31dcb07
 @patch
 def set_loss(self:Learner,
@@ -317,13 +307,7 @@ def set_loss(self:Learner,
     if not isinstance(res, torch.Tensor): res,parts = split_loss(res)
     self.loss_grad,self.loss = res,None if res is None else res.detach().clone()
     if name is not None and res is not None: parts = {name:self.loss} | {f'{name}_{k}':v for k,v in parts.items()}
-    if parts: self.loss_parts = self.loss_parts | {k:_value(v) for k,v in parts.items()}
-
-def _value(v):
-    "Return the scalar `v` as a detached copy"
-    if not isinstance(v, torch.Tensor): return torch.tensor(float(v))
-    if not v.is_floating_point(): v = v.float()
-    return (v.mean() if v.dim() else v).detach().clone()
+    if parts: self.loss_parts = self.loss_parts | {k:scalar_copy(v) for k,v in parts.items()}
 
 # %% ../../nbs/loop/05_learner.ipynb #55c4504f
 @patch
@@ -487,17 +471,6 @@ def _check_learner(dls, model, splitter, opt_func):
     if isinstance(opt_func, (torch.optim.Optimizer, dict)) and splitter is not trainable_params:
         raise ValueError(f'opt_func is {type(opt_func).__name__}, which has its own groups, so splitter would be '
             'ignored: set the groups in the optimizer, or pass its class or a partial of it as opt_func')
-
-# %% ../../nbs/loop/05_learner.ipynb #445d04dc
-def _check_loss(f):
-    if f is None: return
-    such = ', such as nn.CrossEntropyLoss() or F.cross_entropy'
-    if not callable(f): raise TypeError(f'loss_func is {f!r}: it must be a function of (pred, *yb){such}')
-    o = innermost(f)
-    if not isinstance(o, type): return
-    fix = 'an optimizer is opt_func' if issubclass(o, torch.optim.Optimizer) else f'give an instance, {o.__name__}(…)'
-    raise TypeError(f'loss_func is the class {o.__name__}: it must be a function of (pred, *yb) that returns the '
-        f'loss of a batch; {fix}')
 
 # %% ../../nbs/loop/05_learner.ipynb #abd05d3e
 def _doing(learn):
@@ -667,7 +640,7 @@ def _check_fit(learn, n_epoch, start_epoch, max_steps, steps_per_epoch):
     for nm,v,low in (('n_epoch', n_epoch, 0), ('start_epoch', start_epoch, 0), ('max_steps', max_steps, 1),
         ('steps_per_epoch', steps_per_epoch, 1)):
         if v is not None: check_whole(nm, v, low)
-    _check_loss(learn.loss_func)  # it may have changed since the constructor
+    check_loss_func(learn.loss_func)  # it may have changed since the constructor
     dl = learn.dls.train
     if dl is None: raise ValueError('the learner has no training loader: pass DataLoaders(train, valid)')
     if batch_len(dl)==0: raise ValueError(f'the training loader is empty: {why_empty(dl)}')
@@ -680,21 +653,4 @@ def no_logging(self:Learner):
     with replaced(self, 'logger', noop): yield self
 
 # %% ../../nbs/loop/05_learner.ipynb #f5d304a2
-@patch
-def to_detach(self:Learner,
-    b, # Tensors, nested in any way
-    cpu:bool=True # Move them to the CPU?
-): # The same structure, without graph
-    "Detach all tensors in `b`"
-    return to_detach(b, cpu)
-
-# %% ../../nbs/loop/05_learner.ipynb #e5058608
-def before_batch_cb(
-    f # Called as `f(cb, xb, yb)`, returns a new `(xb, yb)`
-)->Callback: # Named after `f`
-    "Make a callback that changes each batch, usable as a decorator"
-    def before_batch(self): self.learn.xb,self.learn.yb = f(self, self.learn.xb, self.learn.yb)
-    before_batch.__name__ = f.__name__ if f.__name__.isidentifier() else 'before_batch'
-    cb = Callback(before_batch=before_batch)
-    cb._copy_of = cb  # each further learner gets a copy
-    return cb
+Learner.to_detach = staticmethod(to_detach)

@@ -9,9 +9,7 @@ from learnloop.checkpoint.storage import Checkpoint
 from learnloop.data.loaders import DataLoaders
 from learnloop.loop.callback import Callback
 from learnloop.loop.fit_checks import Checks
-from learnloop.loop.flow import ControlException
 from learnloop.loop.flow import Flow
-from learnloop.loop.place import Pass
 from learnloop.loop.predict import FetchPredsCallback
 from learnloop.loop.predict import GatherPredsCallback
 from learnloop.loop.prefetch import Prefetch
@@ -81,7 +79,7 @@ from torch import nn
 from types import SimpleNamespace
 
 MYPY: Literal[False]  # mypy treats it as True
-__all__ = ['Learner', 'format_value', 'print_row', 'TrainEvalCallback', 'default_cb', 'default_engine', 'before_batch_cb']
+__all__ = ['Learner', 'one_turn', 'use_dl', 'format_value', 'print_row', 'move_model', 'TrainEvalCallback', 'default_cb', 'default_engine']
 
 
 if MYPY:
@@ -135,14 +133,6 @@ if MYPY:
                 - `together`: Join sharded tensors? All processes take part in that
 
                 Returns: From `opt_state`; if the optimizer was switched, with a recipe to make it"""
-            def check_opt(self, sd: dict, where: Any, tip: Any='') -> list:
-                """Make the optimizer that `sd` belongs to, if it was switched or regrouped, and pair it with the state
-
-                - `sd`: State of the optimizer or the optimizers, as `state_of_opt` makes it
-                - `where`: Where it is from, for messages
-                - `tip`: What would help, for the end of a message
-
-                Returns: Pairs of an optimizer and the state that it can load"""
             def load(self, file: Any, device: Any=None, with_opt: bool=True, strict: bool=True, weights_only: bool=True, digest: str | None=None) -> Learner:
                 """Load weights and optimizer; after an error, nothing has changed
 
@@ -154,11 +144,6 @@ if MYPY:
                 - `digest`: Expected hash of the file; None: in a fit, the hash of the file that the fit wrote
 
                 Returns: The learner itself"""
-            def hold_file(self, file: Any, who: str) -> AbstractContextManager[Any]:
-                """Lock `file` inside a `with` block; raise an error if another fit has it
-
-                - `file`: As for `save`
-                - `who`: The writer, for the message"""
             def tell(self, command: str='', end: bool=False, **hypers: Any) -> None:
                 """Send a command to the running fit, from another cell or thread; the fit acts between two batches, in all processes
 
@@ -170,15 +155,6 @@ if MYPY:
 
                 - `device`: Device for the copies of tensors; None for the device of each tensor
                 - `of`: Modules, optimizers and other objects to restore; None for the whole learner"""
-            def evaluate_on(self, dl: Any, cbs: Any=None, inner: bool=False, muted: Any=(), engines: Any=(), **own: Any) -> Any:
-                """Validate on `dl`, and restore the learner's state
-
-                - `dl`: Loader: any iterable of batches
-                - `cbs`: Callbacks for this evaluation only
-                - `inner`: Skip the `evaluate` phase? For callbacks that already opened a `validate` phase
-                - `muted`: Callbacks that are muted during the evaluation
-                - `engines`: Engines for this evaluation only
-                - `own`: Fields of the pass that have other values during the evaluation"""
             def validate(self, ds_idx: Any=1, dl: Any=None, cbs: Any=None) -> list | None:
                 """Compute loss and metrics
 
@@ -187,27 +163,10 @@ if MYPY:
                 - `cbs`: Callbacks for this evaluation only
 
                 Returns: Loss, metrics and loss parts, as the recorder's named `Scores`; None without a recorder"""
-            def find_dl(self, ds_idx: Any=1, dl: Any=None) -> Any:
-                """Return the loader by index or name, or check `dl`
-
-                - `ds_idx`: Loader in `dls`, by index or name
-                - `dl`: Any other loader
-
-                Returns: Never None"""
             def train_batch(self) -> Any:
                 """Train on a batch, by one turn; override it to take several"""
-            def ordinary_turn(self) -> Any:
-                """Compute the loss of a turn, run backward, and step"""
             def valid_batch(self) -> Any:
                 """Compute prediction and loss of a validation batch; override it for another kind of loss"""
-            def mk_pass(self, dl: Any) -> Pass:
-                """Make a pass through this process's share of `dl`
-
-                - `dl`: Loader: any iterable of batches
-
-                Returns: A context manager, and an iterator of batches"""
-            def drop_batch(self) -> Any:
-                """Release the batch and everything computed from it"""
             def forward(self) -> Any:
                 """Call the model on `xb`
 
@@ -235,32 +194,8 @@ if MYPY:
                 """Multiply `loss_grad`, or the gradients that replace it, by `k`; call it in `before_backward`
 
                 - `k`: Number, or scalar tensor"""
-            def set_denominator(self, d: Any) -> Any:
-                """Set `d` as the denominator of the current loss
-
-                - `d`: Number, or scalar tensor"""
-            def flush_step(self, opt: str | None=None, counts: bool=True, name: str | None=None) -> Any:
-                """Step and zero gradients, as phases, after an earlier backward: the last step of an accumulation
-
-                - `opt`: Name of its optimizer in `learn.opt`; None for all optimizers
-                - `counts`: Count it in `count.opt_steps`?
-                - `name`: Name of the turn; None for `opt`"""
             def backward(self) -> Any:
                 """Run the *backward* phase, which adds the gradients of the loss"""
-            def count_step(self, f: Any=...) -> Any:
-                """Run `f`, count the step and fire `after_opt_step`
-
-                - `f`: The body of the *step* phase
-
-                Returns: What `f` returned"""
-            def use_dl(self, dl: Any) -> bool:
-                """Make `dl` the loader of the next pass
-
-                - `dl`: Loader: any iterable of batches, or None
-
-                Returns: Is there one?"""
-            def to_device(self) -> Any:
-                """Move the model and the loss function to `device`"""
             def fit(self, n_epoch: int | None=None, lr: Any=None, wd: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, max_steps: int | None=None, steps_per_epoch: int | None=None, resume: Any=None, accept: Any=(), keep_failed: bool=False, fuse: Any=None, replay: Any=None) -> None:
                 """Train for `n_epoch` epochs, validating after each
 
@@ -279,19 +214,8 @@ if MYPY:
                 - `replay`: Folder of another run: repeat its `learn.tell` commands at the same places"""
             def no_logging(self) -> AbstractContextManager[Any]:
                 """Print nothing inside a `with` block"""
-            def to_detach(self, b: Any, cpu: bool=True) -> Any:
-                """Detach all tensors in `b`
-
-                - `b`: Tensors, nested in any way
-                - `cpu`: Move them to the CPU?
-
-                Returns: The same structure, without graph"""
             def create_opt(self) -> Any:
                 """Create a new `opt` with `opt_func`, from the groups of `splitter`"""
-            def named_lr(self) -> float | list | None:
-                """Return the learning rate that you gave for later fits, to the optimizer or the learner
-
-                Returns: A list has one rate for each group; None if none was given"""
             def set_hypers(self, **hypers: Any) -> Any:
                 """Set hyper-parameters: within a fit for the rest of it, unless a schedule sets them; outside for later fits
 
@@ -304,8 +228,6 @@ if MYPY:
                 """Train the last group only"""
             def unfreeze(self) -> Any:
                 """Train all groups"""
-            def warn_of_unheld(self) -> Any:
-                """Warn of parameters that require gradients, but are in no group of the optimizer"""
             def loss_not_reduced(self) -> AbstractContextManager[Any]:
                 """Make `loss_func` return the loss of each item inside a `with` block"""
             def get_preds(self, ds_idx: Any=1, dl: Any=None, with_input: bool=False, with_decoded: bool=False, with_loss: bool=False, act: Any=None, inner: bool=False, reorder: bool=True, cbs: Any=None, **kwargs: Any) -> tuple:
@@ -583,8 +505,6 @@ if MYPY:
                 - `event`: Name of an event
 
                 Returns: Callbacks, in the order in which they run"""
-            def restack(self) -> Any:
-                """Compose `engine_stack` from `engines`, those of an evaluation, callbacks that are engines, and the team"""
             def declare(self, *rows: Any) -> Flow:
                 """Add phases and events for callbacks
 
@@ -595,25 +515,6 @@ if MYPY:
                 """Whether `phase` is open
 
                 - `phase`: Name of a declared phase"""
-            def per_batch(self, name: str) -> bool:
-                """Whether `name` repeats with each batch
-
-                - `name`: Of a declared phase or event"""
-            def listeners(self, event: str) -> list:
-                """List the listeners of an event in the current mode
-
-                - `event`: Name of an event
-
-                Returns: Callbacks, and the flow itself, in their order"""
-            def fire_for(self, event: str, cbs: Any=None) -> Any:
-                """Fire `event` for `cbs` only; `before_x` plans no clean-ups
-
-                - `event`: Name of an event
-                - `cbs`: Callbacks: some of the event's listeners; None for all"""
-            def silent_copy(self) -> Flow:
-                """Return a copy whose events call only the methods in its `heard`
-
-                Returns: A copy, with `heard`: bound methods by event"""
             def __call__(self, event: Any, **kwargs: Any) -> Any:
                 """Fire `event`
 
@@ -628,12 +529,6 @@ if MYPY:
                 - `kwargs`: To `f`
 
                 Returns: Return value of `f`, None if cancelled"""
-            def catcher(self, e: ControlException) -> int | None:
-                """Return the index of the innermost open phase that takes `e`
-
-                - `e`: A cancel that was raised
-
-                Returns: Its index in `open`"""
             def show_training_loop(self, verbose: bool=False) -> TrainingLoop:
                 """Show which callbacks run in which events
 
@@ -649,40 +544,25 @@ if MYPY:
             from learnloop.checkpoint.rewind import rewind as rewind
             from learnloop.checkpoint.saving import save as save
             from learnloop.checkpoint.saving import state_of_opt as state_of_opt
-            from learnloop.checkpoint.saving import check_opt as check_opt
             from learnloop.checkpoint.saving import load as load
-            from learnloop.checkpoint.saving import hold_file as hold_file
             from learnloop.checkpoint.steer import tell as tell
             from learnloop.checkpoint.undo import undone as undone
-            from learnloop.loop.evaluate import evaluate_on as evaluate_on
             from learnloop.loop.evaluate import validate as validate
-            from learnloop.loop.evaluate import find_dl as find_dl
             from learnloop.loop.learner import train_batch as train_batch
-            from learnloop.loop.learner import ordinary_turn as ordinary_turn
             from learnloop.loop.learner import valid_batch as valid_batch
-            from learnloop.loop.learner import mk_pass as mk_pass
-            from learnloop.loop.learner import drop_batch as drop_batch
             from learnloop.loop.learner import forward as forward
             from learnloop.loop.learner import calc_loss as calc_loss
             from learnloop.loop.learner import set_loss as set_loss
             from learnloop.loop.learner import turn as turn
             from learnloop.loop.learner import scale_loss as scale_loss
-            from learnloop.loop.learner import set_denominator as set_denominator
-            from learnloop.loop.learner import flush_step as flush_step
             from learnloop.loop.learner import backward as backward
-            from learnloop.loop.learner import count_step as count_step
-            from learnloop.loop.learner import use_dl as use_dl
-            from learnloop.loop.learner import to_device as to_device
             from learnloop.loop.learner import fit as fit
             from learnloop.loop.learner import no_logging as no_logging
-            from learnloop.loop.learner import to_detach as to_detach
             from learnloop.loop.learner_opt import create_opt as create_opt
-            from learnloop.loop.learner_opt import named_lr as named_lr
             from learnloop.loop.learner_opt import set_hypers as set_hypers
             from learnloop.loop.learner_opt import freeze_to as freeze_to
             from learnloop.loop.learner_opt import freeze as freeze
             from learnloop.loop.learner_opt import unfreeze as unfreeze
-            from learnloop.loop.learner_opt import warn_of_unheld as warn_of_unheld
             from learnloop.loop.predict import loss_not_reduced as loss_not_reduced
             from learnloop.loop.predict import get_preds as get_preds
             from learnloop.loop.predict import predict as predict
@@ -719,16 +599,10 @@ if MYPY:
             from learnloop.loop.callback import added_cbs as added_cbs
             from learnloop.loop.callback import removed_cbs as removed_cbs
             from learnloop.loop.callback import ordered_cbs as ordered_cbs
-            from learnloop.loop.flow import restack as restack
             from learnloop.loop.flow import declare as declare
             from learnloop.loop.flow import inside as inside
-            from learnloop.loop.flow import per_batch as per_batch
-            from learnloop.loop.flow import listeners as listeners
-            from learnloop.loop.flow import fire_for as fire_for
-            from learnloop.loop.flow import silent_copy as silent_copy
             from learnloop.loop.flow import __call__ as __call__
             from learnloop.loop.flow import with_events as with_events
-            from learnloop.loop.flow import catcher as catcher
             from learnloop.see.show import show_training_loop as show_training_loop
 else:
     class _LearnerMethods:
@@ -740,40 +614,25 @@ else:
         from learnloop.checkpoint.rewind import rewind as rewind
         from learnloop.checkpoint.saving import save as save
         from learnloop.checkpoint.saving import state_of_opt as state_of_opt
-        from learnloop.checkpoint.saving import check_opt as check_opt
         from learnloop.checkpoint.saving import load as load
-        from learnloop.checkpoint.saving import hold_file as hold_file
         from learnloop.checkpoint.steer import tell as tell
         from learnloop.checkpoint.undo import undone as undone
-        from learnloop.loop.evaluate import evaluate_on as evaluate_on
         from learnloop.loop.evaluate import validate as validate
-        from learnloop.loop.evaluate import find_dl as find_dl
         from learnloop.loop.learner import train_batch as train_batch
-        from learnloop.loop.learner import ordinary_turn as ordinary_turn
         from learnloop.loop.learner import valid_batch as valid_batch
-        from learnloop.loop.learner import mk_pass as mk_pass
-        from learnloop.loop.learner import drop_batch as drop_batch
         from learnloop.loop.learner import forward as forward
         from learnloop.loop.learner import calc_loss as calc_loss
         from learnloop.loop.learner import set_loss as set_loss
         from learnloop.loop.learner import turn as turn
         from learnloop.loop.learner import scale_loss as scale_loss
-        from learnloop.loop.learner import set_denominator as set_denominator
-        from learnloop.loop.learner import flush_step as flush_step
         from learnloop.loop.learner import backward as backward
-        from learnloop.loop.learner import count_step as count_step
-        from learnloop.loop.learner import use_dl as use_dl
-        from learnloop.loop.learner import to_device as to_device
         from learnloop.loop.learner import fit as fit
         from learnloop.loop.learner import no_logging as no_logging
-        from learnloop.loop.learner import to_detach as to_detach
         from learnloop.loop.learner_opt import create_opt as create_opt
-        from learnloop.loop.learner_opt import named_lr as named_lr
         from learnloop.loop.learner_opt import set_hypers as set_hypers
         from learnloop.loop.learner_opt import freeze_to as freeze_to
         from learnloop.loop.learner_opt import freeze as freeze
         from learnloop.loop.learner_opt import unfreeze as unfreeze
-        from learnloop.loop.learner_opt import warn_of_unheld as warn_of_unheld
         from learnloop.loop.predict import loss_not_reduced as loss_not_reduced
         from learnloop.loop.predict import get_preds as get_preds
         from learnloop.loop.predict import predict as predict
@@ -810,21 +669,15 @@ else:
         from learnloop.loop.callback import added_cbs as added_cbs
         from learnloop.loop.callback import removed_cbs as removed_cbs
         from learnloop.loop.callback import ordered_cbs as ordered_cbs
-        from learnloop.loop.flow import restack as restack
         from learnloop.loop.flow import declare as declare
         from learnloop.loop.flow import inside as inside
-        from learnloop.loop.flow import per_batch as per_batch
-        from learnloop.loop.flow import listeners as listeners
-        from learnloop.loop.flow import fire_for as fire_for
-        from learnloop.loop.flow import silent_copy as silent_copy
         from learnloop.loop.flow import __call__ as __call__
         from learnloop.loop.flow import with_events as with_events
-        from learnloop.loop.flow import catcher as catcher
         from learnloop.see.show import show_training_loop as show_training_loop
 class Learner(_LearnerMethods, Flow):
     """Loaders, model, loss and optimizer, and the loop that trains them"""
     defaults: list
-    default_engines: list
+    fit_state: Any
     dls: DataLoaders
     model: Any
     opt_func: Any
@@ -840,49 +693,36 @@ class Learner(_LearnerMethods, Flow):
     loss_func: Any
     mean_of: Any
     final_record: Any
-    train_pass: Any
     n_epoch: int
     epoch: int
     train_iter: int
     pct_train: float
     count: Any
-    start_place: Any
-    epochs_before: int
-    fit_args: Any
     created: bool
-    has_stepped: Any
     last_cancels: dict
     paused: Any
     failed: Any
-    saved_hashes: Any
-    n_iter: Any
     batch: Any
     source: Any
+    iter: Any
     xb: Any
     yb: Any
-    pred: Any
-    loss_grad: Any
-    loss_parts: dict
-    iter: Any
     bs: int
     n_items: Any
+    pred: Any
+    loss_grad: Any
     loss: Any
+    loss_parts: Any
     open_turn: Any
-    dl: Any
     data_pass: Any
     training: bool
-    opt_at_start: Any
     fuser: Any
-    engine_stack: Any
     exception: Any
     saved: Any
     evaluated: Any
     n_done: Any
     turn_name: Any
-    turn_key: Any
-    turn_opt: Any
-    one_turn: Any
-    turn_params: Any
+    denominator: Any
     valid_grad: Any
     predicting: Any
     keeper: Any
@@ -890,12 +730,16 @@ class Learner(_LearnerMethods, Flow):
     x: Any
     y: Any
     forward_model: Any
+    to_detach: Any
     opt: Any
     wd: Any
     cbs: Any
+    dl: Any
+    n_iter: Any
     outcome: Any
     part: Any
     outer_phases: Any
+    engine_stack: Any
     checkpoint: CheckpointCallback
     spike_recovery: SpikeRecovery
     snapshots: Snapshots
@@ -995,26 +839,25 @@ class Learner(_LearnerMethods, Flow):
     def rows(self) -> list | None:
         """Indices or keys of the items in the batch, or in the current turn's part of it; None if unknown"""
     @property
-    def may_have_parts(self) -> Any:
-        """Whether a loss may have parts. Built-in losses return none, unless the loop is overridden"""
-    @property
-    def denominator(self) -> Any:
-        """What the current loss is averaged over: a number, or a scalar tensor; None if the loss is not a mean"""
-    @property
     def device(self) -> Any:
         """Device of batches: the loaders' device; else the model's, if that is an accelerator; else the best available"""
-    @property
-    def loss_module(self) -> Any:
-        """The part of the loss function that has state: a module, or a ModuleList of several; None if there is none"""
     @property
     def smooth_loss(self) -> Any:
         """Return the smoothed training loss; None before the first batch or without a recorder"""
     @property
-    def mid_batch(self) -> Any:
-        """Whether a phase that repeats with each batch is open"""
-    @property
     def trace(self) -> Any:
         """The learner's `Tracer`, or the record of the last one"""
+def one_turn(learn: Any) -> bool:
+    """Whether a training batch is one turn, as without overrides
+
+    - `learn`: The learner"""
+def use_dl(learn: Any, dl: Any) -> bool:
+    """Make `dl` the loader of the next pass
+
+    - `learn`: The learner
+    - `dl`: Loader: any iterable of batches, or None
+
+    Returns: Is there one?"""
 def format_value(v: Any) -> str:
     """Format a value for the epoch table
 
@@ -1025,6 +868,10 @@ def print_row(row: Any) -> Any:
     """Print a row of the epoch table
 
     - `row`: Values of the columns"""
+def move_model(learn: Any) -> Any:
+    """Move the model and the loss function to `learn.device`
+
+    - `learn`: The learner"""
 class TrainEvalCallback(Callback):
     """Count iterations; set the device and mode of the model"""
     order: Any
@@ -1054,21 +901,9 @@ def default_engine(cls: Any) -> Any:
     - `cls`: A subclass of `Engine`, made with the learner
 
     Returns: `cls`, so that this can decorate it"""
-def before_batch_cb(f: Any) -> Callback:
-    """Make a callback that changes each batch, usable as a decorator
-
-    - `f`: Called as `f(cb, xb, yb)`, returns a new `(xb, yb)`
-
-    Returns: Named after `f`"""
 def train_batch(self: Learner) -> Any:
     ...
-def ordinary_turn(self: Learner) -> Any:
-    ...
 def valid_batch(self: Learner) -> Any:
-    ...
-def mk_pass(self: Learner, dl: Any) -> Pass:
-    ...
-def drop_batch(self: Learner) -> Any:
     ...
 def forward(self: Learner) -> Any:
     ...
@@ -1080,21 +915,9 @@ def turn(self: Learner, loss: Any=None, opt: str | None=None, name: str | None=N
     ...
 def scale_loss(self: Learner, k: Any) -> Any:
     ...
-def set_denominator(self: Learner, d: Any) -> Any:
-    ...
-def flush_step(self: Learner, opt: str | None=None, counts: bool=True, name: str | None=None) -> Any:
-    ...
 def backward(self: Learner) -> Any:
-    ...
-def count_step(self: Learner, f: Any=...) -> Any:
-    ...
-def use_dl(self: Learner, dl: Any) -> bool:
-    ...
-def to_device(self: Learner) -> Any:
     ...
 def fit(self: Learner, n_epoch: int | None=None, lr: Any=None, wd: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, max_steps: int | None=None, steps_per_epoch: int | None=None, resume: Any=None, accept: Any=(), keep_failed: bool=False, fuse: Any=None, replay: Any=None) -> None:
     ...
 def no_logging(self: Learner) -> AbstractContextManager[Any]:
-    ...
-def to_detach(self: Learner, b: Any, cpu: bool=True) -> Any:
     ...
