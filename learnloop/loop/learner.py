@@ -590,10 +590,9 @@ def fit(self:Learner,
     self.dls = mk_dls(self.dls)  # a tuple of loaders may have been assigned
     _check_fit(self, n_epoch, start_epoch, max_steps, steps_per_epoch)
     cbs = [mk_cb(o) for o in as_list(cbs)]
-    limit = [StepLimit(max_steps, steps_per_epoch)]*bool(max_steps or steps_per_epoch)
+    limit,state = [StepLimit(max_steps, steps_per_epoch)]*bool(max_steps or steps_per_epoch),self.fit_state
     args = SimpleNamespace(n_epoch=n_epoch, lr=lr, wd=wd, max_steps=max_steps, steps_per_epoch=steps_per_epoch,
         resume=resume, accept=accept, keep_failed=keep_failed, replay=replay, given=cbs, cbs=limit+cbs)
-    state = self.fit_state
     restack(self)
     with replaced(state, 'args', args), self.engine_stack.running(self, 'fit'), self.added_cbs(args.cbs):
         self._prepare_opt(lr, wd, reset_opt, fuse)
