@@ -162,7 +162,8 @@ def enter(self:FitKeeper,
         if resume.of and any(a is not b for a,b in zip(resume.of, (learn.model, learn._opt), strict=True)):
             raise RuntimeError('the model or the optimizer was replaced after the fit was interrupted, so it cannot '
                 'continue')
-        if learn.fit_state.opt_at_start: learn.fit_state.opt_at_start.restore()  # `restore` will set the rest from the saved state
+        # `restore` will set the rest from the saved state
+        if start := learn.fit_state.opt_at_start: start.restore()
         return
     if resume is None: return
     saver = saver_for(resume, savers)
@@ -215,7 +216,8 @@ def warn_of_loaders(self:FitKeeper,
     learn,train = self.learn,self.learn.dls.train
     if inexact and learn.team.is_first and (why := inexact_reason(train)):
         warnings.warn(f'the training loader, {type(train).__name__}: {why}', stacklevel=2)
-    again = self.asked>1 or inexact or learn.fit_state.args.steps_per_epoch or isinstance(learn.fit_state.args.resume, ResumePoint)
+    args = learn.fit_state.args
+    again = self.asked>1 or inexact or args.steps_per_epoch or isinstance(args.resume, ResumePoint)
     todo = [(o, not again, True) for o in parts_of(train)]+[(o, False, False) for o in parts_of(learn.dls.valid)]
     for dl,once,is_train in todo:
         if not any(dl is o and once==was for o,was,_ in self.tried):

@@ -45,7 +45,8 @@ class Snapshots(Callback, Engine):
             'batch only once, so this fit could not go back: use a loader that can start again, such as a list, '
             'or fit without Snapshots')
         if self.learn.keeper.about is None: self.learn.keeper.warn_of_loaders()  # otherwise, it did this already
-        if not isinstance(self.learn.fit_state.args.resume, ResumePoint) or self.states is not self.learn.keeper.snapshots:
+        goes_on = isinstance(self.learn.fit_state.args.resume, ResumePoint)
+        if not goes_on or self.states is not self.learn.keeper.snapshots:
             self.states = self.learn.keeper.snapshots = []
     def at_rest(self, learn, next, inner):
         if next=='batch' and learn.training and self._is_due() and learn.keeper.is_whole(): self.save()
@@ -235,7 +236,8 @@ def _check_changes(self:Rewinder, changes):
 def _now(self:Rewinder):
     "Return the place of the fit, in training batches"
     learn = self.learn
-    return Place(learn.epoch, 'train', learn.fit_state.train_pass.n_done if learn.keeper.n_passes and learn.fit_state.train_pass else 0)
+    p = learn.fit_state.train_pass
+    return Place(learn.epoch, 'train', p.n_done if learn.keeper.n_passes and p else 0)
 
 @patch
 def _target(self:Rewinder, to, batches, now):

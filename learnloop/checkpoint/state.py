@@ -91,12 +91,13 @@ def capture(self:Checkpointer,
     learn = self.learn
     if shared: self.put_together()
     about = dict(about=self.describe_run()) if shared else {}  # for a file
-    loop = dict(place._asdict(), train_iter=learn.train_iter, pct_train=learn.pct_train, base=learn.fit_state.epochs_before,
+    p,base = learn.fit_state.train_pass,learn.fit_state.epochs_before
+    loop = dict(place._asdict(), train_iter=learn.train_iter, pct_train=learn.pct_train, base=base,
         n_epoch=(self.asked, learn.n_epoch), count=dict(vars(learn.count)), warm=self._workers_at(place),
         **self._in_sight())
     if self.attempt: loop |= dict(attempt=self.attempt, rewinds=self.rewinds)
     if lens := self.lengths: loop['lengths'] = [[e, n] for e,n in lens.items() if n!=lens.get(e-1)]
-    if place.next=='train': loop['heard'] = learn.fit_state.train_pass is not None and learn.fit_state.train_pass.heard_at==place.batch
+    if place.next=='train': loop['heard'] = p is not None and p.heard_at==place.batch
     marks = dict(self.marks, now=self._rng_at(place))
     state = dict(loop=loop, config=self.config if learn.inside('fit') else self.mk_config(),
         rng={k:{nm:_as_lists(v) for nm,v in o.items()} for k,o in marks.items()},
@@ -485,7 +486,7 @@ def restore(self:Checkpointer,
         learn.team.restored(s.get('exchange', {}))
         if 'denominator' in s: learn.mean_of.load(learn, s['denominator'])
         undo.pop_all()
-    learn.train_iter,learn.pct_train,learn.fit_state.epochs_before = (loop[k] for k in ('train_iter','pct_train','base'))
+    learn.train_iter,learn.pct_train,learn.fit_state.epochs_before = loop['train_iter'],loop['pct_train'],loop['base']
     self._restore_length(s)
     with ExitStack() as undo:
         self._load_cbs(origin, undo, last=True)
