@@ -29,7 +29,7 @@ N = 1000    # Batches of a fit
 
 # Hooks that are called once per training batch
 def _heard(adapter):
-    inner = {'before_fetch','after_fetch'} | {e for e in Learner([1], nn.Linear(1, 1))._inner}
+    inner = {'before_fetch','after_fetch'} | {e for e in Learner([1], nn.Linear(1, 1))._recurring}
     skipped = ['on_prediction_step', 'on_substep_end', 'on_batch_begin']
     if adapter.system=='Keras': skipped.append('on_batch_end')  # called by the hook of training
     names = dict.fromkeys(o.name for o in adapter.hooks if o.event in inner and o.name not in skipped)

@@ -14,7 +14,7 @@ try:  # What each learner needs
         RewindException, UncaughtCancelError, event, in_phase)
     from learnloop.loop.help import show_params as _show_params
     from learnloop.loop.lazy import LAZY as _LAZY, load_lazy as _load_lazy
-    from learnloop.loop.callback import Callback, InGraph, mk_cb, on
+    from learnloop.loop.callback import Callback, InGraph, before_batch_cb, mk_cb, on
     from learnloop.data.batch import default_device, describe, find_bs, to_concat, to_detach, to_device
     from learnloop.data.loaders import DataLoaders, in_order
     from learnloop.data.tensors import TensorLoader
@@ -24,7 +24,7 @@ try:  # What each learner needs
     from learnloop.loop.loss import decode_preds
     from learnloop.loop.steps import StepLimit
     from learnloop.data.begin import SeededItems
-    from learnloop.loop.learner import Learner, TrainEvalCallback, before_batch_cb, default_cb
+    from learnloop.loop.learner import Learner, TrainEvalCallback, default_cb
     import learnloop.loop.learner_opt, learnloop.loop.evaluate
     from learnloop.loop.fit_checks import Checks
     from learnloop.loop.predict import FetchPredsCallback, GatherPredsCallback

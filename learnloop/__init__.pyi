@@ -151,7 +151,7 @@ from learnloop.measure.metrics import accuracy_multi as accuracy_multi
 from learnloop.train.schedule import annealer as annealer
 from learnloop.interop.core import as_cb as as_cb
 from learnloop.measure.metric import as_metric as as_metric
-from learnloop.loop.learner import before_batch_cb as before_batch_cb
+from learnloop.loop.callback import before_batch_cb as before_batch_cb
 from learnloop.checkpoint.rewind import change_hypers as change_hypers
 from learnloop.train.schedule import combine_scheds as combine_scheds
 from learnloop.train.schedule import combined_cos as combined_cos

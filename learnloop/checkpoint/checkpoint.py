@@ -25,6 +25,7 @@ from ..loop.learner import Learner
 from ..loop.place import Place
 from ..measure.display import error_line
 from ..measure.metric import check_better, need_better, undeclared
+from ..loop.flow import mid_batch
 
 # %% ../../nbs/checkpoint/05_checkpoint.ipynb #78a8aeb1
 class CheckpointCallback(Callback):
@@ -260,7 +261,7 @@ def after_exception(self:CheckpointCallback):
     learn,err = self.learn,error_line(self.learn.exception)
     if not self.on_error or not self.is_open or learn.inside('save') or learn.resuming or learn.team.broken: return
     if learn.keeper.is_whole(): self.save(error=err)
-    elif learn.mid_batch: self.save(error=err, consistent=False)
+    elif mid_batch(learn): self.save(error=err, consistent=False)
 
 @patch
 def cleanup_fit(self:CheckpointCallback):

@@ -19,7 +19,7 @@ from .resume_point import ResumePoint, forget_batches
 from ..data.batch import batch_map
 from ..data.checks import replaced
 from ..loop.callback import Callback, as_list, mk_cb
-from ..loop.flow import CancelFitException, CancelStepException
+from ..loop.flow import CancelFitException, CancelStepException, per_batch
 from ..loop.learner import Learner
 
 # %% ../../nbs/checkpoint/08_failed_batch.ipynb #3ebd7ae1
@@ -29,7 +29,7 @@ class _Only(Callback):
     def __init__(self, res): self.res = res
     def before_batch(self):
         learn,res = self.learn,self.res
-        inner = [e for e in learn.events if learn.per_batch(e)]
+        inner = [e for e in learn.events if per_batch(learn, e)]
         heard = {e:[o.name for o in learn.ordered_cbs(e) if o is not self and o.listens(True, True)] for e in inner}
         res.xb,res.yb,res.heard = learn.xb,learn.yb,{e:names for e,names in heard.items() if names}
     def after_loss(self):
@@ -71,7 +71,7 @@ def replay_batch(self:Learner)->SimpleNamespace:
     away = [o for o in (*self.cbs, *cbs) if o.writes]
     f.replay = res
     with ExitStack() as stack:
-        for o in (self.team.aside(), self.engine_stack.running(self, 'evaluate'), replaced(self, 'failed', None),
+        for o in (self.team.as_single(), self.engine_stack.running(self, 'evaluate'), replaced(self, 'failed', None),
             replaced(self, 'paused', None), replaced(self, 'fuser', None), self.added_cbs(cbs), self.undone(),
             self.removed_cbs(away), self.no_logging(), self.no_bar(),
             replaced(self.dls, 'train', train), replaced(self.dls, 'valid', None)):

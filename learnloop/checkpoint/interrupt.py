@@ -14,6 +14,7 @@ from fastcore.basics import patch
 from .passes import being_made
 from .last_line import end_in_a_line, is_script
 from ..data.loaders import leaves
+from ..loop.flow import mid_batch, per_batch
 
 # %% ../../nbs/checkpoint/04_interrupt.ipynb #4a85a307
 class Terminated(SystemExit):
@@ -122,7 +123,7 @@ def must_wait(self:Signals,
     "Whether a batch, or a callback's evaluation, has to end first, in this learner or an outer one"
     learn,h = self.learn,self.old.get(signal.SIGINT)
     evaluates = learn.outer_phases or in_callback and learn.open
-    if learn.mid_batch or evaluates and not learn.keeper.in_own_validation(): return True
+    if mid_batch(learn) or evaluates and not learn.keeper.in_own_validation(): return True
     return isinstance(h, Signals) and h.must_wait(not self.is_fit)
 
 # %% ../../nbs/checkpoint/04_interrupt.ipynb #e833d05e
@@ -139,7 +140,7 @@ def _is_waiting(self:Signals):
 def _ends_evaluation(self:Signals):
     "Whether the run stops after a callback's evaluation, rather than after a batch"
     learn,outer = self.learn,self.learn.outer_phases or ()
-    return bool(outer) and not learn.keeper.in_own_validation() and not any(learn.per_batch(p.name) for p in outer)
+    return bool(outer) and not learn.keeper.in_own_validation() and not any(per_batch(learn, p.name) for p in outer)
 
 @patch
 def _can_resume(self:Signals):

@@ -295,7 +295,7 @@ class KeptPass:
         is_ready = type(dl) in (list, tuple)
         marks = keeper.marks
         marks['batches'] = marks['epoch'] if is_ready and 'epoch' in marks else random_states(learn)
-        if origin: self.p.begin = partial(self._go_on, origin)
+        if origin: self.p.open_loader = partial(self._go_on, origin)
         batches = inner()
         keeper.noted = None,None
         return self._sampled(batches, None if is_ready else self._careful(batches))

@@ -33,6 +33,7 @@ from ..loop.engines import Engine
 from ..loop.learner import Learner, default_engine
 from ..loop.opt_state import opt_for_resume
 from ..loop.optimizer import HYPERS, get_hypers, hyper_groups, opt_recipe, opts, why_shapeless
+from ..loop.flow import mid_batch
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #b558d831
 @default_engine
@@ -65,7 +66,7 @@ class FitKeeper(Checkpointer, Engine):
     ):
         "Handle one more signal, if signals are handled"
         if self.signals: self.signals.take(name)
-    def rest(self, learn, next, inner):
+    def at_rest(self, learn, next, inner):
         if next=='batch': self.between()
         elif next!='fetch': self.at(next)
         elif self.signals: self.signals.between()
@@ -76,7 +77,7 @@ class FitKeeper(Checkpointer, Engine):
     @contextmanager
     def running(self, learn, what):
         with self._signalled(what=='fit'):
-            if what=='fit': self.enter(learn.fit_args)
+            if what=='fit': self.enter(learn.fit_state.args)
             try: yield
             finally:
                 if what=='fit': self.origin = self.args = self.kept = None
@@ -145,7 +146,7 @@ def _agree_at_end(self:FitKeeper):
 # %% ../../nbs/checkpoint/06_resume.ipynb #d6000001
 @patch
 def enter(self:FitKeeper,
-    given # `learn.fit_args`
+    given # `learn.fit_state.args`
 ):
     "Check what the fit resumes, and add the callbacks for that"
     learn,cbs,resume = self.learn,given.given,given.resume
@@ -161,7 +162,8 @@ def enter(self:FitKeeper,
         if resume.of and any(a is not b for a,b in zip(resume.of, (learn.model, learn._opt), strict=True)):
             raise RuntimeError('the model or the optimizer was replaced after the fit was interrupted, so it cannot '
                 'continue')
-        if learn.opt_at_start: learn.opt_at_start.restore()  # `restore` will set the rest from the saved state
+        # `restore` will set the rest from the saved state
+        if start := learn.fit_state.opt_at_start: start.restore()
         return
     if resume is None: return
     saver = saver_for(resume, savers)
@@ -214,7 +216,8 @@ def warn_of_loaders(self:FitKeeper,
     learn,train = self.learn,self.learn.dls.train
     if inexact and learn.team.is_first and (why := inexact_reason(train)):
         warnings.warn(f'the training loader, {type(train).__name__}: {why}', stacklevel=2)
-    again = self.asked>1 or inexact or learn.fit_args.steps_per_epoch or isinstance(learn.fit_args.resume, ResumePoint)
+    args = learn.fit_state.args
+    again = self.asked>1 or inexact or args.steps_per_epoch or isinstance(args.resume, ResumePoint)
     todo = [(o, not again, True) for o in parts_of(train)]+[(o, False, False) for o in parts_of(learn.dls.valid)]
     for dl,once,is_train in todo:
         if not any(dl is o and once==was for o,was,_ in self.tried):
@@ -392,7 +395,7 @@ def can_save(self:FitKeeper)->bool:
     if self.resuming or at[:1] in ([], ['fit']) and learn.outcome.get(at[-1] if at else 'fit')=='failed': return False
     # a subclass may do more in an epoch than train
     if at==['fit', 'epoch'] and 'train' in learn.outcome and 'epoch' not in learn.outcome: return False
-    return at in (['fit'], ['fit', 'epoch']) or at[:1]!=['fit'] and not learn.mid_batch
+    return at in (['fit'], ['fit', 'epoch']) or at[:1]!=['fit'] and not mid_batch(learn)
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d600000b
 @patch
@@ -487,7 +490,7 @@ def _pause(self:FitKeeper):
         if failed: learn.failed = SimpleNamespace(state=state, args=self.args, replay=None, **vars(failed))
     elif self.is_whole():
         self.put_together()
-        state = self.capture(learn.place, weights=learn.opt_at_start.changed())
+        state = self.capture(learn.place, weights=learn.fit_state.opt_at_start.changed())
         state = state | dict(callbacks=copy_state(state['callbacks']))
     else:
         self.why_not = self.resume_blocker()

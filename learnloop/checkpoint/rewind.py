@@ -45,9 +45,10 @@ class Snapshots(Callback, Engine):
             'batch only once, so this fit could not go back: use a loader that can start again, such as a list, '
             'or fit without Snapshots')
         if self.learn.keeper.about is None: self.learn.keeper.warn_of_loaders()  # otherwise, it did this already
-        if not isinstance(self.learn.fit_args.resume, ResumePoint) or self.states is not self.learn.keeper.snapshots:
+        goes_on = isinstance(self.learn.fit_state.args.resume, ResumePoint)
+        if not goes_on or self.states is not self.learn.keeper.snapshots:
             self.states = self.learn.keeper.snapshots = []
-    def rest(self, learn, next, inner):
+    def at_rest(self, learn, next, inner):
         if next=='batch' and learn.training and self._is_due() and learn.keeper.is_whole(): self.save()
         if next=='epoch' and not (self.states or learn.resuming): self.save()
         inner(learn, next)
@@ -74,7 +75,8 @@ def change_hypers(
 ):
     "Set hyper-parameters for the rest of the fit, and scale the rest of their schedules: all or, on an error, none"
     names = {k:hyper_names([k]) for k in hypers}
-    by = {k:next((o for o in learn.cbs if o.run and nm & hyper_names(o.in_charge_of)), None) for k,nm in names.items()}
+    def _by(nm): return next((o for o in learn.cbs if o.run and nm & hyper_names(o.controlled_hypers)), None)
+    by = {k:_by(nm) for k,nm in names.items()}
     for k,cb in by.items():
         if cb and not cb.rescale: raise ValueError(f'{k}={hypers[k]!r}: {cb.label} sets {k} in this fit, and its '
             'schedule can neither be scaled nor ended')
@@ -147,7 +149,7 @@ class Rewinder(Engine):
                 origin = self.origin_for(e)
                 if origin.place.next not in _HERE[phase]: raise
             finally:
-                p = learn.train_pass
+                p = learn.fit_state.train_pass
                 if phase=='train': learn.keeper.lengths[learn.epoch] = p.n_done if p else 0
             self._go_from(origin)
 
@@ -234,7 +236,8 @@ def _check_changes(self:Rewinder, changes):
 def _now(self:Rewinder):
     "Return the place of the fit, in training batches"
     learn = self.learn
-    return Place(learn.epoch, 'train', learn.train_pass.n_done if learn.keeper.n_passes and learn.train_pass else 0)
+    p = learn.fit_state.train_pass
+    return Place(learn.epoch, 'train', p.n_done if learn.keeper.n_passes and p else 0)
 
 @patch
 def _target(self:Rewinder, to, batches, now):
@@ -318,7 +321,7 @@ def _go_from(self:Rewinder, origin):
     keeper.go_from(origin)
     keeper.goal = origin.goal
     keeper.snapshots[:] = [s for s in keeper.snapshots if _order(_place_of(s['loop']))<=n]
-    learn.start_place,learn.epoch = origin.place,origin.place.epoch
+    learn.fit_state.start,learn.epoch = origin.place,origin.place.epoch
     learn.count.epochs = origin.state['loop']['count']['epochs']  # samplers get it before the state is restored
     self._mute()
 
@@ -344,7 +347,7 @@ def _unmute(self:Rewinder):
 class _CatchUp(Engine):
     "Trains up to the place that a rewind leads to; nothing is saved on the way"
     level = 5
-    def rest(self, learn, next, inner):
+    def at_rest(self, learn, next, inner):
         keeper,goal,is_pass = learn.keeper,learn.keeper.goal,next in ('batch','fetch')
         if goal is None or next=='fit' or learn.inside('evaluate') or is_pass and not learn.training:
             return inner(learn, next)

@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/checkpoint/saving.html.md"""
 
 # %% auto #0
 __all__ = ['unwrapper', 'map_state', 'whole', 'cut_like', 'cut_named', 'model_state', 'can_copy', 'state_for', 'param_names',
-           'opt_state', 'is_torch_opt', 'save_model', 'load_model']
+           'opt_state', 'is_torch_opt', 'save_model', 'load_model', 'check_opt', 'hold_file']
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #b89060d2
 import hashlib, inspect, os, re, tempfile, torch, warnings
@@ -22,9 +22,10 @@ from torch.nn.parameter import is_lazy
 from .files import file_place, hash_file, lock_file, read_state, with_suffix, write_state
 from ..data.batch import describe
 from ..data.checks import checked_args, did_you_mean, replaced
-from ..loop.learner import Learner
+from ..loop.learner import Learner, move_model
 from ..loop.opt_state import OptState, release_opt
 from ..loop.optimizer import HeldParams, held_params, opt_recipe, opts, remake_func, split_decay, why_shapeless
+from ..loop.loss import loss_module, loss_params
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #70ef3ce8
 _wrappers = dict(OptimizedModule='_orig_mod', DistributedDataParallel='module', DataParallel='module')
@@ -431,7 +432,7 @@ def save(self:Learner,
     if self.team.spreads: self.team.gather('save')  # all of them are about to put it together
     saved,at = _state_of(self.model, None, False),file_place(self._saved_at(file), new=True)
     if with_opt: saved['opt'] = self.state_of_opt()
-    if self._loss_params(): saved['loss_func'] = dict(self.loss_module.state_dict())
+    if loss_params(self): saved['loss_func'] = dict(loss_module(self).state_dict())
     if getattr(at, 'suffix', '')=='.safetensors':
         warnings.warn(f'{at.name} will be a file of torch.save: learn.export writes safetensors', stacklevel=2)
     with replaced(self, 'saved', saved): return self.with_events('save', self._save, at)
@@ -441,15 +442,14 @@ def _save(self:Learner, file):
     saved = whole(self.saved) if self.team.spreads else self.saved  # callbacks may have added sharded averages
     if isinstance(file, Path):
         self.team.first(_write, self, file, saved)
-        if self.inside('fit'): self.saved_hashes = self.team.from_first(self.saved_hashes)
+        if self.inside('fit'): self.fit_state.saved_hashes = self.team.from_first(self.fit_state.saved_hashes)
     else: write_state(file, saved)  # each process has its own file object
     return file
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #c3bbf995
 def _write(learn, file, saved):
     digest = write_state(file, saved)
-    if learn.inside('fit'): learn.saved_hashes = learn.saved_hashes | {os.path.realpath(file):digest}
-Learner.saved_hashes = {}  # Hashes of the files that `save` wrote in fits, by path
+    if learn.inside('fit'): learn.fit_state.saved_hashes |= {os.path.realpath(file):digest}
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #7a4971cb
 def _restart_opt(learn):
@@ -482,7 +482,7 @@ def state_of_opt(self:Learner,
 
 def _was_changed(learn):
     "Whether the optimizer was ever switched, or groups were added in the last fit"
-    return bool(learn._first_opt or learn.opt_at_start and learn.opt_at_start.changed())
+    return bool(learn._first_opt or learn.fit_state.opt_at_start and learn.fit_state.opt_at_start.changed())
 
 def _opt_notes(learn):
     "Return recipes to make the optimizers again, by name, and what the learner needs for them"
@@ -492,8 +492,8 @@ def _opt_notes(learn):
     return {k:opt_recipe(o)|own for k,o in (learn.opt if isinstance(learn.opt, dict) else {'':learn.opt}).items()}
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #c1d0a56b
-@patch
-def check_opt(self:Learner,
+def check_opt(
+    learn, # The learner
     sd:dict, # State of the optimizer or the optimizers, as `state_of_opt` makes it
     where,   # Where it is from, for messages
     tip=''   # What would help, for the end of a message
@@ -501,14 +501,14 @@ def check_opt(self:Learner,
     "Make the optimizer that `sd` belongs to, if it was switched or regrouped, and pair it with the state"
     states = {'':sd} if 'param_groups' in sd else sd
     if all('made' in s for s in states.values()):
-        if _opt_notes(self)!={k:s['made'] for k,s in states.items()}: _remake_opt(self, states, where)
-        for o,s in _opt_pairs(self.opt, sd, where, tip): _regroup(o, s['param_groups'], param_names(self.model))
-    elif _was_changed(self) and not _fits_opt(self, sd, where):  # the file was saved before the switch
-        if self.opt_at_start: self.opt_at_start.restore(frozen=False)
-        if self._first_opt and not _fits_opt(self, sd, where):
-            vars(self).update(self._first_opt)
-            self.create_opt()
-    return _match_opt(self, sd, where, tip)
+        if _opt_notes(learn)!={k:s['made'] for k,s in states.items()}: _remake_opt(learn, states, where)
+        for o,s in _opt_pairs(learn.opt, sd, where, tip): _regroup(o, s['param_groups'], param_names(learn.model))
+    elif _was_changed(learn) and not _fits_opt(learn, sd, where):  # the file was saved before the switch
+        if learn.fit_state.opt_at_start: learn.fit_state.opt_at_start.restore(frozen=False)
+        if learn._first_opt and not _fits_opt(learn, sd, where):
+            vars(learn).update(learn._first_opt)
+            learn.create_opt()
+    return _match_opt(learn, sd, where, tip)
 
 def _fits_opt(learn, sd, where):
     try: _match_opt(learn, sd, where)
@@ -583,7 +583,7 @@ def _check_shared(learn, file):
 def _unreplaced(learn, file, digest):
     "Open `file` if its hash is `digest`, else raise an error; without a digest, return its path"
     if not digest and learn.inside('fit') and isinstance(file, Path):
-        digest = learn.saved_hashes.get(os.path.realpath(file))
+        digest = learn.fit_state.saved_hashes.get(os.path.realpath(file))
     if not digest:
         yield file
         return
@@ -597,18 +597,18 @@ def _unreplaced(learn, file, digest):
         yield f  # the open file stays the verified one, even if another replaces it
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #be770f11
-@patch
 @contextmanager
-def hold_file(self:Learner,
+def hold_file(
+    learn, # The learner
     file, # As for `save`
     who:str # The writer, for the message
 ):
     "Lock `file` inside a `with` block; raise an error if another fit has it"
-    at = self._saved_at(file)
+    at = learn._saved_at(file)
     busy = f'{who}: another fit, or another callback, is writing {at}: give one of them its own file, by ' \
         'another name or another path of its learner'
     with ExitStack() as stack:
-        self.team.first(lambda: stack.callback(lock_file(_place_of_lock(at), busy)[0].release))
+        learn.team.first(lambda: stack.callback(lock_file(_place_of_lock(at), busy)[0].release))
         yield at
 
 def _place_of_lock(file):
@@ -623,17 +623,17 @@ def _place_of_lock(file):
 def _load(self:Learner, file, with_opt, strict):
     saved = _checked_file(self.saved, file, with_opt)  # `before_load` may have changed it
     weights,learned,states = state_for(self.model, saved['model'], file, strict, _lax),None,[]
-    if 'loss_func' in saved and self.loss_module is not None:
-        learned = state_for(self.loss_module, saved['loss_func'], f'the loss function of {file}', strict, _lax)
+    if 'loss_func' in saved and loss_module(self) is not None:
+        learned = state_for(loss_module(self), saved['loss_func'], f'the loss function of {file}', strict, _lax)
     was = OptState(self)
     try:
-        if with_opt and saved['opt'] is not None: states = self.check_opt(saved['opt'], file, _no_opt)
-        self.to_device()  # first: the optimizer's state moves to the device of the parameters
+        if with_opt and saved['opt'] is not None: states = check_opt(self, saved['opt'], file, _no_opt)
+        move_model(self)  # first: the optimizer's state moves to the device of the parameters
         self.model.load_state_dict(weights, strict=strict)
     except BaseException:
         was.restore()
         raise
-    if learned is not None: self.loss_module.load_state_dict(learned, strict=strict)
+    if learned is not None: loss_module(self).load_state_dict(learned, strict=strict)
     for o,s in states: o.load_state_dict(s)
     self._record_hypers()
     if with_opt and saved['opt'] is None: _restart_opt(self)

@@ -20,6 +20,7 @@ from torch.utils.data import DataLoader
 from .changes import as_sentences, changed_facts, is_accepted, names_of
 from .passes import random_states, set_random_states
 from .saving import can_copy, cut_like, cut_named, is_torch_opt, model_state, param_names, state_for, unwrapper, whole
+from .saving import check_opt
 from .shards import digests, find_own, take_shards
 from .schema import misfit
 from .storage import DamagedCheckpoint, from_plain, to_plain
@@ -35,6 +36,9 @@ from ..data.rng import all_rngs, preserve_rng
 from ..measure.about import about_run, flat_facts
 from ..measure.metric import mk_metrics
 from ..measure.series import shared_parts
+from ..loop.learner import move_model, use_dl
+from ..loop.learner_opt import warn_of_unheld
+from ..loop.loss import loss_module
 
 # %% ../../nbs/checkpoint/03_state.ipynb #67fc429a
 class Checkpointer:
@@ -66,7 +70,7 @@ class Checkpointer:
     )->bool:
         "Whether `dl` resumes by its own state, rather than by repeating batches"
         # with steps_per_epoch, `Endless` stores the position
-        of_steps = getattr(self.learn.fit_args, 'steps_per_epoch', None)
+        of_steps = getattr(self.learn.fit_state.args, 'steps_per_epoch', None)
         return goes_by_state(dl) and not of_steps
     def running_workers(self)->list: # Names of loaders
         "List the loaders whose persistent workers are running"
@@ -87,12 +91,13 @@ def capture(self:Checkpointer,
     learn = self.learn
     if shared: self.put_together()
     about = dict(about=self.describe_run()) if shared else {}  # for a file
-    loop = dict(place._asdict(), train_iter=learn.train_iter, pct_train=learn.pct_train, base=learn.epochs_before,
+    p,base = learn.fit_state.train_pass,learn.fit_state.epochs_before
+    loop = dict(place._asdict(), train_iter=learn.train_iter, pct_train=learn.pct_train, base=base,
         n_epoch=(self.asked, learn.n_epoch), count=dict(vars(learn.count)), warm=self._workers_at(place),
         **self._in_sight())
     if self.attempt: loop |= dict(attempt=self.attempt, rewinds=self.rewinds)
     if lens := self.lengths: loop['lengths'] = [[e, n] for e,n in lens.items() if n!=lens.get(e-1)]
-    if place.next=='train': loop['heard'] = learn.train_pass is not None and learn.train_pass.heard_at==place.batch
+    if place.next=='train': loop['heard'] = p is not None and p.heard_at==place.batch
     marks = dict(self.marks, now=self._rng_at(place))
     state = dict(loop=loop, config=self.config if learn.inside('fit') else self.mk_config(),
         rng={k:{nm:_as_lists(v) for nm,v in o.items()} for k,o in marks.items()},
@@ -162,7 +167,7 @@ def _cb_states(self:Checkpointer, place):
 @patch
 def _loader_state(self:Checkpointer, place):
     learn = self.learn
-    if place.next=='train': dl = learn.train_pass.dl
+    if place.next=='train': dl = learn.fit_state.train_pass.dl
     else: dl = self.shared_dls()['train'] if 'batches' in self.marks else None
     # don't ask a loader for its state before it is restored: some ignore a state after that
     if self.resuming or not self.by_state(dl): return None
@@ -171,7 +176,7 @@ def _loader_state(self:Checkpointer, place):
 @patch
 def _last_batch(self:Checkpointer, place):
     "Return facts of the last batch, which prove that a pass repeats it, and the random states of that batch"
-    p = self.learn.train_pass
+    p = self.learn.fit_state.train_pass
     facts = facts_of(p.kept.last) if place.next=='train' and p and p.kept else None
     if not facts: return {}
     if 'rng' in facts: facts = facts | dict(rng={nm:_as_lists(v) for nm,v in facts['rng'].items()})
@@ -186,7 +191,7 @@ def _workers_at(self:Checkpointer, place):
 # %% ../../nbs/checkpoint/03_state.ipynb #95ab1d60
 def _of_all(learn, what):
     "Return what the method `what` of the modules lists for model and loss function, by name"
-    unwrap,loss = unwrapper(learn.model),learn.loss_module
+    unwrap,loss = unwrapper(learn.model),loss_module(learn)
     of_loss = () if loss is None else getattr(loss, what)()
     return {unwrap(n):o for n,o in getattr(learn.model, what)()} | {f'loss_func.{n}':o for n,o in of_loss}
 
@@ -195,7 +200,7 @@ def _all_params(learn): return _of_all(learn, 'named_parameters')
 @patch
 def _module_state(self:Checkpointer):
     "Return the state of the modules that isn't in the model's `state_dict`"
-    model,loss,params = self.learn.model,self.learn.loss_module,_all_params(self.learn)
+    model,loss,params = self.learn.model,loss_module(self.learn),_all_params(self.learn)
     unwrap,of_loss = unwrapper(model),{} if loss is None else dict(loss.state_dict())
     own = {*map(unwrap, model.state_dict()), *(f'loss_func.{k}' for k in of_loss)}
     return dict(loss=of_loss,
@@ -234,7 +239,7 @@ def _in_sight(self:Checkpointer):
     log = list(learn.recorder.log) if hasattr(learn, 'recorder') else []
     seen = {k:getattr(learn, k) for k in _last} | dict(dl=dl, loss=loss, outcome=outcome, log=log)
     if seen['final_record']: seen['final_record'] = [*seen['final_record']]  # a score isn't plain data
-    scheduled = [(k, v) for o in learn.cbs for k,v in o.in_charge_of.items()]
+    scheduled = [(k, v) for o in learn.cbs for k,v in o.controlled_hypers.items()]
     return dict(seen=seen, after={k:v for k,v in scheduled if v is not None and '.' not in k})
 
 # %% ../../nbs/checkpoint/03_state.ipynb #3f37eaa7
@@ -263,7 +268,7 @@ def mk_config(self:Checkpointer)->dict: # Plain data
         metrics=[m.name for m in mk_metrics(learn.metrics)], loss_func=getattr(loss, '__name__', type(loss).__name__),
         max_steps=limit and limit.max_steps, steps_per_epoch=limit and limit.steps_per_epoch)
     res |= {k:[g.get(k) for g in hypers] for k in hypers[0]}
-    if not any('frozen' in o.in_charge_of for o in learn.cbs):
+    if not any('frozen' in o.controlled_hypers for o in learn.cbs):
         res['frozen'] = [n for p,n in param_names(learn.model).items() if not p.requires_grad]
     if any(o.needs_length for o in learn.cbs): res['n_epoch'] = learn.n_epoch
     if getattr(dl, 'is_multi', False): res['parts'] = dl.facts()
@@ -406,7 +411,7 @@ def check(self:Checkpointer,
 ):
     "Raise an error if a state doesn't fit this learner, before anything changes"
     learn,s,where = self.learn,origin.state,origin.where
-    loss,p = learn.loss_module,Path(where)/'state.json'
+    loss,p = loss_module(learn),Path(where)/'state.json'
     state_for(learn.model, s['model'], where)
     if loss is not None: state_for(loss, s['loss'], f'the loss function of {where}')
     for o in learn.cbs:
@@ -421,7 +426,7 @@ def check(self:Checkpointer,
     for k,states in s['rng'].items(): self._check_rng(states, p, f'rng.{k}')
     was = OptState(learn)
     try:
-        for o,sd in learn.check_opt(s['opt'], where): _check_floats(o, sd, s['model'], param_names(learn.model), where)
+        for o,sd in check_opt(learn, s['opt'], where): _check_floats(o, sd, s['model'], param_names(learn.model), where)
         self._check_after(s['loop'], p)
     finally: was.restore()
 
@@ -467,7 +472,7 @@ def restore(self:Checkpointer,
     if 'model' in s: _compare_dtypes(learn.model, s['model'], origin.accept, origin.where)
     with ExitStack() as undo:
         undo.callback(OptState(learn).restore)
-        if 'opt' in s: learn.check_opt(s['opt'], origin.where)  # callbacks load states that belong to this optimizer
+        if 'opt' in s: check_opt(learn, s['opt'], origin.where)  # callbacks load states that belong to this optimizer
         undo.callback(vars(learn.count).update, was)
         vars(learn.count).update(loop['count'])  # first: callbacks read the counts
         self._load_cbs(origin, undo)
@@ -481,7 +486,7 @@ def restore(self:Checkpointer,
         learn.team.restored(s.get('exchange', {}))
         if 'denominator' in s: learn.mean_of.load(learn, s['denominator'])
         undo.pop_all()
-    learn.train_iter,learn.pct_train,learn.epochs_before = (loop[k] for k in ('train_iter','pct_train','base'))
+    learn.train_iter,learn.pct_train,learn.fit_state.epochs_before = loop['train_iter'],loop['pct_train'],loop['base']
     self._restore_length(s)
     with ExitStack() as undo:
         self._load_cbs(origin, undo, last=True)
@@ -510,11 +515,11 @@ def _reload(cb, sd, *_):
 @patch
 def _restore_modules(self:Checkpointer, origin):
     learn,s = self.learn,origin.state
-    model,loss = learn.model,learn.loss_module
+    model,loss = learn.model,loss_module(learn)
     if 'model' in s:
-        learn.to_device()  # first: the optimizer's state moves to the device of the parameters
+        move_model(learn)  # first: the optimizer's state moves to the device of the parameters
         model.load_state_dict(state_for(model, s['model'], origin.where))
-        for o,sd in learn.check_opt(s['opt'], origin.where): o.load_state_dict(sd)
+        for o,sd in check_opt(learn, s['opt'], origin.where): o.load_state_dict(sd)
     else:
         for o,gs in zip(opts(learn.opt), s['hypers'], strict=True):
             for g,h in zip(o.param_groups, gs, strict=True): g.update(h)
@@ -525,7 +530,7 @@ def _restore_modules(self:Checkpointer, origin):
     for n,p in _all_params(learn).items():
         p.requires_grad_(n not in s['frozen'])
         p.grad = cut_like(s['grads'][n].to(p.device, p.dtype, copy=True), p) if n in s['grads'] else None
-    learn.warn_of_unheld()
+    warn_of_unheld(learn)
     _put_buffers(learn, s['buffers'])
 
 def _put_buffers(learn, saved):
@@ -579,7 +584,7 @@ def _restore_sight(self:Checkpointer, s, whole):
     learn.outcome |= seen['outcome']
     if hasattr(learn, 'recorder'): learn.recorder.log = seen['log']
     if not whole: return
-    learn.use_dl(seen['dl'] and getattr(learn.dls, seen['dl']))
+    use_dl(learn, seen['dl'] and getattr(learn.dls, seen['dl']))
     learn.epoch,learn.iter,learn.n_iter = (seen[k] for k in ('epoch', 'iter', 'n_iter'))
     learn.data_pass = Pass(learn, learn.dl)
     learn.data_pass.n_taken = learn.data_pass.n_done = seen['n_done']

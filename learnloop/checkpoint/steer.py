@@ -126,7 +126,7 @@ class Steering(Engine):
             return
         self.folders,self.n,self.look_at = [],0,0.
         self.heard = self.paused = self.is_fresh = self.is_ready = False
-        learn.fit_args.cbs.append(_CommandCount(self))
+        learn.fit_state.args.cbs.append(_CommandCount(self))
         if learn.keeper: learn.keeper.steering = self
         self.is_open = True
         try: yield
@@ -138,7 +138,7 @@ class Steering(Engine):
     def start(self, learn, inner):
         self.is_fresh = True  # a fit that resumes doesn't come here
         return inner(learn)
-    def rest(self, learn, next, inner):
+    def at_rest(self, learn, next, inner):
         if next=='fit' and not self.is_ready: self._open()  # a rewind comes here again
         elif next=='batch' and (self.inbox or self.heard or self.n<len(self.log) or time.monotonic()>=self.look_at):
             if learn.training: self._look()
@@ -179,7 +179,7 @@ def _delete(self:Steering, files):
 @patch
 def _open(self:Steering):
     "Read the log, or begin a new one"
-    learn,args = self.learn,self.learn.fit_args
+    learn,args = self.learn,self.learn.fit_state.args
     savers = learn.keeper.savers if learn.keeper else []
     self.folders = [*dict.fromkeys(o.resolve() for o in (*(cb.folder for cb in savers), *self.folders))]
     log = [] if self.is_fresh else self.log
@@ -285,7 +285,7 @@ def _act(self:Steering, o, again=False):
     if not o['refused']:
         verb,arg,ends = parse_command(o['text'])
         # a run that resumes need not wait, save or stop once more
-        if again and (verb in ('pause', 'go', 'save') or verb=='stop' and learn.fit_args.replay is None): return
+        if again and (verb in ('pause', 'go', 'save') or verb=='stop' and learn.fit_state.args.replay is None): return
         try: leaves = self._prepare(verb, arg, ends)
         except (TypeError,ValueError,RuntimeError) as e: o |= dict(result=str(e), refused=True)
     if not o['refused'] and verb=='validate':

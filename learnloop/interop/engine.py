@@ -16,7 +16,7 @@ from numbers import Real
 from weakref import ref
 from torch import Tensor
 from fastcore.basics import noop
-from ..loop.flow import CancelFitException, CancelTrainException
+from ..loop.flow import CancelFitException, CancelTrainException, silent_copy
 from .core import Adapter, Facade, Hook, hooks_base, names_others, not_failed, sharing
 from .facts import find_cb, plain, schedulers, validated
 
@@ -120,7 +120,7 @@ def _value_of(m, learn, view):
 
 def _batch_metrics(learn):
     "Return the values of a training batch, computed when they are read"
-    view,r = learn.silent_copy(),getattr(learn, 'recorder', None)
+    view,r = silent_copy(learn),getattr(learn, 'recorder', None)
     view.loss_grad,view.pred = learn.loss,learn.to_detach(learn.pred, cpu=False)
     metrics = {m.name:partial(_value_of, m, learn, view) for m in (r.valid_mets if r else ())}
     return _Floats(metrics | learn.loss_parts | dict(loss=learn.loss))

@@ -112,7 +112,7 @@ def _opt_class(net):
 
 def _lr_of(net):
     "Return the last group's learning rate at the start of the fit, or the one set by `set_params` since"
-    start = net.learn.opt_at_start
+    start = net.learn.fit_state.opt_at_start
     if net.run_.lr is not None: return net.run_.lr
     return net.learn.lr if start is None else start.groups[-1]['lr']
 

@@ -107,7 +107,7 @@ ARGUMENTS = list(signature(TrainingArguments).parameters)[1:]
 def _hyper(k, pick=lambda vs: vs[-1]):
     "Make a getter of a hyper-parameter at the start of the last fit, from the groups that have it"
     def get(learn):
-        vs = [g[k] for g in learn.opt_at_start.groups if k in g] if learn.opt_at_start else []
+        vs = [g[k] for g in learn.fit_state.opt_at_start.groups if k in g] if learn.fit_state.opt_at_start else []
         return pick(vs) if vs else None
     return get
 
@@ -138,7 +138,7 @@ _facts = dict(  # chkstyle: ignore-node
     adam_beta1                  = _number(_hyper('betas', lambda vs: vs[-1][0])),
     adam_beta2                  = _number(_hyper('betas', lambda vs: vs[-1][1])),
     adam_epsilon                = _number(_hyper('eps')),
-    num_train_epochs            = lambda o: o.n_epoch if o.opt_at_start and o.n_epoch<math.inf else None,
+    num_train_epochs            = lambda o: o.n_epoch if o.fit_state.opt_at_start and o.n_epoch<math.inf else None,
     max_steps                   = lambda o: _limit(o, 'max_steps') or -1,
     per_device_train_batch_size = lambda o: batch_size(o.dls.train),
     per_device_eval_batch_size  = lambda o: batch_size(o.dls.valid),

@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/loop/denominator.html.md"""
 
 # %% auto #0
 __all__ = ['SUM', 'ITEMS', 'UNTRIED', 'MEAN_HELP', 'join_units', 'as_size', 'mean_of_all', 'target_weights', 'known_denominator',
-           'element_weights', 'counts_of', 'refute_mean', 'MeanOf', 'Joined']
+           'element_weights', 'counts_of', 'refute_mean', 'LossDenominator', 'Joined']
 
 # %% ../../nbs/loop/07_denominator.ipynb #002dc91a
 import inspect, math, torch, warnings
@@ -369,7 +369,7 @@ MEAN_HELP = "give the loss function a method `denominator(pred, *yb)` that retur
 function as Learner(denominator=f); denominator='batches' gives all batches equal weights"
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000a3
-class MeanOf:
+class LossDenominator:
     "The denominators of a learner's loss"
     def __init__(self,
         declared=None # Function of (pred, *yb), or 'items', 'batches' or 'sum'; None for the known denominator
@@ -458,7 +458,7 @@ def _is_of_model(learn):
     return learn.loss_func is None or not learn.yb and named_loss(learn.pred) is not None
 
 @patch
-def _form_of(self:MeanOf, learn):
+def _form_of(self:LossDenominator, learn):
     "Return the denominator of a loss that the model computed"
     self.n += 1
     if learn.loss is None or learn.loss.dim(): return None
@@ -471,7 +471,7 @@ def _form_of(self:MeanOf, learn):
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000f6
 @patch
-def _confirmed(self:MeanOf, learn, form):
+def _confirmed(self:LossDenominator, learn, form):
     "Return `form`, or None if the losses are equal only because the head is untrained"
     x = _labels_and_logits(learn)[1]
     if form not in _FORMS or (x.amax(-1)-x.amin(-1)).max()>.1: return form
@@ -484,7 +484,7 @@ def _confirmed(self:MeanOf, learn, form):
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000032
 @patch
-def __call__(self:MeanOf,
+def __call__(self:LossDenominator,
     learn, # The learner, with the loss of a batch
     part:str='loss' # Name of a part of the loss
 ): # As for `find`; also None if the loss isn't a mean over items
@@ -510,7 +510,7 @@ def _refute_model(learn):
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000f7
 @patch
-def _is_wider(self:MeanOf, yb):
+def _is_wider(self:LossDenominator, yb):
     "Whether targets are outside the range seen before, as a value that marks missing targets may be"
     if self.n_wider>31 or self.n>64 and not all(t.is_cpu for t in tensors_in(yb)): return False
     span = [float(v) for t in _ordered(yb) for v in (t.amax(), -t.amin())]
@@ -520,7 +520,7 @@ def _is_wider(self:MeanOf, yb):
     return is_wider
 
 @patch
-def _probe(self:MeanOf, learn):
+def _probe(self:LossDenominator, learn):
     "Test the loss function, if a test is due"
     self.n += 1
     f,shape = learn.loss_func,next((t.shape for t in tensors_in(learn.pred) if t.dim() and len(t)==learn.bs), None)
@@ -534,7 +534,7 @@ def _probe(self:MeanOf, learn):
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000033
 @patch
-def units(self:MeanOf,
+def units(self:LossDenominator,
     learn, # The learner, with the loss of a batch
     part:str='loss', # Name of a part of the loss
     who:str='', # Code that needs the denominator, for a warning; '' if the number of items is enough
@@ -551,7 +551,7 @@ def units(self:MeanOf,
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0001f3
 @patch
-def in_items(self:MeanOf,
+def in_items(self:LossDenominator,
     learn, # The learner
     d # Denominator, which may count elements
 ): # The number of items, if each has as many elements as in the first batch
@@ -563,7 +563,7 @@ def in_items(self:MeanOf,
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000a4
 @patch
-def _tell(self:MeanOf,
+def _tell(self:LossDenominator,
     learn, # The learner
     who:str, # Code that needs the denominator
     how:str, # The result without it
@@ -579,7 +579,7 @@ def _tell(self:MeanOf,
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000a5
 @patch
-def name_of(self:MeanOf,
+def name_of(self:LossDenominator,
     learn, # The learner
     part:str='loss' # Name of a part of the loss
 )->str: # For a message

@@ -15,6 +15,7 @@ from ..data.batch import describe
 from ..data.checks import called_here, safely
 from .place import Pass
 from .steps import StepLimit
+from .flow import mid_batch
 
 # %% ../../nbs/loop/08_errors.ipynb #ccab1e1d
 def where(
@@ -28,7 +29,7 @@ def where(
     if learn.open[-1].name=='fetch':
         n = '?' if learn.n_iter is None else learn.n_iter
         return f'{at}, got {learn.n_done} of {n} batches of {of}'
-    if not learn.mid_batch: return at
+    if not mid_batch(learn): return at
     i,parts = learn.iter,dict(xb=learn.xb, yb=learn.yb)
     if learn.pred is not None: parts['pred'] = learn.pred
     if not learn.inside('batch'): i,parts = learn.n_done,dict(batch=learn.batch)  # not unpacked yet, or already over
@@ -144,7 +145,7 @@ def tip(
     e:BaseException # An error in one of its phases
 )->str: # '' for an unknown error
     "Return advice for the error `e`"
-    s,is_batch = str(e),learn.mid_batch
+    s,is_batch = str(e),mid_batch(learn)
     if isinstance(getattr(e, 'obj', None), torch.optim.Optimizer):
         here = called_here('attribute', e.name)
         if here: return f"learn.opt is torch's own: {e.name}{here}"

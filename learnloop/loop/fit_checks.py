@@ -15,7 +15,9 @@ from ..data.loaders import why_empty
 from .callback import Callback, InGraph
 from .learner import Learner, default_cb
 from .loss import watch_broadcast
+from .learner_opt import check_held, warn_of_unheld
 from .optimizer import hyper_names, opts
+from .turn import params_of
 
 # %% ../../nbs/loop/06_fit_checks.ipynb #50262cb4
 class Checks(Callback):
@@ -30,23 +32,23 @@ class Checks(Callback):
     def before_evaluate(self):
         if not self.learn.predicting and not self.learn.inside('fit'): self._look_at_loss()
     def before_epoch(self):
-        if self._begins: self.learn._check_held(_CHANGED)
+        if self._begins: check_held(self.learn, _CHANGED)
         self._begins = False
     def before_train(self):
         self._warn_of_unread()
-        self.learn.warn_of_unheld()
+        warn_of_unheld(self.learn)
         self._versions,self._pass = self._now(),self.learn.data_pass
         # an optimizer with hooks isn't compiled
         if hasattr(self.learn, 'first_loss_checks') and self.learn.fuser is None: self._hook()
     def after_train(self):
         learn,n = self.learn,self._n_batches('train')
         if n is None or not learn.training: return
-        if not learn.has_stepped and self._versions==self._now(): self._warn_of_no_step(n)
+        if not learn.data_pass.has_stepped and self._versions==self._now(): self._warn_of_no_step(n)
         if not n: raise ValueError(f'epoch {learn.epoch}: the training loader {why_empty(learn.dl)}')
         self._check_length(n)
     def cleanup_train(self):
         self._unhook()
-        if self.learn.outcome['train']!='failed': self.learn.warn_of_unheld()
+        if self.learn.outcome['train']!='failed': warn_of_unheld(self.learn)
     def before_validate(self): self._pass = self.learn.data_pass
     def after_validate(self):
         learn,n = self.learn,self._n_batches('validate')
@@ -115,7 +117,7 @@ def _check_length(self:Checks, n):
 @patch
 def _warn_of_no_step(self:Checks, n):
     "Warn that an epoch of `n` batches left the weights unchanged, and name the callbacks that cancelled"
-    learn,start = self.learn,self.learn.start_place
+    learn,start = self.learn,self.learn.fit_state.start
     # a resumed fit without new batches
     if n==(start.batch if (start.epoch, start.next)==(learn.epoch, 'train') else 0): return
     inner = 'batch',*learn._inside['batch']
@@ -148,7 +150,7 @@ class _FirstLoss(Callback):
     def after_loss(self): self.cleanup_batch()
     def before_step(self):
         self._n_steps += 1
-        if any(p.grad is not None for p in self.learn.turn_params): return
+        if any(p.grad is not None for p in params_of(self.learn)): return
         warnings.warn('no parameter has a gradient before the first step, so it changes nothing: the loss depends on '
             'no parameter of the optimizer, or a callback dropped the gradients', stacklevel=2)
     def after_opt_step(self): self._n_told += 1  # a compiled step has no *step* phase

@@ -9,7 +9,8 @@ __all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpoch
            'CancelEvaluateException', 'CancelValidException', 'CancelBatchException', 'CancelTurnException',
            'CancelBackwardException', 'CancelStepException', 'CancelZeroGradException', 'CancelSaveException', 'event',
            'ControlException', 'CancelException', 'RewindException', 'UncaughtCancelError', 'Phase', 'Event', 'Events',
-           'near_miss', 'check_event_name', 'Flow', 'in_phase']
+           'near_miss', 'check_event_name', 'Flow', 'restack', 'per_batch', 'mid_batch', 'listeners', 'fire_for',
+           'silent_copy', 'catcher', 'in_phase']
 
 # %% ../../nbs/loop/00_flow.ipynb #6b358ab8
 import difflib, inspect, re, warnings
@@ -18,7 +19,7 @@ from types import MethodType
 from fastcore.basics import camel2snake, patch, snake2camel
 from ..data.batch import describe
 from ..data.checks import NoAttribute, called_here, check_whole, did_you_mean, note_on, safely
-from .engines import Engine, Stack
+from .engines import Engine, EngineStack
 from .lazy import with_lazy_methods
 from .team import SingleProcess
 
@@ -187,7 +188,7 @@ class _Handlers(dict):
 @with_lazy_methods
 class Flow:
     "Phases, the callbacks that handle their events, and the runner of both"
-    table,keeps = PHASES,('log',) # `keeps`: names that callbacks may share; the learner's method stays
+    table = PHASES
     def __init_subclass__(cls, phases=(), **kwargs):
         super().__init_subclass__(**kwargs)
         cls.table = (*cls.table, *phases)
@@ -198,7 +199,7 @@ class Flow:
         self.phases,self.events = {},[]
         # Names of phases and events that repeat with each batch, and phases inside each phase
         self._recurring,self._inside = set(),{}
-        self.engines,self._own_engines,self.engine_stack = [],(),Stack() # What runs it: see `Engine`
+        self.engines,self._own_engines,self.engine_stack = [],(),EngineStack() # What runs it: see `Engine`
         self._muted = ()      # Muted callbacks
         self.team = SingleProcess(self) # The processes of this run
         self.last_cancels = {} # Phase -> callback and event of the last exception that cancelled it
@@ -220,18 +221,21 @@ class Flow:
     def _changed(self, muted=False):
         "Discard the handler lists: callbacks were added or removed, or only `muted`"
         self.version,training = self.version+1,self.training
-        if not muted: self.restack()
+        if not muted: restack(self)
         self._by_mode = _Handlers(self, False),_Handlers(self, True)
         self.training = training
 
 # %% ../../nbs/loop/00_flow.ipynb #f10a0002
-@patch
-def restack(self:Flow):
+def restack(
+    flow # A `Flow`
+):
     "Compose `engine_stack` from `engines`, those of an evaluation, callbacks that are engines, and the team"
-    also = [o for o in (*self._cbs, self.team) if isinstance(o, Engine)]
-    engines = [*self.engines, *self._own_engines, *also]
-    for nm in {nm for e in engines for nm in e.around.split() if nm!='*'}: self._phase(nm)  # raises the error
-    self.engine_stack = Stack(engines, self.phases)
+    also = [o for o in (*flow._cbs, flow.team) if isinstance(o, Engine)]
+    engines = [*flow.engines, *flow._own_engines, *also]
+    for e in engines:
+        if isinstance(e, type): raise TypeError(f'learn.engines has the class {e.__name__}: append {e.__name__}()')
+    for nm in {nm for e in engines for nm in e.around.split() if nm!='*'}: flow._phase(nm)  # raises the error
+    flow.engine_stack = EngineStack(engines, flow.phases)
 
 # %% ../../nbs/loop/00_flow.ipynb #083ed182
 Flow.cbs = property(lambda self: (*self._cbs,), lambda self, cbs: self._set_cbs(cbs),
@@ -294,18 +298,19 @@ def inside(self:Flow,
     return self._phase(phase) in self.open
 
 # %% ../../nbs/loop/00_flow.ipynb #fca3a1f1
-@patch
-def per_batch(self:Flow,
+def per_batch(
+    flow, # A `Flow`
     name:str # Of a declared phase or event
 )->bool:
     "Whether `name` repeats with each batch"
-    return name in self._recurring if name in self.events else self._phase(name).name in self._recurring
+    return name in flow._recurring if name in flow.events else flow._phase(name).name in flow._recurring
 
 # %% ../../nbs/loop/00_flow.ipynb #135bd8f6
-@patch(as_prop=True)
-def mid_batch(self:Flow):
+def mid_batch(
+    flow # A `Flow`
+)->bool:
     "Whether a phase that repeats with each batch is open"
-    return any(p.name in self._recurring for p in self.open)
+    return any(p.name in flow._recurring for p in flow.open)
 
 # %% ../../nbs/loop/00_flow.ipynb #604e9524
 def _check_misspelt(cls):
@@ -364,23 +369,23 @@ def _collect(flow, event, training):
     return res
 
 # %% ../../nbs/loop/00_flow.ipynb #f10a0003
-@patch
-def listeners(self:Flow,
+def listeners(
+    flow, # A `Flow`
     event:str # Name of an event
 )->list: # Callbacks, and the flow itself, in their order
     "List the listeners of an event in the current mode"
-    return list(dict.fromkeys(f.__self__ for f in self._handlers[event]))
+    return list(dict.fromkeys(f.__self__ for f in flow._handlers[event]))
 
 # %% ../../nbs/loop/00_flow.ipynb #f10a0013
-@patch
-def fire_for(self:Flow,
+def fire_for(
+    flow, # A `Flow`
     event:str, # Name of an event
     cbs=None # Callbacks: some of the event's listeners; None for all
 ):
     "Fire `event` for `cbs` only; `before_x` plans no clean-ups"
     def _is_meant(f): return getattr(f.__func__, 'func', None) is not _plan_cleanup and (
         cbs is None or f.__self__ in cbs)
-    if fs := [*filter(_is_meant, self._handlers[event])]: self._call_handlers(fs, event)
+    if fs := [*filter(_is_meant, flow._handlers[event])]: flow._call_handlers(fs, event)
 
 # %% ../../nbs/loop/00_flow.ipynb #f10a0015
 class _NoHandlers(dict):
@@ -388,11 +393,12 @@ class _NoHandlers(dict):
     training = True
     def __missing__(self, event): return ()
 
-@patch
-def silent_copy(self:Flow)->Flow: # A copy, with `heard`: bound methods by event
+def silent_copy(
+    flow # A `Flow`
+)->Flow: # A copy, with `heard`: bound methods by event
     "Return a copy whose events call only the methods in its `heard`"
-    res,heard = object.__new__(type(self)),_NoHandlers()
-    vars(res).update(vars(self))
+    res,heard = object.__new__(type(flow)),_NoHandlers()
+    vars(res).update(vars(flow))
     vars(res).update(heard=heard, _handlers=heard, _by_mode=(heard, heard))
     return res
 
@@ -455,7 +461,7 @@ def __call__(self:Flow,
     try:
         if fs := self._handlers[event]: self._call_handlers(fs, event, kwargs)
     except ControlException as e:
-        if self.catcher(e) is None: raise _uncaught(self, e) from e
+        if catcher(self, e) is None: raise _uncaught(self, e) from e
         raise
 
 # %% ../../nbs/loop/00_flow.ipynb #d983396b
@@ -507,7 +513,7 @@ def _check_same(p, e, other):
 # %% ../../nbs/loop/00_flow.ipynb #f10a0009
 def _in_flight(flow, p, e):
     "Return the exception that leaves the phase `p`: `e`, or one that replaces it"
-    if isinstance(e, ControlException) and flow.catcher(e) is None: e = _uncaught(flow, e)
+    if isinstance(e, ControlException) and catcher(flow, e) is None: e = _uncaught(flow, e)
     if not (ended := flow.engine_stack.ended): return e
     if isinstance(e, ControlException): e = ended(flow, p, e)
     if isinstance(e, ControlException): return e
@@ -546,10 +552,10 @@ def _add_then(err, e):
 def _merge(self:Flow, err, e, ending):
     "Return what propagates after `e` was raised on top of `err`; `ending`: is the innermost phase ending?"
     if isinstance(e, ControlException):
-        catcher = self.catcher(e)
-        if catcher is None: e = _uncaught(self, e)
-        elif err is None: return None if ending and catcher==len(self.open)-1 else e
-        elif isinstance(err, ControlException): return e if catcher<self.catcher(err) else err
+        at = catcher(self, e)
+        if at is None: e = _uncaught(self, e)
+        elif err is None: return None if ending and at==len(self.open)-1 else e
+        elif isinstance(err, ControlException): return e if at<catcher(self, err) else err
     if err is None or isinstance(err, ControlException):
         ended = self.engine_stack.ended
         return _announce(self, ended(self, self.open[-1], e) if ended else e)
@@ -571,13 +577,13 @@ def _announce(flow, e):
     return e
 
 # %% ../../nbs/loop/00_flow.ipynb #207c935d
-@patch
-def catcher(self:Flow,
+def catcher(
+    flow, # A `Flow`
     e:ControlException # A cancel that was raised
 )->int|None: # Its index in `open`
     "Return the index of the innermost open phase that takes `e`"
-    if e.inside: return 0 if tuple(p.name for p in self.open[:len(e.inside)])==e.inside else None
-    return next((i for i in range(len(self.open)-1, -1, -1) if isinstance(e, self.open[i].catches)), None)
+    if e.inside: return 0 if tuple(p.name for p in flow.open[:len(e.inside)])==e.inside else None
+    return next((i for i in range(len(flow.open)-1, -1, -1) if isinstance(e, flow.open[i].catches)), None)
 
 def _uncaught(flow, e):
     by = f' by {e.callback} in {e.event}' if e.event else ''

@@ -54,7 +54,7 @@ import torch.amp
 import torch.nn.modules.module
 import types
 MYPY: Literal[False]  # mypy treats it as True
-__all__ = ['Learner', 'format_value', 'print_row', 'TrainEvalCallback', 'default_cb', 'default_engine', 'before_batch_cb']
+__all__ = ['Learner', 'one_turn', 'use_dl', 'format_value', 'print_row', 'move_model', 'TrainEvalCallback', 'default_cb', 'default_engine']
 if MYPY:
     class _LearnerMethods:
         if MYPY:
@@ -267,18 +267,8 @@ if MYPY:
                 Returns: Plain data and tensors, for `write_state` and `diff_steps`"""
             def train_batch(self) -> Any:
                 """Train on a batch, by one turn; override it to take several"""
-            def ordinary_turn(self) -> Any:
-                """Compute the loss of a turn, run backward, and step"""
             def valid_batch(self) -> Any:
                 """Compute prediction and loss of a validation batch; override it for another kind of loss"""
-            def mk_pass(self, dl: Any) -> learnloop.loop.place.Pass:
-                """Make a pass through this process's share of `dl`
-
-                Parameters:
-                    dl: Loader: any iterable of batches
-                Returns: A context manager, and an iterator of batches"""
-            def drop_batch(self) -> Any:
-                """Release the batch and everything computed from it"""
             def forward(self) -> Any:
                 """Call the model on `xb`"""
             def calc_loss(self) -> Any:
@@ -307,33 +297,8 @@ if MYPY:
 
                 Parameters:
                     k: Number, or scalar tensor"""
-            def set_denominator(self, d: Any) -> Any:
-                """Set `d` as the denominator of the current loss
-
-                Parameters:
-                    d: Number, or scalar tensor"""
-            def flush_step(self, opt: str | None = None, counts: bool = True, name: str | None = None) -> Any:
-                """Step and zero gradients, as phases, after an earlier backward: the last step of an accumulation
-
-                Parameters:
-                    opt: Name of its optimizer in `learn.opt`; None for all optimizers
-                    counts: Count it in `count.opt_steps`?
-                    name: Name of the turn; None for `opt`"""
             def backward(self) -> Any:
                 """Run the *backward* phase, which adds the gradients of the loss"""
-            def count_step(self, f: Any = ...) -> Any:
-                """Run `f`, count the step and fire `after_opt_step`
-
-                Parameters:
-                    f: The body of the *step* phase"""
-            def use_dl(self, dl: Any) -> bool:
-                """Make `dl` the loader of the next pass
-
-                Parameters:
-                    dl: Loader: any iterable of batches, or None
-                Returns: Is there one?"""
-            def to_device(self) -> Any:
-                """Move the model and the loss function to `device`"""
             def fit(self, n_epoch: int | None = None, lr: Any = None, wd: Any = None, cbs: Any = None, reset_opt: bool = False, start_epoch: int = 0, max_steps: int | None = None, steps_per_epoch: int | None = None, resume: Any = None, accept: Any = (), keep_failed: bool = False, fuse: Any = None, replay: Any = None) -> None:
                 """Train for `n_epoch` epochs, validating after each
 
@@ -353,18 +318,8 @@ if MYPY:
                     replay: Folder of another run: repeat its `learn.tell` commands at the same places"""
             def no_logging(self) -> contextlib.AbstractContextManager[Any]:
                 """Print nothing inside a `with` block"""
-            def to_detach(self, b: Any, cpu: bool = True) -> Any:
-                """Detach all tensors in `b`
-
-                Parameters:
-                    b: Tensors, nested in any way
-                    cpu: Move them to the CPU?"""
             def create_opt(self) -> Any:
                 """Create a new `opt` with `opt_func`, from the groups of `splitter`"""
-            def named_lr(self) -> float | list | None:
-                """Return the learning rate that you gave for later fits, to the optimizer or the learner
-
-                Returns: A list has one rate for each group; None if none was given"""
             def set_hypers(self, **hypers: Any) -> Any:
                 """Set hyper-parameters: within a fit for the rest of it, unless a schedule sets them; outside for later fits
 
@@ -379,18 +334,6 @@ if MYPY:
                 """Train the last group only"""
             def unfreeze(self) -> Any:
                 """Train all groups"""
-            def warn_of_unheld(self) -> Any:
-                """Warn of parameters that require gradients, but are in no group of the optimizer"""
-            def evaluate_on(self, dl: Any, cbs: Any = None, inner: bool = False, muted: Any = (), engines: Any = (), **own: Any) -> Any:
-                """Validate on `dl`, and restore the learner's state
-
-                Parameters:
-                    dl: Loader: any iterable of batches
-                    cbs: Callbacks for this evaluation only
-                    inner: Skip the `evaluate` phase? For callbacks that already opened a `validate` phase
-                    muted: Callbacks that are muted during the evaluation
-                    engines: Engines for this evaluation only
-                    own: Fields of the pass that have other values during the evaluation"""
             def validate(self, ds_idx: Any = 1, dl: Any = None, cbs: Any = None) -> list | None:
                 """Compute loss and metrics
 
@@ -399,12 +342,6 @@ if MYPY:
                     dl: Any other loader
                     cbs: Callbacks for this evaluation only
                 Returns: Loss, metrics and loss parts, as the recorder's named `Scores`; None without a recorder"""
-            def find_dl(self, ds_idx: Any = 1, dl: Any = None) -> Any:
-                """Return the loader by index or name, or check `dl`
-
-                Parameters:
-                    ds_idx: Loader in `dls`, by index or name
-                    dl: Any other loader"""
             def loss_not_reduced(self) -> contextlib.AbstractContextManager[Any]:
                 """Make `loss_func` return the loss of each item inside a `with` block"""
             def get_preds(self, ds_idx: Any = 1, dl: Any = None, with_input: bool = False, with_decoded: bool = False, with_loss: bool = False, act: Any = None, inner: bool = False, reorder: bool = True, cbs: Any = None, **kwargs: Any) -> tuple:
@@ -449,14 +386,6 @@ if MYPY:
                 Parameters:
                     together: Join sharded tensors? All processes take part in that
                 Returns: From `opt_state`; if the optimizer was switched, with a recipe to make it"""
-            def check_opt(self, sd: dict, where: Any, tip: Any = '') -> list:
-                """Make the optimizer that `sd` belongs to, if it was switched or regrouped, and pair it with the state
-
-                Parameters:
-                    sd: State of the optimizer or the optimizers, as `state_of_opt` makes it
-                    where: Where it is from, for messages
-                    tip: What would help, for the end of a message
-                Returns: Pairs of an optimizer and the state that it can load"""
             def load(self, file: Any, device: Any = None, with_opt: bool = True, strict: bool = True, weights_only: bool = True, digest: str | None = None) -> learnloop.loop.learner.Learner:
                 """Load weights and optimizer; after an error, nothing has changed
 
@@ -468,12 +397,6 @@ if MYPY:
                     weights_only: Accepted as in torch.load, but without effect: reading never runs code
                     digest: Expected hash of the file; None: in a fit, the hash of the file that the fit wrote
                 Returns: The learner itself"""
-            def hold_file(self, file: Any, who: str) -> contextlib.AbstractContextManager[Any]:
-                """Lock `file` inside a `with` block; raise an error if another fit has it
-
-                Parameters:
-                    file: As for `save`
-                    who: The writer, for the message"""
             def save_checkpoint(self, folder: Any, **info: Any) -> learnloop.checkpoint.storage.Checkpoint | None:
                 """Save the whole state in `folder`, as a checkpoint named by the number of optimizer steps
 
@@ -534,8 +457,6 @@ if MYPY:
                 Parameters:
                     verbose: Also show events that no callback has?
                 Returns: Displayed by notebooks; `print` it elsewhere"""
-            def restack(self) -> Any:
-                """Compose `engine_stack` from `engines`, those of an evaluation, callbacks that are engines, and the team"""
             def declare(self, *rows: Any) -> learnloop.loop.flow.Flow:
                 """Add phases and events for callbacks
 
@@ -547,34 +468,13 @@ if MYPY:
 
                 Parameters:
                     phase: Name of a declared phase"""
-            def per_batch(self, name: str) -> bool:
-                """Whether `name` repeats with each batch
-
-                Parameters:
-                    name: Of a declared phase or event"""
-            def listeners(self, event: str) -> list:
-                """List the listeners of an event in the current mode
-
-                Parameters:
-                    event: Name of an event
-                Returns: Callbacks, and the flow itself, in their order"""
-            def fire_for(self, event: str, cbs: Any = None) -> Any:
-                """Fire `event` for `cbs` only; `before_x` plans no clean-ups
-
-                Parameters:
-                    event: Name of an event
-                    cbs: Callbacks: some of the event's listeners; None for all"""
-            def silent_copy(self) -> learnloop.loop.flow.Flow:
-                """Return a copy whose events call only the methods in its `heard`
-
-                Returns: A copy, with `heard`: bound methods by event"""
             def __call__(self, event: Any, **kwargs: Any) -> Any:
                 """Fire `event`
 
                 Parameters:
                     event: Name of an event, or a sequence of them
                     kwargs: Arguments of the handlers"""
-            def with_events(self, phase: str = '', f: Any = None, *args: Any, **kwargs: Any) -> Any:
+            def with_events(self, phase: str, f: Any, *args: Any, **kwargs: Any) -> Any:
                 """Run `f(*args, **kwargs)` as the body of `phase`, with its events around it
 
                 Parameters:
@@ -582,12 +482,6 @@ if MYPY:
                     f: Its body: a function
                     args: To `f`
                     kwargs: To `f`"""
-            def catcher(self, e: learnloop.loop.flow.ControlException) -> int | None:
-                """Return the index of the innermost open phase that takes `e`
-
-                Parameters:
-                    e: A cancel that was raised
-                Returns: Its index in `open`"""
             def add_cb(self, cb: Any) -> learnloop.loop.flow.Flow:
                 """Add a callback; its name becomes an attribute of the learner
 
@@ -654,43 +548,28 @@ if MYPY:
             from learnloop.see.flight import blame as blame
             from learnloop.see.replay import record_step as record_step
             from learnloop.loop.learner import train_batch as train_batch
-            from learnloop.loop.learner import ordinary_turn as ordinary_turn
             from learnloop.loop.learner import valid_batch as valid_batch
-            from learnloop.loop.learner import mk_pass as mk_pass
-            from learnloop.loop.learner import drop_batch as drop_batch
             from learnloop.loop.learner import forward as forward
             from learnloop.loop.learner import calc_loss as calc_loss
             from learnloop.loop.learner import set_loss as set_loss
             from learnloop.loop.learner import turn as turn
             from learnloop.loop.learner import scale_loss as scale_loss
-            from learnloop.loop.learner import set_denominator as set_denominator
-            from learnloop.loop.learner import flush_step as flush_step
             from learnloop.loop.learner import backward as backward
-            from learnloop.loop.learner import count_step as count_step
-            from learnloop.loop.learner import use_dl as use_dl
-            from learnloop.loop.learner import to_device as to_device
             from learnloop.loop.learner import fit as fit
             from learnloop.loop.learner import no_logging as no_logging
-            from learnloop.loop.learner import to_detach as to_detach
             from learnloop.loop.learner_opt import create_opt as create_opt
-            from learnloop.loop.learner_opt import named_lr as named_lr
             from learnloop.loop.learner_opt import set_hypers as set_hypers
             from learnloop.loop.learner_opt import freeze_to as freeze_to
             from learnloop.loop.learner_opt import freeze as freeze
             from learnloop.loop.learner_opt import unfreeze as unfreeze
-            from learnloop.loop.learner_opt import warn_of_unheld as warn_of_unheld
-            from learnloop.loop.evaluate import evaluate_on as evaluate_on
             from learnloop.loop.evaluate import validate as validate
-            from learnloop.loop.evaluate import find_dl as find_dl
             from learnloop.loop.predict import loss_not_reduced as loss_not_reduced
             from learnloop.loop.predict import get_preds as get_preds
             from learnloop.loop.predict import predict as predict
             from learnloop.measure.recorder import log as log
             from learnloop.checkpoint.saving import save as save
             from learnloop.checkpoint.saving import state_of_opt as state_of_opt
-            from learnloop.checkpoint.saving import check_opt as check_opt
             from learnloop.checkpoint.saving import load as load
-            from learnloop.checkpoint.saving import hold_file as hold_file
             from learnloop.checkpoint.checkpoint import save_checkpoint as save_checkpoint
             from learnloop.loop.switch_opt import switch_opt as switch_opt
             from learnloop.measure.hook import summary as summary
@@ -701,16 +580,10 @@ if MYPY:
             from learnloop.checkpoint.steer import tell as tell
             from learnloop.see.progress import no_bar as no_bar
             from learnloop.see.show import show_training_loop as show_training_loop
-            from learnloop.loop.flow import restack as restack
             from learnloop.loop.flow import declare as declare
             from learnloop.loop.flow import inside as inside
-            from learnloop.loop.flow import per_batch as per_batch
-            from learnloop.loop.flow import listeners as listeners
-            from learnloop.loop.flow import fire_for as fire_for
-            from learnloop.loop.flow import silent_copy as silent_copy
             from learnloop.loop.flow import __call__ as __call__
             from learnloop.loop.flow import with_events as with_events
-            from learnloop.loop.flow import catcher as catcher
             from learnloop.loop.callback import add_cb as add_cb
             from learnloop.loop.callback import remove_cb as remove_cb
             from learnloop.loop.callback import add_cbs as add_cbs
@@ -745,43 +618,28 @@ else:
         from learnloop.see.flight import blame as blame
         from learnloop.see.replay import record_step as record_step
         from learnloop.loop.learner import train_batch as train_batch
-        from learnloop.loop.learner import ordinary_turn as ordinary_turn
         from learnloop.loop.learner import valid_batch as valid_batch
-        from learnloop.loop.learner import mk_pass as mk_pass
-        from learnloop.loop.learner import drop_batch as drop_batch
         from learnloop.loop.learner import forward as forward
         from learnloop.loop.learner import calc_loss as calc_loss
         from learnloop.loop.learner import set_loss as set_loss
         from learnloop.loop.learner import turn as turn
         from learnloop.loop.learner import scale_loss as scale_loss
-        from learnloop.loop.learner import set_denominator as set_denominator
-        from learnloop.loop.learner import flush_step as flush_step
         from learnloop.loop.learner import backward as backward
-        from learnloop.loop.learner import count_step as count_step
-        from learnloop.loop.learner import use_dl as use_dl
-        from learnloop.loop.learner import to_device as to_device
         from learnloop.loop.learner import fit as fit
         from learnloop.loop.learner import no_logging as no_logging
-        from learnloop.loop.learner import to_detach as to_detach
         from learnloop.loop.learner_opt import create_opt as create_opt
-        from learnloop.loop.learner_opt import named_lr as named_lr
         from learnloop.loop.learner_opt import set_hypers as set_hypers
         from learnloop.loop.learner_opt import freeze_to as freeze_to
         from learnloop.loop.learner_opt import freeze as freeze
         from learnloop.loop.learner_opt import unfreeze as unfreeze
-        from learnloop.loop.learner_opt import warn_of_unheld as warn_of_unheld
-        from learnloop.loop.evaluate import evaluate_on as evaluate_on
         from learnloop.loop.evaluate import validate as validate
-        from learnloop.loop.evaluate import find_dl as find_dl
         from learnloop.loop.predict import loss_not_reduced as loss_not_reduced
         from learnloop.loop.predict import get_preds as get_preds
         from learnloop.loop.predict import predict as predict
         from learnloop.measure.recorder import log as log
         from learnloop.checkpoint.saving import save as save
         from learnloop.checkpoint.saving import state_of_opt as state_of_opt
-        from learnloop.checkpoint.saving import check_opt as check_opt
         from learnloop.checkpoint.saving import load as load
-        from learnloop.checkpoint.saving import hold_file as hold_file
         from learnloop.checkpoint.checkpoint import save_checkpoint as save_checkpoint
         from learnloop.loop.switch_opt import switch_opt as switch_opt
         from learnloop.measure.hook import summary as summary
@@ -792,16 +650,10 @@ else:
         from learnloop.checkpoint.steer import tell as tell
         from learnloop.see.progress import no_bar as no_bar
         from learnloop.see.show import show_training_loop as show_training_loop
-        from learnloop.loop.flow import restack as restack
         from learnloop.loop.flow import declare as declare
         from learnloop.loop.flow import inside as inside
-        from learnloop.loop.flow import per_batch as per_batch
-        from learnloop.loop.flow import listeners as listeners
-        from learnloop.loop.flow import fire_for as fire_for
-        from learnloop.loop.flow import silent_copy as silent_copy
         from learnloop.loop.flow import __call__ as __call__
         from learnloop.loop.flow import with_events as with_events
-        from learnloop.loop.flow import catcher as catcher
         from learnloop.loop.callback import add_cb as add_cb
         from learnloop.loop.callback import remove_cb as remove_cb
         from learnloop.loop.callback import add_cbs as add_cbs
@@ -811,9 +663,9 @@ else:
         from learnloop.loop.callback import ordered_cbs as ordered_cbs
 class Learner(_LearnerMethods, learnloop.loop.flow.Flow):
     """Loaders, model, loss and optimizer, and the loop that trains them"""
+    fit_state: learnloop.loop.place.FitState
     metrics: list
     final_record: Any
-    train_pass: Any
     count: Any
     engines: list
     created: bool
@@ -830,39 +682,25 @@ class Learner(_LearnerMethods, learnloop.loop.flow.Flow):
     moms: Any
     logger: learnloop.see.log.Logger
     loss_func: Any
-    mean_of: learnloop.loop.denominator.MeanOf
+    mean_of: learnloop.loop.denominator.LossDenominator
     n_epoch: int
     train_iter: int
     pct_train: float
-    start_place: learnloop.loop.place.Place
-    epochs_before: int
-    fit_args: Any
-    has_stepped: bool
     last_cancels: dict
     fuser: Any
-    n_iter: Any
-    batch: Any
-    source: Any
-    xb: Any
-    yb: Any
     pred: Any
     loss_grad: Any
-    loss_parts: dict
     loss: Any
+    loss_parts: dict
     open_turn: Any
-    dl: Any
     data_pass: Any
     paused: Any
     failed: Any
     defaults: list
-    default_engines: list
     table: Any
     n_done: Any
     turn_name: Any
-    turn_key: Any
-    turn_opt: Any
-    one_turn: Any
-    turn_params: Any
+    denominator: Any
     valid_grad: bool
     predicting: Any
     keeper: Any
@@ -872,19 +710,23 @@ class Learner(_LearnerMethods, learnloop.loop.flow.Flow):
     forward_model: Any
     opt: Any
     wd: Any
-    opt_at_start: Any
     evaluated: str
     saved: Any
-    saved_hashes: dict
     open: list
     outcome: dict
     exception: Any
     phases: dict
     events: list
-    engine_stack: learnloop.loop.engines.Stack
+    engine_stack: learnloop.loop.engines.EngineStack
     team: learnloop.loop.team.SingleProcess
     version: int
+    dl: Any
+    n_iter: Any
     iter: int
+    batch: Any
+    source: Any
+    xb: Any
+    yb: Any
     bs: int
     n_items: int
     part: Any
@@ -968,10 +810,14 @@ class Learner(_LearnerMethods, learnloop.loop.flow.Flow):
             b: What the loader returned"""
     place: Any
     rows: list | None
-    may_have_parts: Any
-    denominator: Any
     device: Any
-    loss_module: Any
+    @staticmethod
+    def to_detach(b: Any, cpu: bool = True) -> Any:
+        """Detach all tensors in `b` from their graphs
+
+        Parameters:
+            b: Tensors, nested in any way
+            cpu: Move them to the CPU, which has more memory?"""
     smooth_loss: Any
 class TrainEvalCallback(learnloop.loop.callback.Callback):
     """Count iterations; set the device and mode of the model"""
@@ -990,6 +836,18 @@ class TrainEvalCallback(learnloop.loop.callback.Callback):
         ...
     def after_epoch(self) -> Any:
         ...
+def one_turn(learn: Any) -> bool:
+    """Whether a training batch is one turn, as without overrides
+
+    Parameters:
+        learn: The learner"""
+def use_dl(learn: Any, dl: Any) -> bool:
+    """Make `dl` the loader of the next pass
+
+    Parameters:
+        learn: The learner
+        dl: Loader: any iterable of batches, or None
+    Returns: Is there one?"""
 def format_value(v: Any) -> str:
     """Format a value for the epoch table
 
@@ -1001,6 +859,11 @@ def print_row(row: Any) -> Any:
 
     Parameters:
         row: Values of the columns"""
+def move_model(learn: Any) -> Any:
+    """Move the model and the loss function to `learn.device`
+
+    Parameters:
+        learn: The learner"""
 def default_cb(cls: Any) -> Any:
     """Add a callback of `cls` to every new learner, unless it is made with `default_cbs=False`
 
@@ -1011,28 +874,13 @@ def default_engine(cls: Any) -> Any:
 
     Parameters:
         cls: A subclass of `Engine`, made with the learner"""
-def before_batch_cb(f: Any) -> learnloop.loop.callback.Callback:
-    """Make a callback that changes each batch, usable as a decorator
-
-    Parameters:
-        f: Called as `f(cb, xb, yb)`, returns a new `(xb, yb)`
-    Returns: Named after `f`"""
 def backward(*args: Any) -> Any: ...
 def calc_loss(*args: Any) -> Any: ...
-def count_step(*args: Any) -> Any: ...
-def drop_batch(*args: Any) -> Any: ...
 def fit(*args: Any) -> Any: ...
-def flush_step(*args: Any) -> Any: ...
 def forward(*args: Any) -> Any: ...
-def mk_pass(*args: Any) -> Any: ...
 def no_logging(*args: Any) -> Any: ...
-def ordinary_turn(*args: Any) -> Any: ...
 def scale_loss(*args: Any) -> Any: ...
-def set_denominator(*args: Any) -> Any: ...
 def set_loss(*args: Any) -> Any: ...
-def to_detach(*args: Any) -> Any: ...
-def to_device(*args: Any) -> Any: ...
 def train_batch(*args: Any) -> Any: ...
 def turn(*args: Any) -> Any: ...
-def use_dl(*args: Any) -> Any: ...
 def valid_batch(*args: Any) -> Any: ...

@@ -13,6 +13,7 @@ from torch import nn
 from ..data.checks import safely
 from ..data.loaders import batch_len
 from .optimizer import default_lr, get_hypers, is_opt, opts
+from .flow import mid_batch
 
 # %% ../../nbs/loop/11_learner_summary.ipynb #9a7e0009
 def _name_of(f):
@@ -60,7 +61,7 @@ def _tell_trained(learn):
     c,at = learn.count,'not yet'
     if c.opt_steps or c.epochs: at = f'{_n_of(c.epochs, "epoch")}, {_n_of(c.opt_steps, "step")}'
     if learn.open: at += f'; now in epoch {learn.epoch}' if learn.inside('fit') else '; now in an evaluation'
-    if learn.mid_batch: at += f', batch {learn.iter} of {"training" if learn.training else "validation"}'
+    if mid_batch(learn): at += f', batch {learn.iter} of {"training" if learn.training else "validation"}'
     return at if learn.open or not learn.paused else f'{at}; interrupted: learn.resume() continues'
 
 # %% ../../nbs/loop/11_learner_summary.ipynb #9a7e0017

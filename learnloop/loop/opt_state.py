@@ -39,7 +39,8 @@ class OptState:
         opt,self.learn,self.whole = learn._opt,learn,whole
         self.opts,self.held = opts(opt),held_params(opt)
         self.trains = {p:p.requires_grad for p in learn.model.parameters()}
-        self._learner = {k:getattr(learn, k) for k in _made + (('_opt','_holds','opt_at_start') if whole else ())}
+        self._learner = {k:getattr(learn, k) for k in _made + (('_opt','_holds') if whole else ())}
+        self._at_start = learn.fit_state.opt_at_start if whole else None
         self._groups = [[_copied(g) for g in o.param_groups] for o in self.opts]
         if not whole: return
         self._states = [(dict(o.state), vars(o).get('step')) for o in self.opts]
@@ -63,8 +64,8 @@ class OptState:
         if not is_kept: learn.create_opt()
         self._put_groups(is_kept)
         if self.whole: self._put_states()
+        learn.fit_state.opt_at_start = self._at_start if self.whole else OptState(learn, whole=False)
         learn._record_hypers()
-        if not self.whole: learn.opt_at_start = OptState(learn, whole=False)
 
 # %% ../../nbs/loop/04_opt_state.ipynb #b7e40008
 @patch
@@ -91,9 +92,9 @@ def release_opt(
 ):
     "Drop references to the optimizer before it is replaced; record how the first one was created"
     if learn._first_opt is None: learn._first_opt = {k:getattr(learn, k) for k in _made}
-    if learn.opt_at_start is None: return
-    learn.opt_at_start = copy(learn.opt_at_start)  # another snapshot may refer to the original
-    learn.opt_at_start.opts = None
+    if (start := learn.fit_state.opt_at_start) is None: return
+    learn.fit_state.opt_at_start = start = copy(start)  # another snapshot may refer to the original
+    start.opts = None
 
 # %% ../../nbs/loop/04_opt_state.ipynb #b7e40015
 def opt_for_resume(
@@ -101,5 +102,5 @@ def opt_for_resume(
     resume # As in `fit`
 ):
     "Restore the first optimizer of the last fit, if that fit failed and `resume` continues it"
-    start = learn.opt_at_start
+    start = learn.fit_state.opt_at_start
     if resume is not None and start and learn.outcome.get('fit')=='failed' and start.changed(): start.restore()

@@ -28,6 +28,8 @@ from .learner import Learner
 from .denominator import element_weights
 from .loss import EachItem, decode_preds, innermost, own_loss
 from ..data.rng import preserve_rng
+from .place import drop_batch
+from .evaluate import evaluate_on, find_dl
 
 # %% ../../nbs/loop/06_predict.ipynb #70a0783f
 class GatherPredsCallback(Callback):
@@ -178,7 +180,7 @@ def _is_taken(learn, name, cbs):
 
 # %% ../../nbs/loop/06_predict.ipynb #c12a0004
 _LOOP_METHODS = ('one_batch', '_do_one_batch', 'valid_batch', 'calc_loss', 'forward', 'set_loss', '_do_loss', '_fetch',
-    'drop_batch', 'with_events', '__call__')
+    'with_events', '__call__')
 
 def _only_gathers(learn, cb):
     "Whether no callback except `cb` handles events of a batch, apart from read-only ones in `after_batch`"
@@ -208,12 +210,12 @@ def _predict_all(learn, cb, batches):
                 del learn.open[n:]
                 learn.with_events(phase, _raise, e)  # as if it had been open: a note, `after_exception`, a cancel
             del learn.open[n:]
-            learn.drop_batch()
+            drop_batch(learn)
             batches.n_done += 1
         return False
     finally:
         del learn.open[n:]
-        learn.drop_batch()
+        drop_batch(learn)
 
 def _predict_batch(learn, cb, i, n, after):
     if type(learn.batch) is not tuple and (learn._batch_args[1] or isinstance(learn.batch, Mapping)):
@@ -256,12 +258,12 @@ def get_preds(self:Learner,
     **kwargs   # Arguments of `GatherPredsCallback`
 )->tuple: # Inputs if requested, predictions, targets, then decisions and losses if requested
     "Gather predictions and targets"
-    dl,f,cbs = self.find_dl(ds_idx, dl),self.loss_func,[mk_cb(o) for o in as_list(cbs)]
+    dl,f,cbs = find_dl(self, ds_idx, dl),self.loss_func,[mk_cb(o) for o in as_list(cbs)]
     cb = GatherPredsCallback(with_input=with_input, with_loss=with_loss, **kwargs)
     if _is_taken(self, cb.name, cbs): cb.name = f'gather_{id(cb)}'
     if with_loss and f is None: raise ValueError('get_preds(with_loss=True): the learner has no loss_func')
     muted = [o for o in self.cbs if o.remove_on_fetch]  # trackers and recorders, since nothing is measured
-    self.evaluate_on(in_order(dl) if reorder else dl, [cb, *cbs], inner, muted,
+    evaluate_on(self, in_order(dl) if reorder else dl, [cb, *cbs], inner, muted,
         engines=[] if with_loss else [_QuickPass(cb)],
         _loss_call=partial(_with_targets, EachItem(f, element_weights(f)) if with_loss else f))
     res,i = cb.all_tensors(),int(with_input)
@@ -297,7 +299,7 @@ def predict(self:Learner,
 )->tuple: # The input, if requested, the decoded prediction, and the prediction, all of one item
     "Predict one `item`, decoded as `get_preds` does"
     b = _batch_of_one(self, item)
-    with self.team.aside():
+    with self.team.as_single():
         *inp,preds,_,dec = self.get_preds(dl=_Item(b), act=act, with_input=with_input, with_decoded=True)
     return tuple(detuplify(_first(o)) for o in (*inp, dec, preds))
 

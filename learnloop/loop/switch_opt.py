@@ -14,6 +14,7 @@ from .learner import Learner
 from .opt_state import OptState, release_opt
 from .optimizer import default_lr, held_params, n_groups, opts, set_hypers, spread_hyper
 from .turn import needs_closure
+from .learner_opt import check_held, check_params
 
 # %% ../../nbs/loop/05_switch_opt.ipynb #da02ea4d
 @patch
@@ -28,8 +29,8 @@ def switch_opt(self:Learner,
     was,given = OptState(self),{k:v for k,v in dict(lr=lr, wd=wd).items() if v is not None}
     try:
         _make(self, opt_func, **given)
-        self._check_params()
-        self._check_held()
+        check_params(self)
+        check_held(self)
         _check_turn(self)
         for o in sorted(self.cbs, key=lambda o: o.order) if self.inside('fit') else ():
             if o.run and o.opt_switched: o.opt_switched({*given})
@@ -51,7 +52,7 @@ def _check_switch(learn):
 
 def _check_turn(learn):
     "Raise an error inside a turn for an optimizer whose step needs a closure"
-    if learn.open_turn and learn.open_turn.key is None and any(map(needs_closure, opts(learn.opt))):
+    if learn.open_turn and learn.open_turn.opt_name is None and any(map(needs_closure, opts(learn.opt))):
         raise RuntimeError(f'switch_opt to {type(learn.opt).__name__} inside a turn: its step needs a closure, '
             'but the loss is already computed. Call it before or after the batch')
 
@@ -59,7 +60,7 @@ def _check_turn(learn):
 def _make(learn, opt_func, lr=None, **wd):
     "Create the optimizer as for a learner with this `opt_func`, `lr` and `wd`"
     release_opt(learn)
-    if not learn.inside('fit'): learn.opt_at_start = None
+    if not learn.inside('fit'): learn.fit_state.opt_at_start = None
     learn.opt_func,learn._given_wd = opt_func,wd.get('wd', learn.wd)
     if lr is not None or default_lr(opt_func) is None: learn._given_lr = lr
     learn.create_opt()

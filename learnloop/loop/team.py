@@ -99,12 +99,12 @@ def totals(self:SingleProcess,
 
 # %% ../../nbs/loop/00_team.ipynb #pe0000e2
 @patch
-def again(self:SingleProcess):
+def announce_rerun(self:SingleProcess):
     "Meet before a further call of the model, or a change of gradients, which a cancel in another process prevents"
 
 # %% ../../nbs/loop/00_team.ipynb #pe0000e1
 @patch
-def most(self:SingleProcess,
+def max_over(self:SingleProcess,
     n:int # A whole number of this process
 )->int: # The largest in any process
     "Return the largest `n` of all processes"
@@ -137,6 +137,6 @@ def gather(self:SingleProcess,
 
 # %% ../../nbs/loop/00_team.ipynb #c0ae0052
 @patch
-def aside(self:SingleProcess): # A context manager
+def as_single(self:SingleProcess): # A context manager
     "Make the learner a single process inside a `with` block, unless its model is spread over processes"
     return nullcontext()

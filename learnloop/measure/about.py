@@ -128,7 +128,7 @@ _OF_GROUPS = {'params', 'param_names', 'group', 'decay', 'initial_lr'}
 
 def _optimizer(learn):
     if learn._opt is None: return dict(made_by=described(learn.opt_func))
-    was = learn.opt_at_start if learn.inside('fit') else None
+    was = learn.fit_state.opt_at_start if learn.inside('fit') else None
     groups = was.groups if was and was.opts==opts(learn.opt) else [g for _,g in hyper_groups(learn.opt)]
     res = {'class':', '.join(type(o).__name__ for o in opts(learn.opt)), 'groups':len(groups)}
     res['code'] = ' '.join(filter(None, [code_digest(type(o)) for o in opts(learn.opt)])) or None

@@ -27,6 +27,7 @@ from ..loop.loss import decode_preds, innermost
 from .image import is_image, show_image
 from .display import draws, pyplot
 from .table import Table
+from ..loop.evaluate import find_dl
 
 # %% ../../nbs/measure/04_interpret.ipynb #74e6569f
 class Interpretation:
@@ -61,7 +62,7 @@ def from_learner(cls:Interpretation,
     n:int|None=None # Use only the first `n` items, and read no further batches; None for all
 ): # Items in the order of the dataset
     "Predict the items of a loader, and collect predictions, targets and losses"
-    dl = learn.find_dl(ds_idx, dl)
+    dl = find_dl(learn, ds_idx, dl)
     vocab = vocab or find_vocab(learn, dl)
     if n is not None: dl = _first_batches(learn, dl, n)
     get,with_loss = _getter(learn, dl),with_loss and learn.loss_func is not None
@@ -314,7 +315,7 @@ def tta(self:Learner,
             'or a list of functions or loaders')
     augs = [aug]*n if callable(aug) else list(aug)
     if not augs: raise ValueError(f'n={n}, aug={aug!r}: there must be at least one pass')
-    dl,res = self.find_dl(ds_idx, dl),None
+    dl,res = find_dl(self, ds_idx, dl),None
     preds,targs = self.get_preds(dl=dl, act=act)
     for f in augs:
         how = dict(dl=dl, cbs=_Augment(f)) if callable(f) else dict(dl=f)

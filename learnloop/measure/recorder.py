@@ -19,6 +19,7 @@ from ..loop.callback import Callback, InGraph
 from ..loop.denominator import mean_of_all
 from ..loop.lazy import with_lazy_methods
 from ..loop.learner import Learner, default_cb, format_value
+from ..loop.loss import innermost
 from ..loop.optimizer import opts
 from .combine import agreed_values, joint_losses, plain_value
 from .display import format_time, error_facts
@@ -28,6 +29,7 @@ from .scores import Scores
 from .series import Scalars, Series, Sizes, snapshot
 from .table import Table
 from .trial import find_loss_parts, note_metric, try_metrics
+from ..loop.flow import mid_batch
 
 # %% ../../nbs/measure/02_recorder.ipynb #8de9563e
 @with_lazy_methods
@@ -115,6 +117,14 @@ def _check_sync(self:Recorder):
         elif not hasattr(m, 'together'): raise TypeError(f'metric {m.name}: {type(m).__name__} has no method '
             '`together(team)`, which combines the values of several processes: subclass Metric')
 
+# %% ../../nbs/measure/02_recorder.ipynb #136a3b75
+def _may_have_parts(learn):
+    "Whether a loss may have parts. Built-in losses return none, unless the loop is overridden"
+    pieces = 'one_batch','_do_one_batch','train_batch','valid_batch','_do_loss'
+    if any(getattr(type(learn), k, None) is not getattr(Learner, k, None) for k in pieces): return True
+    module = getattr(innermost(learn.loss_func), '__module__', None) or ''
+    return module.split('.')[0] not in ('torch','learnloop')
+
 # %% ../../nbs/measure/02_recorder.ipynb #ba1eb978
 @patch
 def before_fit(self:Recorder):
@@ -128,7 +138,7 @@ def before_fit(self:Recorder):
     self._own = self._own_columns(train+valid)
     self.columns = [*(o for o in train+valid if o not in self.parts), *self._own]
     self._add_columns(self.parts)
-    self._waiting,self._is_open = [],learn.may_have_parts
+    self._waiting,self._is_open = [],_may_have_parts(learn)
     self._unseen,self._may_log,self._written = [],_may_log(learn),None
     self._is_titled = not self._is_open or bool(self.parts)
     self._logger = learn.logger
@@ -201,7 +211,7 @@ def _write(self:Recorder, row, logger=None):
 @patch(as_prop=True)
 def metric_names(self:Recorder)->list: # `epoch`, then the columns, then `time`
     "Return the titles of the table's columns; before the first batch, a trial finds the parts of the loss"
-    if self._fits and not self._is_titled and not self.learn.mid_batch:
+    if self._fits and not self._is_titled and not mid_batch(self.learn):
         if self._given is None: self._meet(find_loss_parts(self.learn))
         self._given = self._names
     return self._names
@@ -396,7 +406,7 @@ def _tell_nan(self:Recorder, vals):
     if not bad or self._nan_told or not self._fits or any(o.handles_nan for o in learn.cbs): return
     self._nan_told,i,n = True,bad[0],len(vals)
     if not learn.team.is_first: return
-    has_all = learn.train_pass is None or len(self._raw)-self._begun>=learn.train_pass.n_done
+    has_all = learn.fit_state.train_pass is None or len(self._raw)-self._begun>=learn.fit_state.train_pass.n_done
     more = '' if has_all else ' of those with a loss'
     warnings.warn(f'epoch {learn.epoch}: the training loss is {vals[i]} in batch {i}{more}, and not finite in '
         f'{len(bad)} of {n} batches so far. To find out why, fit with CheckFinite(), which raises an error before such '
@@ -440,7 +450,7 @@ def together(self:Recorder):
     if self._keys is None or learn.team.broken: return
     self._share_parts()
     self._join_losses()
-    if learn.train_pass is self._joined: return  # metrics are already combined, too
+    if learn.fit_state.train_pass is self._joined: return  # metrics are already combined, too
     mets = [m.joint(learn.team, self._n_before.get(id(m), 0)) for m in self.train_mets]
     self._whole = len(self._raw),mets
 
@@ -448,10 +458,10 @@ def together(self:Recorder):
 def _catch_up(self:Recorder):
     "Combine the losses over processes, unless they already are, or training hasn't begun"
     learn = self.learn
-    if self._keys is None or learn.team.broken or learn.train_pass in (None, self._joined): return
+    if self._keys is None or learn.team.broken or learn.fit_state.train_pass in (None, self._joined): return
     self._share_parts()
     self._join_losses()
-    self._joined = learn.train_pass
+    self._joined = learn.fit_state.train_pass
 
 # %% ../../nbs/measure/02_recorder.ipynb #c0ae0037
 @patch

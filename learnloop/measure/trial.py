@@ -21,7 +21,7 @@ from ..data.checks import note_on, safely
 from ..data.loaders import DataLoaders, batch_len
 from ..loop.flow import ControlException
 from ..loop.evaluate import kept_tensors
-from ..loop.learner import Learner
+from ..loop.learner import Learner, one_turn
 from ..loop.loss import innermost, loss_modules, named_loss, own_loss, split_loss
 from ..loop.errors import is_oom
 from ..data.rng import preserve_rng
@@ -137,7 +137,7 @@ def _can_try(learn, dl):
     called,cls = learn.forward_model,type(learn)
     inside = getattr(called, 'module', None),getattr(called, '_orig_mod', None)
     if all(o is not learn.model for o in (called, *inside)): return False
-    pieces = ('_pick','use_dl','_do_epoch_validate','all_batches','one_batch','_do_one_batch','valid_batch','calc_loss',
+    pieces = ('_pick','_do_epoch_validate','all_batches','one_batch','_do_one_batch','valid_batch','calc_loss',
         'forward','set_loss','_do_loss')
     if any(getattr(cls, k, None) is not getattr(Learner, k, None) for k in pieces): return False
     return _is_plain(learn.model) and not _needs_others(learn)
@@ -189,7 +189,7 @@ def find_loss_parts(
 )->list: # Names; empty if the loss has no parts or can't be tried
     "Try the loss on a batch, to find the names of its parts"
     dl = next((o for o in (learn.dls.valid, learn.dls.train) if _can_try(learn, o)), None)
-    if dl is None or not learn.one_turn: return []
+    if dl is None or not one_turn(learn): return []
     with _undisturbed(learn.model, *loss_modules(learn.loss_func)):
         try:
             view = _TrialView(learn, **_first_batch(learn, dl))

@@ -18,11 +18,15 @@ from ..data.checks import replaced
 from ..data.loaders import batch_len
 from ..loop.denominator import Joined, SUM, join_units
 from ..loop.engines import Engine
-from ..loop.flow import ControlException, PHASES, Phase, RewindException
+from ..loop.flow import catcher, ControlException, listeners, Phase, PHASES, restack, RewindException
+from ..loop.flow import per_batch
 from ..loop.optimizer import get_hypers
 from ..loop.team import SingleProcess
 from .share import share
 from .sharded import write_shards
+from ..loop.turn import opt_name_of, params_of
+from ..loop.learner import one_turn
+from ..loop.loss import loss_module
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000007
 def _events_in(name):
@@ -57,10 +61,10 @@ def points_needed(
     res = {}
     never = set() if learn.training else _OF_TURNS
     for e in learn.events:
-        if e in never or not (e in at or learn.per_batch(e)): continue
-        for o in learn.listeners(e):
+        if e in never or not (e in at or per_batch(learn, e)): continue
+        for o in listeners(learn, e):
             if not _is_invariant(o, e): res.setdefault(at.get(e, 'anywhere'), []).append((o, e))
-    if res and (not learn.one_turn or 'anywhere' in res):
+    if res and (not one_turn(learn) or 'anywhere' in res):
         every = [o for v in res.values() for o in v]
         return dict.fromkeys((*POINTS, 'ends'), every)
     return res
@@ -164,7 +168,7 @@ def _enter(self:TeamEngine, name):
         self._begin_turn()
         self.engine.begin_turn(self.learn.open_turn)
         turn = self.learn.open_turn
-        if turn.joins is None: turn.joins = Joined('Several processes', _HOW, keeps=False)
+        if turn.joined is None: turn.joined = Joined('Several processes', _HOW, keeps=False)
     elif name in _PASSES: self._begin_pass(name)
     elif name in ('evaluate', 'save', 'sanity'): self.processes.meet(f'begin {name}')
 
@@ -265,20 +269,20 @@ def forward(self:TeamEngine):
 # %% ../../nbs/scale/03_agree.ipynb #c0ae0053
 @patch
 @contextmanager
-def aside(self:TeamEngine):
+def as_single(self:TeamEngine):
     if self.spreads: return (yield)
     try:
         with replaced(self.learn, 'team', SingleProcess(self.learn)):
-            self.learn.restack()
+            restack(self.learn)
             yield
-    finally: self.learn.restack()
+    finally: restack(self.learn)
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000019
 @patch
 def _tell(self:TeamEngine, e):
     "Report the cancel `e` to the other processes; return the exception that acts"
     learn = self.learn
-    i = learn.catcher(e)
+    i = catcher(learn, e)
     if i is None or self.broken or getattr(e, 'in_all', False): return e
     name = 'rewind' if isinstance(e, RewindException) else learn.open[i].name
     if not self._misses(name):
@@ -409,9 +413,9 @@ def totals(self:TeamEngine, items, units):
 # %% ../../nbs/scale/03_agree.ipynb #ag0001b2
 @patch
 def sync_grads(self:TeamEngine):
-    key = self.learn.turn_key
+    key = opt_name_of(self.learn)
     if key not in self.unsynced: return
-    every = [*self.learn.turn_params]
+    every = [*params_of(self.learn)]
     frozen = [p for p in every if not (p.requires_grad or self.spreads)]
     self.engine.average(every if self.unsynced.pop(key) else [*self.engine.left_out, *frozen])
 
@@ -419,9 +423,9 @@ def sync_grads(self:TeamEngine):
 @patch
 def _note_unsynced(self:TeamEngine):
     "Record which gradients of this turn were not exchanged"
-    learn,key,engine = self.learn,self.learn.turn_key,self.engine
+    learn,key,engine = self.learn,opt_name_of(self.learn),self.engine
     # torch skips parameters that were frozen since their gradients were computed
-    rest = engine.left_out or self.unsynced.pop(key, False) and not all(p.requires_grad for p in learn.turn_params)
+    rest = engine.left_out or self.unsynced.pop(key, False) and not all(p.requires_grad for p in params_of(learn))
     if not engine.synced or rest: self.unsynced[key] = not engine.synced
 
 # %% ../../nbs/scale/03_agree.ipynb #c50f9792
@@ -432,12 +436,12 @@ def restored(self:TeamEngine, exchange):
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0000e5
 @patch
-def again(self:TeamEngine):
+def announce_rerun(self:TeamEngine):
     if 'step' in self.points: self.processes.meet('again')
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0000e2
 @patch
-def most(self:TeamEngine, n): return max(o for *_,o in self.processes.meet('most', number=n))
+def max_over(self:TeamEngine, n): return max(o for *_,o in self.processes.meet('most', number=n))
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0000e3
 @patch
@@ -499,7 +503,7 @@ def begin(self:TeamEngine):
     try:
         team.find_ends()  # including those of newer groups
         todo = dict(learn.model.named_parameters())
-        if learn.loss_module is not None: todo |= {f'loss_func {n}':p for n,p in learn.loss_module.named_parameters()}
+        if loss_module(learn) is not None: todo |= {f'loss_func {n}':p for n,p in loss_module(learn).named_parameters()}
         facts = {n:f'{[*p.shape]} {p.dtype}, requires_grad={p.requires_grad}' for n,p in todo.items()}
         facts |= {'n_epoch':learn.n_epoch, 'batches to train on':batch_len(self.share(learn.dls.train, True))}
         facts['metrics'] = [getattr(o, '__name__', type(o).__name__) for o in learn.metrics]

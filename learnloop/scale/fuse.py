@@ -13,7 +13,6 @@ from collections import Counter, defaultdict
 from itertools import chain
 from operator import attrgetter
 from threading import Thread
-from types import FunctionType
 from fastcore.basics import noop, patch
 from torch import Tensor
 from torch.nn.modules import module as torch_module
@@ -24,12 +23,13 @@ from ..data.checks import check_whole, did_you_mean, say
 from ..data.rng import read_rngs, same_states, write_rngs
 from ..loop.callback import Callback, InGraph
 from ..loop.engines import Engine
-from ..loop.flow import PHASES
-from ..loop.learner import Learner
+from ..loop.flow import PHASES, fire_for, listeners
+from ..loop.learner import Learner, one_turn
 from ..loop.optimizer import held_params
 from ..measure.table import Table
 from .inductor import build, load, reduce_overhead, replayed, why_no_compiler
 from .traced import FRESH, StepPlan, TracedStep, Unfusable, in_a_line, own_attributes, why_no_step, why_untraced
+from ..loop.place import count_step
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000011
 @patch
@@ -86,7 +86,7 @@ class Region:
     ):
         self.parts,self.name,self.why = {},'whole',''
         for e in _EVENTS:
-            for who in learn.listeners(e):
+            for who in listeners(learn, e):
                 if isinstance(who, Callback) and not who.handlers(e): continue  # it has only a clean-up handler
                 part = _part_of(who, e)
                 if part is not None: self.parts.setdefault(e, []).append((who, part))
@@ -99,17 +99,9 @@ class Region:
         self.after,self.flags = any(p.after for p in every),[p.flags for p in every if p.flags is not tuple]
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000031
-def _methods_in(*names):
-    "List the methods of a learner that these methods call, directly or not"
-    found,todo = [],[*names]
-    for k in todo:
-        f = getattr(Learner, k, None)
-        if k in found or not isinstance(f, FunctionType): continue
-        found.append(k)
-        if k not in ('one_batch','_do_one_batch'): todo += f.__code__.co_names  # they call what may be overridden
-    return found
-# A compiled step bypasses them
-_BYPASSED = _methods_in('one_batch', '_do_one_batch', 'turn', '__call__', 'count_step')
+# Methods that a compiled step bypasses
+_BYPASSED = ('one_batch','_do_one_batch','turn','_do_turn','calc_loss','forward','_do_loss','set_loss','_do_grad_opt',
+    'backward','_backward','_step','_zero_grad','with_events','__call__')
 _methods_of = attrgetter(*_BYPASSED)
 _AS_MADE = _methods_of(Learner)
 
@@ -203,8 +195,8 @@ def _look_around(self:Fuser):
     if not self.why: self.why = passing = _why_hooked(learn)
     if not (self.why or region.name): self.why = region.why
     self.inputs = _Inputs(learn, region, self.plans)
-    self.skips_turn = region.name=='whole' and learn.one_turn and not region.after \
-        and not any(map(learn.listeners, learn.phases['turn'].events))
+    self.skips_turn = region.name=='whole' and one_turn(learn) and not region.after \
+        and not any(listeners(learn, e) for e in learn.phases['turn'].events)
     self.settings = None if passing else self._settings()  # None: look again in the next step
 
 @patch
@@ -283,7 +275,7 @@ def _find(self:Fuser, turn): # The graph, and its arguments
     "Return the graph whose guards hold for the open turn, or a new one; raise `Unfusable` if there is none"
     learn = self.learn
     if self.settings is None or self.settings!=self._settings(): self._look_around()
-    why = self.why or ('a turn with its own arguments' if turn.own else '')
+    why = self.why or ('a turn with its own arguments' if turn.is_special else '')
     if not why and turn.closure is not None: why = f'{type(learn.opt).__name__} evaluates the loss itself'
     if why: raise Unfusable(why)
     args = self.inputs.read()
@@ -398,7 +390,7 @@ def _take(self:Fuser, outs):
     if grads is not None: return self._go_on(grads)
     learn.outcome.update(_DONE)
     if turn: turn.stepped = True
-    learn.count_step()
+    count_step(learn)
     if late: self._call_late(*_EVENTS[2:])
 
 @patch
@@ -419,7 +411,7 @@ def _call_late(self:Fuser, *events):
     "Call the handlers that were deferred until after the graph; the loop itself fires `after_opt_step`"
     for e in events:
         cbs = [cb for cb,p in self.region.parts.get(e, ()) if p.after]
-        if cbs and e!='after_opt_step': self.learn.fire_for(e, cbs)
+        if cbs and e!='after_opt_step': fire_for(self.learn, e, cbs)
 
 @patch
 def _go_on(self:Fuser, grads):
@@ -452,7 +444,7 @@ def _take_both_ways(self:Fuser, graph, args):
         judged()
     if args['plan'].whole:
         turn.step = step
-        return learn.ordinary_turn()
+        return learn.open_turn.run()
     learn.calc_loss()
     if learn.loss_grad is None: return
     trained = [p for p in args['params'] if p.requires_grad]

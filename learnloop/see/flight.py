@@ -22,7 +22,7 @@ from ..data.loaders import leaves
 from ..data.rng import preserve_rng
 from ..loop.callback import InGraph
 from ..loop.denominator import counts_of
-from ..loop.learner import Learner
+from ..loop.learner import Learner, one_turn
 from ..loop.loss import EachItem
 from ..loop.optimizer import opts
 from ..measure.interpret import Interpretation
@@ -30,6 +30,7 @@ from ..measure.table import Table, Tables
 from ..train.training import grad_norm, stored_values
 from .fingerprint import pack_block, sound_blocks
 from .log import KeepsGoing, put_at
+from ..loop.turn import opt_of
 
 # %% ../../nbs/see/13_flight.ipynb #f1140007
 class FlightRecorder(KeepsGoing):
@@ -53,11 +54,11 @@ class FlightRecorder(KeepsGoing):
     def in_graph(self, event): return InGraph()
     def before_fit(self):
         self._clear()
-        self._is_plain = self.learn.one_turn
+        self._is_plain = one_turn(self.learn)
     def before_step(self):
         turn = self.learn.open_turn
         if turn is not None and not turn.counts: return
-        groups = [g['params'] for o in opts(self.learn.turn_opt) for g in o.param_groups]
+        groups = [g['params'] for o in opts(opt_of(self.learn)) for g in o.param_groups]
         grads = [g for ps in groups for p in ps if (g := p.grad) is not None]
         if {*map(type, grads)}!={Tensor}: self._norms = [grad_norm(self.learn, grads)] if grads else ()
         else: self._norms = torch._foreach_norm([*map(stored_values, grads)])

@@ -30,6 +30,7 @@ from .runfile import describe_run
 from .runs import Run, check_one_run, is_metric, last_attempt, results_of, series_of
 from .trace import Tracer
 from ..train.tracker import SaveModelCallback
+from ..loop.evaluate import find_dl
 
 # %% ../../nbs/see/06_report.ipynb #70954783
 @patch
@@ -41,7 +42,7 @@ def report(self:Learner,
     title:str|None=None # Heading; None: one with the model's class
 )->Path: # Path of the file, which notebooks show as a link
     "Write an HTML report of the training"
-    if check_whole('n_preds', n_preds, 0): self.find_dl(1, None)
+    if check_whole('n_preds', n_preds, 0): find_dl(self, 1, None)
     path = self.path/check_place('path', path, 'a file to write, such as report.html', 'path')
     return write_page(path, lambda: _of_learner(self, cbs, shapes, n_preds, title), self.team)
 
@@ -405,8 +406,8 @@ def _tell_run(page, run):
     kind,_,message = str(run.error or '').partition(': ')
     error = about.get('told')
     if not isinstance(error, dict): error = dict(kind=kind or 'an error', message=message)
-    ways = f"It can't resume: {run.goes_on.removeprefix('no: ')}."
-    if run.sound: ways = f'fit(…, resume={str(run.sound[-1].path.parent)!r}) resumes {run.goes_on}.'
+    ways = f"It can't resume: {run.resumes_from.removeprefix('no: ')}."
+    if run.sound: ways = f'fit(…, resume={str(run.sound[-1].path.parent)!r}) resumes {run.resumes_from}.'
     page.top = ['It was killed', _KILLED, [ways]] if run.state=='killed' else _card(error, [ways])
 
 # %% ../../nbs/see/06_report.ipynb #5bde6631

@@ -232,7 +232,7 @@ def _mtime(p):
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0012
 @patch(as_prop=True)
-def goes_on(self:Run):
+def resumes_from(self:Run):
     "The step from which a fit would resume, or why it can't"
     if self._is_stopped(): return 'no: stopped early'
     if self.sound: return f'from step {self.sound[-1].step:,}'
@@ -535,7 +535,7 @@ def cells(self:Run,
         epochs=Cell(f'{done}/{self.n_epoch}' if self.n_epoch else f'{done}', self.epochs),
         best='' if v is None else f'{name} {shown(v)}', at='' if v is None else when, age=Cell(age_of(age), age),
         took=duration(secs), epoch_took=duration(secs/self.epochs if secs and self.epochs else None),
-        samples_per_sec=self.samples_per_sec, resumes=self.goes_on, error=self.error)
+        samples_per_sec=self.samples_per_sec, resumes=self.resumes_from, error=self.error)
 
 # %% ../../nbs/see/11_runs.ipynb #de5c0013
 @patch
@@ -598,4 +598,4 @@ def to_dict(self:Run)->dict: # Plain data
     "Return all data of the run"
     keys = ('name','group','state','error','epochs','n_epoch','updated','seconds','samples_per_sec','results',
         'directions','settings')
-    return dict(folder=str(self.folder), resume=self.goes_on) | {k:plain(getattr(self, k)) for k in keys}
+    return dict(folder=str(self.folder), resume=self.resumes_from) | {k:plain(getattr(self, k)) for k in keys}

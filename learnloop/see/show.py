@@ -13,6 +13,7 @@ from html import escape
 from fastcore.basics import patch
 from ..data.checks import replaced
 from ..loop.flow import Event, Flow
+from ..loop.learner import Learner, one_turn
 from ..scale.agree import points_needed
 
 # %% ../../nbs/see/01_show.ipynb #bb9dd1b3
@@ -65,7 +66,7 @@ class TrainingLoop:
             if drawn[o.name]:
                 body[last:last] = meets.get(f'end of {o.name}', [])
                 body[first:first] = meets.get(f'begin of {o.name}', [])
-            is_only = o.name=='turn' and getattr(flow, 'one_turn', True)
+            is_only = o.name=='turn' and (not isinstance(flow, Learner) or one_turn(flow))
             if is_only and not any(map(_event, o.events)): return body
             return [_Row('phase', o.name, (o.cancel, body))] if drawn[o.name] else []
         engines = ' > '.join(type(o).__name__ for o in flow.engine_stack.engines)

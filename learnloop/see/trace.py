@@ -15,7 +15,7 @@ from math import inf
 from types import MethodType
 from fastcore.basics import patch
 from ..loop.callback import Callback, on
-from ..loop.flow import ControlException, Event, Flow
+from ..loop.flow import catcher, ControlException, Event, Flow, per_batch
 from ..loop.lazy import with_lazy_methods
 from ..data.checks import check_whole
 from ..measure.display import human_time
@@ -479,7 +479,7 @@ def _note(self:Tracer, event):
     if not self._is_noted or event not in self._whose or len(self._inside)!=len(learn.phases):
         self._is_noted = True
         self._inside = {p.name:list(p.inside) for p in learn.phases.values()}
-        self._recurring = {o for o in learn.phases if learn.per_batch(o)}
+        self._recurring = {o for o in learn.phases if per_batch(learn, o)}
         self._whose = dict.fromkeys(learn.events, '')
         for o in (*learn.table, *learn.phases.values()):
             self._whose |= dict.fromkeys(o.events, ' '.join(o.inside) if isinstance(o, Event) else o.name)
@@ -569,12 +569,12 @@ def _raised(self:Tracer, e, s, callback='', label='', event=''):
     if e is None: return
     learn = self.learn
     if not label: label,event = getattr(e, 'callback', None) or '',getattr(e, 'event', None) or f'body of {s.phase}'
-    k = learn.catcher(e) if isinstance(e, ControlException) and learn.exception is None else None
-    catcher = learn.open[k].name if k is not None else ''
-    done = tuple(o for o in learn._inside.get(catcher, ()) if learn.outcome.get(o)=='done')
+    k = catcher(learn, e) if isinstance(e, ControlException) and learn.exception is None else None
+    ended = learn.open[k].name if k is not None else ''
+    done = tuple(o for o in learn._inside.get(ended, ()) if learn.outcome.get(o)=='done')
     place,start = (s.epoch, s.iter, s.training),(self._now()-self._t0)/1e9
-    by = TraceCancel(type(e).__name__, callback, label, event, catcher, *place, start, done, _message(e), s.turn)
-    (self._cancels if catcher else self._errors).append(by)
+    by = TraceCancel(type(e).__name__, callback, label, event, ended, *place, start, done, _message(e), s.turn)
+    (self._cancels if ended else self._errors).append(by)
     while s.depth>(k or 0):
         s.by = s.by or by
         s = s.parent

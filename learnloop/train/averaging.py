@@ -351,7 +351,7 @@ class SWA(WeightAveraging):
 
     owns = property(lambda self: set() if self.swa_lr is None else {'lr'},
         doc='Hyper-parameters that no other callback may set')
-    in_charge_of = property(lambda self: {'lr':self._lrs} if self._lrs else {},
+    controlled_hypers = property(lambda self: {'lr':self._lrs} if self._lrs else {},
         doc='What it sets in the last part of the fit, by name, with the value that it restores at the end')
 
 # %% ../../nbs/train/04_averaging.ipynb #68e49914

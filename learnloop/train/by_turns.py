@@ -10,7 +10,7 @@ __all__ = ['refuse_own_steps', 'refuse_closure', 'refuse_graph', 'grads_now', 'r
 # %% ../../nbs/train/02_by_turns.ipynb #ed251295
 from ..loop.learner import Learner
 from ..loop.optimizer import opts
-from ..loop.turn import needs_closure
+from ..loop.turn import needs_closure, params_of
 
 # %% ../../nbs/train/02_by_turns.ipynb #7a1c0f62
 def refuse_own_steps(
@@ -47,7 +47,7 @@ def grads_now(
     learn # The learner, in `before_turn`
 )->list: # For each parameter of the turn: the parameter, its gradient, and the gradient's version counter
     "Return the current gradients, to compare later"
-    return [(p, p.grad, None if p.grad is None else p.grad._version) for p in learn.turn_params]
+    return [(p, p.grad, None if p.grad is None else p.grad._version) for p in params_of(learn)]
 
 # %% ../../nbs/train/02_by_turns.ipynb #0701d704
 def refuse_supplied(

@@ -14,7 +14,7 @@ from ..data.rng import read_rngs, write_rngs
 from ..loop.evaluate import TensorState, with_loss
 from ..loop.errors import is_oom
 from ..loop.flow import CancelTurnException
-from ..loop.turn import LOSS_FIELDS
+from ..loop.turn import LOSS_FIELDS, params_of
 from .training import MicroBatch
 
 # %% ../../nbs/train/10_heal.ipynb #4ea10010
@@ -41,9 +41,9 @@ class HealMemory(MicroBatch):
     def before_turn(self):
         learn = self.learn
         self._rng,self._fields = read_rngs(),{k:getattr(learn, k) for k in LOSS_FIELDS}
-        self._before = [(p, p.grad if p.grad is None else p.grad.clone()) for p in learn.turn_params]
+        self._before = [(p, p.grad if p.grad is None else p.grad.clone()) for p in params_of(learn)]
         self._tensors = TensorState(*with_loss(learn))
-        self._joins,self._defer = learn.open_turn.joins,learn.team.defer_sync
+        self._joined,self._defer = learn.open_turn.joined,learn.team.defer_sync
         self._begin()
     def _begin(self):
         # gradients are exchanged when all processes have theirs
@@ -62,7 +62,7 @@ def take(self:HealMemory, learn, what, inner):
 def _fits(self:HealMemory, learn, what, inner):
     "Run the turn, unless there is no memory for it"
     try:
-        if not inner(learn, what): learn.ordinary_turn()
+        if not inner(learn, what): learn.open_turn.run()
         return True
     except _NoRoom: return False
     except Exception as e:
@@ -74,7 +74,7 @@ def _fits(self:HealMemory, learn, what, inner):
 def _note(self:HealMemory, e):
     "Keep the error without its frames, which hold the memory, and inform the other processes"
     self._error = e.with_traceback(None)
-    self.learn.team.most(1)
+    self.learn.team.max_over(1)
 
 # %% ../../nbs/train/10_heal.ipynb #4ea10021
 @patch
@@ -87,9 +87,9 @@ def _try(self:HealMemory, f):
 
 @patch
 def body(self:HealMemory, learn, phase, f):
-    if learn.team.most(0): raise _NoRoom
+    if learn.team.max_over(0): raise _NoRoom
     self._try(f)
-    if learn.team.most(0): raise _NoRoom
+    if learn.team.max_over(0): raise _NoRoom
     self._try(self._run_rest)
     if learn.team.world==1 or self._defer or learn.open_turn.repeats: return
     learn.team.defer_sync = False
@@ -105,8 +105,8 @@ def _halve(self:HealMemory):
     for p,g in self._before: p.grad = g if g is None else g.clone()
     self._tensors.put()
     write_rngs(self._rng)
-    turn.joins,turn.parts,turn.n_part = self._joins,(),None
-    n = min(self.size, learn.team.most(learn.bs))
+    turn.joined,turn.parts,turn.n_part = self._joined,(),None
+    n = min(self.size, learn.team.max_over(learn.bs))
     e,self._error = self._error or torch.OutOfMemoryError('another process of the run is out of memory'),None
     if n<=self.min_size: raise e
     self.size = max(math.ceil(n/2), self.min_size)

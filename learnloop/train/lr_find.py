@@ -26,6 +26,7 @@ from ..measure.display import PALETTE, draw_legend, draws, pyplot
 from ..measure.metrics import Smoother
 from ..measure.recorder import Recorder
 from .schedule import SchedExp, check_owners
+from ..loop.loss import loss_module
 
 # %% ../../nbs/train/08_lr_find.ipynb #3fa54df6
 def _point(lrs, losses, i): return float(lrs[i]),float(losses[i])
@@ -100,7 +101,7 @@ SuggestionMethod = SimpleNamespace(Valley=valley, Slide=slide, Minimum=minimum, 
 # %% ../../nbs/train/08_lr_find.ipynb #dab4a670
 class LRFinder(Callback):
     "Train with a rising learning rate"
-    order,run_valid,owns,in_charge_of = 60,False,frozenset({'lr'}),dict(lr=None)
+    order,run_valid,owns,controlled_hypers = 60,False,frozenset({'lr'}),dict(lr=None)
     fit_only = needs_length = rank_invariant = handles_nan = True
     def __init__(self,
         start_lr=1e-7, # First learning rate, or a list with one for each group
@@ -115,7 +116,7 @@ class LRFinder(Callback):
         check_owners(self)
         self.lrs,self.losses,self.suggestions,self._best,self._smooth = [],[],None,math.inf,Smoother()
         learn = self.learn
-        trained = learn.model,learn.loss_module,learn.opt
+        trained = learn.model,loss_module(learn),learn.opt
         if self.restores: self._undo.enter_context(learn.undone(of=trained))
     def cleanup_fit(self): self._undo.close()
     def before_train(self):

@@ -143,7 +143,7 @@ def after_pred(self:MixHandler): self._set_loss()
 def after_loss(self:MixHandler):
     turn = self.learn.open_turn
     if not (turn and turn.loss): self._put_back()
-    if self._units is not None: self.learn.set_denominator(self._units)
+    if self._units is not None: self.learn.denominator = self._units
 @patch
 def cleanup_batch(self:MixHandler):
     self._put_back()

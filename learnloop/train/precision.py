@@ -19,6 +19,7 @@ from ..loop.flow import CancelStepException
 from ..loop.learner import Learner
 from ..loop.optimizer import opts
 from .by_turns import grads_now, refuse_closure, refuse_graph, refuse_supplied
+from ..loop.turn import opt_name_of, params_of
 
 # %% ../../nbs/train/05_precision.ipynb #2c66fd11
 @patch
@@ -99,7 +100,7 @@ def before_turn(self:MixedPrecision):
 @patch
 def cleanup_turn(self:MixedPrecision):
     self.after_loss()
-    if self.learn.open_turn.own: self._turn_on()  # for computations before the next turn
+    if self.learn.open_turn.is_special: self._turn_on()  # for computations before the next turn
 
 @patch
 def _turn_on(self:MixedPrecision):
@@ -127,7 +128,7 @@ class _Probe:
 def scaler(self:MixedPrecision):
     "The `GradScaler` of the turn; turns have separate ones, since one may keep gradients while another steps"
     if self.amp_mode!='fp16' or not self._is_ready: return None
-    nm = self.learn.turn_key
+    nm = opt_name_of(self.learn)
     if nm not in self.scalers:
         res = self.scalers[nm] = torch.amp.GradScaler(self.learn.device.type, **self.kwargs)
         if nm in self._states: res.load_state_dict(res.state_dict() | self._states[nm])
@@ -142,9 +143,9 @@ def before_backward(self:MixedPrecision):
 @patch
 def before_step(self:MixedPrecision):
     scaler = self.scaler
-    if scaler: self.learn.team.again()
+    if scaler: self.learn.team.announce_rerun()
     if scaler and self.learn.open_turn: refuse_supplied(self, self._had, 'which are not scaled')
-    probe = _Probe(self.learn.turn_params) if scaler else None
+    probe = _Probe(params_of(self.learn)) if scaler else None
     if not probe or not probe.params: return  # without gradients, torch's scaler would raise an error
     scaler.step(probe)
     self._checked = True
@@ -163,7 +164,7 @@ def cleanup_step(self:MixedPrecision):
     self._checked = False
     if self.learn.outcome.get('step')=='done': return
     # accumulated gradients stay scaled
-    for p in _Probe(self.learn.turn_params).params: p.grad.mul_(self.scaler.get_scale())
+    for p in _Probe(params_of(self.learn)).params: p.grad.mul_(self.scaler.get_scale())
 
 # %% ../../nbs/train/05_precision.ipynb #cbf3d274
 @patch

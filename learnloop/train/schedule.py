@@ -28,6 +28,7 @@ from ..loop.optimizer import spread_hyper
 from ..measure.display import draws, pyplot, settle_axes
 from ..measure.recorder import Recorder
 from ..measure.series import Series
+from ..loop.learner_opt import named_lr
 
 # %% ../../nbs/train/00_schedule.ipynb #2a8309a6
 def _plain(o): return o.tolist() if hasattr(o, 'tolist') else o
@@ -293,7 +294,7 @@ def fine_tune(self:Learner,
     **kwargs        # Arguments of `fit_one_cycle`; checkpoints of `resume=folder` are in `frozen` and `unfrozen`
 )->None:
     "Train the last group, then all of them"
-    if base_lr is None: base_lr = 2e-3 if self.named_lr() is None else _lrs(self, None)[-1]
+    if base_lr is None: base_lr = 2e-3 if named_lr(self) is None else _lrs(self, None)[-1]
     if (folder := kwargs.get('resume')) is not None:
         folder = check_place('resume', folder, 'a folder for the two runs of fine_tune', new=True)
     for k,v in dict(base_lr=base_lr, lr_mult=lr_mult).items():
@@ -312,7 +313,7 @@ def fine_tune(self:Learner,
 # %% ../../nbs/train/00_schedule.ipynb #22e0032a
 class GradualUnfreezing(Callback):
     "Unfreeze groups at given epochs"
-    fit_only,rank_invariant,in_charge_of = True,True,dict(frozen=None)
+    fit_only,rank_invariant,controlled_hypers = True,True,dict(frozen=None)
     def __init__(self,
         at:dict # Epoch -> first group to train from then on, as in `freeze_to`: `{0:-1, 2:-2, 4:0}`
     ):
@@ -351,7 +352,7 @@ class Scheduler(Callback):
         if self.total_steps: pct = (self.learn.count.opt_steps-self._first)/self.total_steps
         return min(max(pct, 0.), 1.)
     @property
-    def in_charge_of(self):
+    def controlled_hypers(self):
         "Names that it sets, each with the value that it restores at the end of the fit"
         return {k:self._was.get(k) for k in (self._was if 'fit' in self.learn.outcome else {*self.owns}-self._ended)}
 

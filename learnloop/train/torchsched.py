@@ -48,7 +48,7 @@ class TorchScheduler(Callback):
         cycles = any(getattr(o, 'cycle_momentum', False) for o in self._scheds.values())
         return {'lr', 'mom'} if cycles else {'lr'}
     @property
-    def in_charge_of(self):  # a scheduler that uses a value changes the present rate
+    def controlled_hypers(self):  # a scheduler that uses a value changes the present rate
         return {} if self._is_over or self._by_value else dict.fromkeys(self.owns)
 
 # %% ../../nbs/train/09_torchsched.ipynb #bbaedf8a

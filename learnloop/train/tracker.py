@@ -25,6 +25,8 @@ from ..loop.optimizer import get_hyper, get_hypers, zero_grad
 from ..measure.metric import LOSSES, check_better, need_better, undeclared
 from .schedule import check_owners
 from .training import grad_norm
+from ..loop.turn import opt_name_of, opt_of, params_of
+from ..checkpoint.saving import hold_file
 
 # %% ../../nbs/train/01_tracker.ipynb #e42a4f94
 class _FitState(Callback):
@@ -276,7 +278,7 @@ class CheckFinite(_FitState):
         if learn.team.world>1 and learn.training and self.action!='raise': why = self._of_all(why)
         if why: self._act(why)
     def before_step(self):
-        self.learn.team.again()
+        self.learn.team.announce_rerun()
         if self.grads and not self._now['why_bad']: self._check_grads()
         if not self._now['why_bad']: self._now['in_a_row'] = 0
         else: self._skip_step()
@@ -285,7 +287,7 @@ class CheckFinite(_FitState):
     @property
     def _now(self):
         "Return the state for the optimizer of this turn; a single optimizer's is in attributes"
-        key = self.learn.turn_key
+        key = opt_name_of(self.learn)
         return vars(self) if key is None else self.turns.setdefault(key, dict(why_bad='', in_a_row=0))
 
 # %% ../../nbs/train/01_tracker.ipynb #ca110101
@@ -298,18 +300,18 @@ def in_graph(self:CheckFinite, event):
 def _is_of_nothing(self:CheckFinite):
     "Whether the loss is joined with others, and is a mean of nothing, which doesn't count"
     learn,turn = self.learn,self.learn.open_turn
-    return (turn.joins if turn else not learn.training) and not (learn.bs and learn.mean_of.units(learn))
+    return (turn.joined if turn else not learn.training) and not (learn.bs and learn.mean_of.units(learn))
 
 # %% ../../nbs/train/01_tracker.ipynb #9ba0c2b5
 @patch
 def _of_all(self:CheckFinite, why):
     "Describe what is wrong with the loss, here or in another process"
-    bad = self.learn.team.most(self.learn.team.rank+1 if why else 0)
+    bad = self.learn.team.max_over(self.learn.team.rank+1 if why else 0)
     return why or (f'loss of rank {bad-1} is not finite' if bad else None)
 
 @patch
 def _check_grads(self:CheckFinite):
-    bad = {p for p in self.learn.turn_params if p.grad is not None}
+    bad = {p for p in params_of(self.learn) if p.grad is not None}
     if _all_finite(self.learn, [p.grad for p in bad]): return
     names = [n for n,p in self.learn.model.named_parameters() if p in bad and not _all_finite(self.learn, [p.grad])]
     if len(names)>3: names[3:] = ['…']
@@ -338,7 +340,7 @@ def _skip_step(self:CheckFinite):
     self.skipped,now['in_a_row'] = self.skipped+1,now['in_a_row']+1
     if now['in_a_row']>=self.patience:
         self._end_fit(f'{now["why_bad"]}: step {now["in_a_row"]} in a row that was skipped')
-    zero_grad(self.learn.turn_opt)
+    zero_grad(opt_of(self.learn))
     raise CancelStepException
 
 # %% ../../nbs/train/01_tracker.ipynb #764e34fa
@@ -444,7 +446,7 @@ def _is_up(self:TimeLimit):
     if learn.team.world==1: return left<=0
     a_batch = (self.elapsed+1e-3)/(learn.train_iter+1)
     n = 0 if left<=0 else int(1 + min(left/10, 1)/a_batch)
-    n = learn.team.most(n if learn.team.is_first else 0)
+    n = learn.team.max_over(n if learn.team.is_first else 0)
     self._asks_at = learn.train_iter+n
     return not n
 
@@ -506,7 +508,7 @@ def before_fit(self:SaveModelCallback):
     TrackerCallback.before_fit(self)
     self._epoch_done,self._hold = False,ExitStack()
     numbered = '_n' if self.every_epoch else '_step' if self._keeps_best and (self.keep or 1)>1 else ''
-    self._hold.enter_context(self.learn.hold_file(f'{self.fname}{numbered}', self.label))
+    self._hold.enter_context(hold_file(self.learn, f'{self.fname}{numbered}', self.label))
 
 @patch
 def cleanup_fit(self:SaveModelCallback):
@@ -533,7 +535,7 @@ def after_rewind(self:SaveModelCallback):
 def _save(self:SaveModelCallback, name, val=None):
     if (path := self.learn.save(name, with_opt=self.with_opt)) is None: return  # cancelled
     new = dict(name=str(name), path=str(path), value=val, epoch=self.learn.epoch, step=self.learn.count.opt_steps,
-        hash=self.learn.saved_hashes[os.path.realpath(path)])
+        hash=self.learn.fit_state.saved_hashes[os.path.realpath(path)])
     self.saves = [*(o for o in self.saves if o['path']!=new['path']), new]
     while self.keep and len(self.saves)>self.keep:
         gone = self.saves[0] if self.every_epoch else self._by_rank(min)

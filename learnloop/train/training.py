@@ -27,11 +27,11 @@ from ..loop.denominator import MEAN_HELP, SUM, Joined, as_size, join_units
 from ..data.checks import check_whole, checked_args, replaced, restored
 from ..loop.engines import Engine
 from ..loop.evaluate import TensorState, kept_tensors, with_loss
-from ..loop.flow import CancelBackwardException, CancelStepException, CancelZeroGradException
+from ..loop.flow import CancelBackwardException, CancelStepException, CancelZeroGradException, fire_for
 from ..loop.learner import Learner
 from ..loop.optimizer import held_params, zero_grad
 from ..data.rng import preserve_rng, read_rngs, write_rngs
-from ..loop.turn import LOSS_FIELDS, ambient_autocast
+from ..loop.turn import ambient_autocast, LOSS_FIELDS, opt_name_of, params_of, Turn
 from .by_turns import grads_now, refuse_closure, refuse_graph, refuse_own_steps, refuse_supplied
 
 # %% ../../nbs/train/03_training.ipynb #0a0df71e
@@ -53,7 +53,7 @@ class GradientAccumulation(Callback):
         if n_acc is None and n_batches is None: raise ValueError('GradientAccumulation: give n_acc or n_batches')
         self._windows = {}  # by optimizer, since several turns may share one
     @property
-    def _window(self): return self._windows.setdefault(self.learn.turn_key, _Window())
+    def _window(self): return self._windows.setdefault(opt_name_of(self.learn), _Window())
     @property
     def _size(self):
         v = self.n_acc if self.n_batches is None else self.n_batches
@@ -68,7 +68,7 @@ class GradientAccumulation(Callback):
         self._refuse_closure()
         self._refuse_shared()
         self._was = dict(vars(self._window))
-        self.learn.open_turn.joins = self._window
+        self.learn.open_turn.joined = self._window
         if self.learn.team.world>1: self.learn.team.defer_sync = self._goes_on()
     def state_dict(self):
         open_ones = {k:w.state() for k,w in self._windows.items() if w.n}
@@ -102,9 +102,9 @@ def _refuse_shared(self:GradientAccumulation):
     "Raise an error for a turn that would add to the gradients of another window"
     learn = self.learn
     for k,w in self._windows.items():
-        if not w.n or k==learn.turn_key: continue
-        if held_params(learn.opt if k is None else learn.opt[k]).keys() & learn.turn_params.keys():
-            names = [repr(o) if o else 'all optimizers' for o in (k, learn.turn_key)]
+        if not w.n or k==opt_name_of(learn): continue
+        if held_params(learn.opt if k is None else learn.opt[k]).keys() & params_of(learn).keys():
+            names = [repr(o) if o else 'all optimizers' for o in (k, opt_name_of(learn))]
             raise ValueError(f'{self.label}: turns of {" and of ".join(names)} share parameters, so one window would '
                 'end the other: give the turns optimizers without common parameters')
 
@@ -114,7 +114,7 @@ def before_backward(self:GradientAccumulation):
     learn = self.learn
     # a cancelled turn has dropped the gradients that it added
     if self._window.n and not _is_repeated(learn) and not _with_grads(learn): self._clear()
-    w = learn.open_turn.joins = self._window
+    w = learn.open_turn.joined = self._window
     self._n_items,n = self._counted()
     if not self._n_items: raise CancelBackwardException
     if not self._is_checked: self._check_size()
@@ -146,7 +146,7 @@ def _counted(self:GradientAccumulation):
         return n,n
     n = _checked_count(self._count(learn))
     learn.open_turn.declared = n
-    learn.set_denominator(n)
+    learn.denominator = n
     return sum(learn.team.gather(n)),None
 
 # %% ../../nbs/train/03_training.ipynb #8d6405e6
@@ -171,7 +171,7 @@ def _due(self:GradientAccumulation):
 def before_step(self:GradientAccumulation):
     w = self._window
     if not self._due(): raise CancelStepException
-    self.learn.team.again()
+    self.learn.team.announce_rerun()
     self.learn.team.sync_grads()  # else done in *backward*, which may have been cancelled
     items,k = (w.total if self._count is None else w.items),w.factor
     if items==w.expected and type(k) is float and k==1: return
@@ -182,7 +182,7 @@ def before_step(self:GradientAccumulation):
 @patch(as_prop=True)
 def _is_last(self:GradientAccumulation):
     learn = self.learn
-    return not (learn.open_turn and learn.open_turn.own) and learn.iter+1==learn.n_iter  # other turns may follow
+    return not (learn.open_turn and learn.open_turn.is_special) and learn.iter+1==learn.n_iter  # other turns may follow
 
 @patch
 def _goes_on(self:GradientAccumulation):
@@ -210,9 +210,9 @@ def cleanup_turn(self:GradientAccumulation):
     # the step has used its gradients, and *zero_grad* is skipped
     if turn.stepped: zero_grad(turn.opt)
     # its gradients are dropped, and the earlier ones restored
-    elif turn.own: vars(self._window).update(self._was)
+    elif turn.is_special: vars(self._window).update(self._was)
 @patch
-def _clear(self:GradientAccumulation): self._windows.pop(self.learn.turn_key, None)
+def _clear(self:GradientAccumulation): self._windows.pop(opt_name_of(self.learn), None)
 
 # %% ../../nbs/train/03_training.ipynb #98bba381
 @patch
@@ -228,7 +228,7 @@ def in_graph(self:GradientAccumulation, event):
 @patch
 def _flush(self:GradientAccumulation):
     for k,w in [*self._windows.items()]:
-        if w.n: self.learn.flush_step(k, w.counts, w.name)
+        if w.n: Turn(self.learn, opt=k, name=w.name, counts=w.counts).flush()
 
 @patch
 def after_fetch(self:GradientAccumulation):
@@ -243,7 +243,7 @@ def cleanup_train(self:GradientAccumulation):
     self._windows = {}
 
 # %% ../../nbs/train/03_training.ipynb #6619df4b
-def _with_grads(learn): return [p for p in learn.turn_params if p.grad is not None]
+def _with_grads(learn): return [p for p in params_of(learn) if p.grad is not None]
 def _rows_with_grads(p):
     "Return `p`, or copies of the rows for which its sparse gradient has values, with these as `grad`"
     if not p.grad.is_sparse: return p
@@ -321,7 +321,7 @@ class GradientClip(Callback):
 
     def before_fit(self): refuse_own_steps(self)
     def before_step(self):
-        self.learn.team.again()
+        self.learn.team.announce_rerun()
         ps = [*map(_rows_with_grads, _with_grads(self.learn))]
         self.grad_norm = grad_norm(self.learn, [p.grad for p in ps], self.norm_type)
         if self.skip_nonfinite and not self.grad_norm.isfinite(): raise CancelStepException
@@ -456,7 +456,7 @@ def _repeat(learn, autocast, has_backward=True):
     with restored(learn, LOSS_FIELDS), replaced(learn.open_turn, 'repeats', True):
         with autocast(): learn.calc_loss()
         if not has_backward: return
-        learn.fire_for('before_backward')
+        fire_for(learn, 'before_backward')
         learn.engine_stack.bodies['backward'](learn, 'backward', learn._backward)
 
 # %% ../../nbs/train/03_training.ipynb #11dad604
@@ -482,8 +482,8 @@ class MicroBatch(Callback, Engine):
         if learn.open_turn.grads: raise ValueError(f'MicroBatch takes losses in parts, and {learn.open_turn} '
             'supplies gradients, which may not be sums over parts: use GradientAccumulation')
         self._had,self._joined = grads_now(learn),None
-        if learn.open_turn.joins is None: learn.open_turn.joins = self._joined = Joined(self.label)
-        n_parts = learn.team.most(math.ceil(n/self.size))
+        if learn.open_turn.joined is None: learn.open_turn.joined = self._joined = Joined(self.label)
+        n_parts = learn.team.max_over(math.ceil(n/self.size))
         size = math.ceil(n/n_parts)  # nearly equal parts: a batch norm fails for a single item
         def part(b, at): return narrow_batch(b, at, n) if b and n_parts>1 else b
         self._whole,self._autocast = (n, learn.xb, learn.yb),ambient_autocast(learn.device)
@@ -496,7 +496,7 @@ class MicroBatch(Callback, Engine):
         learn,whole = self.learn,self._whole
         if whole is None: return
         pred = None if learn.pred is self._made else to_detach(learn.pred, cpu=False)
-        if not self._n: learn.set_denominator(0)
+        if not self._n: learn.denominator = 0
         elif learn.denominator is None: self._refuse_loss()
         learn.open_turn.n_part = self._n
         if not self._has_told: _tell_stateful(self)
@@ -506,7 +506,7 @@ class MicroBatch(Callback, Engine):
     def before_backward(self):
         learn = self.learn
         if self._left and not _is_repeated(learn):
-            self._grads = [(p, None if p.grad is None else p.grad.clone()) for p in learn.turn_params]
+            self._grads = [(p, None if p.grad is None else p.grad.clone()) for p in params_of(learn)]
         if learn.bs: learn.scale_loss(self._seen[-1][0]/learn.bs)
 
 # %% ../../nbs/train/03_training.ipynb #11dad6c1
@@ -546,7 +546,7 @@ def _run_rest(self:MicroBatch, has_backward=True):
     learn = self.learn
     if _is_repeated(learn) or not self._seen: return
     while self._left:
-        learn.team.again()
+        learn.team.announce_rerun()
         self._next()
         if learn.team.world>1 and not self._left: learn.team.defer_sync = self._defers
         _repeat(learn, self._autocast, has_backward)
@@ -558,7 +558,7 @@ def _run_rest(self:MicroBatch, has_backward=True):
     ns,preds,losses,parts,units = zip(*(o for o in seen if o[0]), strict=True)
     learn.pred = self._made if preds[0] is None else to_concat(preds, _item_dim(preds, ns))
     learn.loss,learn.loss_parts = _join_losses(losses, units, 'loss'),_mean_parts(parts, units, self._others)
-    learn.set_denominator(join_units(o['loss'] for o in units))
+    learn.denominator = join_units(o['loss'] for o in units)
 
 # %% ../../nbs/train/03_training.ipynb #11dad6d1
 @patch
@@ -650,7 +650,7 @@ class SAM(Callback, Engine):
         f()
         ps = _with_grads(learn)
         if self._begin is None or _is_repeated(learn) or not ps: return
-        learn.team.again()
+        learn.team.announce_rerun()
         self._home = [(p, p.detach().clone()) for p in ps]
         grads = [p.grad for p in ps]
         up = self.rho/grad_norm(learn, grads).clamp(min=1e-12)

@@ -14,6 +14,7 @@ from ..data.checks import check_whole
 from ..loop.callback import Callback
 from ..loop.flow import CancelValidException
 from .tracker import need_recorder
+from ..loop.evaluate import find_dl
 
 # %% ../../nbs/train/01_validate.ipynb #14ca85c2
 class ValidateCallback(Callback):
@@ -54,7 +55,7 @@ class ValidateCallback(Callback):
 @patch
 def before_fit(self:ValidateCallback):
     need_recorder(self)
-    if isinstance(self.learn.find_dl(self.ds_idx, self.dl_), Iterator):
+    if isinstance(find_dl(self.learn, self.ds_idx, self.dl_), Iterator):
         raise ValueError(f'{self.label}: the loader can be iterated only once: use a list or a DataLoader')
     self._seen = self.learn.count.opt_steps
 
@@ -73,7 +74,7 @@ def _validate_if_due(self:ValidateCallback):
     learn,n = self.learn,self.learn.count.opt_steps
     if self.every_epochs or n==self._seen: return
     self._seen = n
-    is_due = learn.team.most(int(bool(self.when(learn)))) if self.when else n%self.every_steps==0
+    is_due = learn.team.max_over(int(bool(self.when(learn)))) if self.when else n%self.every_steps==0
     if is_due: self._validate()
 
 # %% ../../nbs/train/01_validate.ipynb #40658b43

@@ -16,7 +16,7 @@ from learnloop.checkpoint import checkpoint as checkpoint_module
 from learnloop.checkpoint.passes import iter_from
 from learnloop.checkpoint.own_state import take_own
 from learnloop.checkpoint.resume_point import read_resume_point
-from learnloop.loop.place import Pass
+from learnloop.loop.place import drop_batch, Pass
 from learnloop.train.limits import FirstBatches
 from learnloop.data.rng import preserve_rng
 from learnloop.loop.flow import PHASES, Phase
@@ -24,6 +24,7 @@ from learnloop.measure.metric import Metric
 from learnloop.measure.series import Series
 from learnloop.checkpoint.files import write_state
 from learnloop.checkpoint.storage import HashingFile, _sealed
+from learnloop.loop.learner import use_dl
 from torch import nn
 from torch.nn import functional as F
 from torch.optim import lr_scheduler as torch_scheds
@@ -1172,7 +1173,7 @@ def test_point_8_an_error_in_a_phase_beside_the_batch_saves_a_checkpoint(tmp_pat
 
 # --- subclasses that replace pieces of the loop
 
-PIECES = '_do_fit _do_epoch _do_epoch_train _do_epoch_validate all_batches mk_pass _between _fetch one_batch _do_one_batch _do_loss _do_grad_opt _backward _step _zero_grad use_dl _pick'
+PIECES = '_do_fit _do_epoch _do_epoch_train _do_epoch_validate all_batches _between _fetch one_batch _do_one_batch _do_loss _do_grad_opt _backward _step _zero_grad _pick'
 def through(names):
     "A subclass whose methods call those that they override"
     exec('class Through(Learner):\n    keeps_place = True\n' + '\n'.join(f'    def {o}(self, *args, **kwargs): return super().{o}(*args, **kwargs)' for o in names.split()), globals(), there := {})
@@ -1198,7 +1199,7 @@ class Rollout(Learner):
 class DoEpochTrain(Learner):
     keeps_place = True
     def _do_epoch_train(self):
-        self.use_dl(self.dls.train)
+        use_dl(self, self.dls.train)
         with torch.enable_grad(): self.with_events('train', self.all_batches)
 class TwoPasses(Learner):
     keeps_place = True
@@ -1206,7 +1207,7 @@ class TwoPasses(Learner):
         for _ in range(2): super()._do_epoch_train()
 class DoEpochValidate(Learner):
     def _do_epoch_validate(self, ds_idx=1, dl=None):
-        self.use_dl(self.dls.valid if dl is None else dl)
+        use_dl(self, self.dls.valid if dl is None else dl)
         with torch.no_grad(): self.with_events('validate', self.all_batches)
 class AllBatches(Learner):
     def all_batches(self):
@@ -1215,7 +1216,7 @@ class OwnCount(Learner):
     "Keeps its count to itself"
     keeps_place = True
     def all_batches(self):
-        with self.mk_pass(self.dl) as batches:
+        with Pass(self, self.dl) as batches:
             i = 0
             while self._between() and self.with_events('fetch', self._fetch, batches):
                 self.one_batch(i, self.batch)
@@ -1224,22 +1225,23 @@ class CopiedBatches(Learner):
     "As the loop has it"
     keeps_place = True
     def all_batches(self):
-        with self.mk_pass(self.dl) as batches:
+        with Pass(self, self.dl) as batches:
             while self._between() and self.with_events('fetch', self._fetch, batches):
                 self.one_batch(batches.n_done, self.batch)
                 batches.n_done += 1
 class Restless(Learner):
     "Never says that it is between two batches"
     def all_batches(self):
-        with self.mk_pass(self.dl) as batches:
+        with Pass(self, self.dl) as batches:
             while self.with_events('fetch', self._fetch, batches):
                 self.one_batch(batches.n_done, self.batch)
                 batches.n_done += 1
-class OwnPass(Learner):
-    def mk_pass(self, dl): return Pass(self, dl)
-class Wrapped(Learner):
+class Wrapped(CopiedBatches):
     "Takes its batches of another loader"
-    def mk_pass(self, dl): return super().mk_pass(FirstBatches(dl, 3))
+    keeps_place = True
+    def all_batches(self):
+        self.dl = FirstBatches(self.dl, 3)
+        super().all_batches()
 class Fetch(Learner):
     def _fetch(self, batches):
         self.batch = next(batches, None)
@@ -1258,7 +1260,7 @@ class OneBatch(Learner):
         self.iter,self.bs = i,len(b[0])
         self.xb,self.yb = b[:1],b[1:]
         self.with_events('batch', self._do_one_batch)
-        self.drop_batch()
+        drop_batch(self)
 class DoOneBatch(Learner):
     def _do_one_batch(self):
         self.pred = self.model(*self.xb)
@@ -1272,7 +1274,7 @@ class GradOpt(Learner):
 
 REFUSED = DoFit,
 WARNED = {DoEpoch:'DoEpoch._do_epoch', AllBatches:'AllBatches.all_batches', Restless:'Restless.all_batches'}
-OTHERS = Through,Rollout,OwnPass,DoEpochTrain,TwoPasses,DoEpochValidate,OwnCount,CopiedBatches,Wrapped,Fetch,FetchTwo,Ahead,OneBatch,DoOneBatch,GradOpt
+OTHERS = Through,Rollout,DoEpochTrain,TwoPasses,DoEpochValidate,OwnCount,CopiedBatches,Wrapped,Fetch,FetchTwo,Ahead,OneBatch,DoOneBatch,GradOpt
 STOPS = dict(first=('before_fetch', 1), batch=('before_fetch', 3), later=('before_fetch', 16), torn=('after_loss', 12), train=('after_train', 2), validate=('before_validate', 2),
     valid=('after_batch', 8), epoch=('after_epoch', 2), begins=('before_epoch', 2))
 

@@ -154,7 +154,7 @@ class Backs(Program):
             self.kills.remove(at)
             raise Killed
         if key is None or not self.been: return
-        been = sorted(o for o in self.been if o<=(learn.epoch, learn.train_pass.n_done))
+        been = sorted(o for o in self.been if o<=(learn.epoch, learn.fit_state.train_pass.n_done))
         e,n = been[-min(self.backs.pop(key), len(been))]
         learn.rewind(to=Place(e, 'train', n))
     def between_batches(self):

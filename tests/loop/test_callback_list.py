@@ -2,6 +2,8 @@
 import copy, pytest
 from helpers import TRAIN, VALID, mk_learner
 from learnloop import *
+from learnloop.loop.learner import move_model
+from learnloop.loop.learner_opt import check_held
 from torch import nn
 from torch.nn import functional as F
 
@@ -60,8 +62,8 @@ def test_the_model_moves_before_its_optimizer_is_made():
     for make in (lambda o: o.create_opt(), lambda o: o.freeze_to(0), lambda o: o.set_hypers(lr=.1), lambda o: o._prepare_opt(None, None, False, None)):
         learn = Learner(dls, nn.Linear(2, 1), F.mse_loss)
         make(learn)
-        learn.to_device()
-        learn._check_held()
+        move_model(learn)
+        check_held(learn)
         assert {*learn.opt.param_groups[0]['params']}<={*learn.model.parameters()}
 
 @pytest.mark.parametrize('how', ['train', 'batch', 'epoch', 'fit'])

@@ -4,9 +4,9 @@ from contextlib import contextmanager
 from helpers import TRAIN, VALID, mk_learner, same
 from hypothesis import given, settings, strategies as st
 from learnloop import Callback, CancelBatchException, CancelStepException
-from learnloop.loop.engines import Engine, Stack
+from learnloop.loop.engines import Engine, EngineStack
 
-HOOKS = 'running','start','batches','rest','body','take','ended'
+HOOKS = 'running','start','batches','at_rest','body','take','ended'
 PHASES_IN_FIT = 'fit','epoch','train','validate','fetch','batch','turn','backward','step','zero_grad'
 
 def quiet(learn, *args, **kwargs):
@@ -29,8 +29,8 @@ def mk_engine(name, said, hooks, around='*', level=20):
     def batches(self, learn, p, inner):
         note('batches')
         return inner(learn, p)
-    def rest(self, learn, next, inner):
-        note('rest', next)
+    def at_rest(self, learn, next, inner):
+        note('at_rest', next)
         inner(learn, next)
     def body(self, learn, phase, f):
         note('body', phase)
@@ -68,16 +68,16 @@ def test_hooks_are_called_in_the_order_that_the_page_tells():
     learn.engines.append(mk_engine('e', said, HOOKS, PHASES_IN_FIT))
     quiet(learn, 1)
     got = [o[1:] for o in said if o[1] not in ('body', 'body is over')]
-    train = ['rest batch', 'rest fetch', 'take batch', 'take turn', 'rest batch', 'rest fetch']
-    want = ['begin fit', 'start', 'rest fit', 'rest epoch', 'batches', 'take pass', *train, 'rest validate', 'batches', 'take pass', 'rest batch', 'rest batch', 'end fit']
+    train = ['at_rest batch', 'at_rest fetch', 'take batch', 'take turn', 'at_rest batch', 'at_rest fetch']
+    want = ['begin fit', 'start', 'at_rest fit', 'at_rest epoch', 'batches', 'take pass', *train, 'at_rest validate', 'batches', 'take pass', 'at_rest batch', 'at_rest batch', 'end fit']
     assert [' '.join(o) for o in got]==want
     assert [o[2] for o in said if o[1]=='body']==['fit', 'epoch', 'train', 'fetch', 'batch', 'turn', 'backward', 'step', 'zero_grad', 'fetch', 'validate', 'fetch', 'batch', 'fetch']
 
 def test_the_lowest_level_is_outermost_and_clean_ups_go_the_other_way():
     said = []
-    stack = Stack([mk_engine(n, said, HOOKS, 'step', n) for n in (30, 0, 20)], ['step'])
+    stack = EngineStack([mk_engine(n, said, HOOKS, 'step', n) for n in (30, 0, 20)], ['step'])
     with stack.running(None, 'fit'):
-        stack.rest(None, 'batch')
+        stack.at_rest(None, 'batch')
         assert stack.bodies['step'](None, 'step', lambda: 5)==5
     firsts = [o[0] for o in said]
     assert firsts==[0, 20, 30, 0, 20, 30, 0, 20, 30, 30, 20, 0, 30, 20, 0]
@@ -121,13 +121,21 @@ def test_an_engine_that_fails_to_open_leaves_the_learner_as_it_was():
     learn = mk_learner(defaults=True)
     learn.engines.append(Closed())
     with pytest.raises(OSError, match='locked'): quiet(learn, 1)
-    assert learn.fit_args is None and not learn.open
+    assert learn.fit_state.args is None and not learn.open
     learn.engines.pop()
     quiet(learn, 1)
-    assert learn.count.epochs==1 and learn.fit_args is None
+    assert learn.count.epochs==1 and learn.fit_state.args is None
 
 def test_a_phase_that_no_learner_declares_is_an_error_before_the_fit():
     learn = mk_learner()
     learn.engines.append(mk_engine('typo', [], ['body'], 'bacth'))
     with pytest.raises(ValueError, match="unknown phase 'bacth'; did you mean 'batch'"): learn.fit(1)
     assert learn.count.batches==0 and 'Noting' in repr(learn.engines)
+
+def test_mistakes_in_engines_are_named():
+    with pytest.raises(ValueError, match="Late.batchs would never be called; did you mean 'batches'"):
+        class Late(Engine):
+            def batchs(self, learn, p, inner): return inner(learn, p)
+    learn = mk_learner()
+    learn.engines.append(Engine)
+    with pytest.raises(TypeError, match=r'has the class Engine: append Engine\(\)'): learn.fit(1)

@@ -7,6 +7,7 @@ import pytest, torch
 from helpers import (CANCEL_OF, FIT, TRAIN, VALID, Reference, Spec, all_events, act, compare, covering, ending, events_of, listener, mk_learner,
     phase_of, players, same)
 from learnloop import (Callback, CancelException, CancelFitException, Event, Flow, Learner, Phase, UncaughtCancelError, in_phase)
+from learnloop.loop.flow import mid_batch, per_batch
 
 EVALUATE = 'evaluate', 'validate', 'fetch', 'batch'
 ERRORS = 'ValueError', 'KeyboardInterrupt'
@@ -373,11 +374,11 @@ class Augments(Learner, phases=[Phase('augment', inside='train validate'), Phase
 
 def test_point_8_a_phase_beside_the_batch_recurs_with_it():
     learn = mk_learner(cls=Augments)
-    assert [o for o in learn.phases if learn.per_batch(o)]==['batch', 'turn', 'backward', 'step', 'zero_grad', 'augment', 'blur']
-    assert learn.per_batch('after_blur') and learn.per_batch('after_loss') and not learn.per_batch('before_fetch')
-    with pytest.raises(ValueError, match="unknown phase 'blurr'; did you mean 'blur'"): learn.per_batch('blurr')
+    assert [o for o in learn.phases if per_batch(learn, o)]==['batch', 'turn', 'backward', 'step', 'zero_grad', 'augment', 'blur']
+    assert per_batch(learn, 'after_blur') and per_batch(learn, 'after_loss') and not per_batch(learn, 'before_fetch')
+    with pytest.raises(ValueError, match="unknown phase 'blurr'; did you mean 'blur'"): per_batch(learn, 'blurr')
     learn.declare(Phase('rest', inside='train', per_batch=False), Phase('round', inside='epoch', per_batch=True), Phase('play', inside='epoch'), Phase('any'))
-    assert [learn.per_batch(o) for o in ('rest', 'round', 'play', 'any')]==[False, True, True, False]
+    assert [per_batch(learn, o) for o in ('rest', 'round', 'play', 'any')]==[False, True, True, False]
 
 @pytest.mark.parametrize('event', ['before_augment', 'before_blur', 'after_augment'])
 @pytest.mark.parametrize('training', [True, False])
@@ -385,7 +386,7 @@ def test_point_8_an_error_in_it_is_of_its_batch(event, training):
     def fail(self):
         if self.training==training and self.n_done==1: raise ValueError('bug')
     seen = []
-    def look(self): seen.append((self.mid_batch, self.inside('batch')))
+    def look(self): seen.append((mid_batch(self.learn), self.inside('batch')))
     with pytest.raises(ValueError, match='bug') as e: mk_learner([Callback(**{event: fail}), Callback(after_exception=look)], cls=Augments).fit(1)
     assert e.value.__notes__[0].startswith(f'learnloop: in Callback(fail).{event}; epoch 0, batch 1 of {"training" if training else "validation"}, batch ')
     assert seen==[(True, False)]

@@ -6,6 +6,7 @@ from hypothesis import given, strategies as st
 from learnloop import Callback, Learner, run_facts
 from learnloop.loop.opt_state import OptState
 from learnloop.loop.optimizer import held_params, hyper_groups, opts
+from learnloop.loop.turn import params_of
 from torch import nn
 from torch.nn import functional as F
 from torch.optim import SGD, Adagrad, AdamW
@@ -58,7 +59,7 @@ READS = dict(  # chkstyle: ignore-node
     opt      = lambda l: l.opt,
     callback = lambda l: (l.add_cb(Callback(name='mine')), l.mine.opt),
     hypers   = lambda l: l.set_hypers(lr=.1),
-    turn     = lambda l: l.turn_params,
+    turn     = lambda l: params_of(l),
     create   = lambda l: l.create_opt())
 
 @pytest.mark.parametrize('read', READS.values(), ids=READS)
@@ -181,12 +182,12 @@ def test_the_start_of_a_fit_is_restored(made, changes):
     learn = mk_learner(MADE[made], splitter=heads)
     def change(cb):
         if learn.epoch!=1: return
-        learn.before = copy.deepcopy(learn.opt_at_start.groups)
+        learn.before = copy.deepcopy(learn.fit_state.opt_at_start.groups)
         for k in changes: CHANGES[k](learn)
     fit(learn, 2, cbs=Callback(before_epoch=change))
     held = held_params(mk_learner(MADE[made]).opt)
-    learn.opt_at_start.restore()
-    assert not learn.opt_at_start.changed() and type(learn.opt) is type(mk_learner(MADE[made]).opt)
+    learn.fit_state.opt_at_start.restore()
+    assert not learn.fit_state.opt_at_start.changed() and type(learn.opt) is type(mk_learner(MADE[made]).opt)
     assert len(held_params(learn.opt))==len(held) and all(p.requires_grad for p in learn.model.parameters())
-    assert [{k:plain(v) for k,v in g.items()} for g in learn.opt_at_start.groups]==[{k:plain(v) for k,v in g.items()} for g in learn.before]
+    assert [{k:plain(v) for k,v in g.items()} for g in learn.fit_state.opt_at_start.groups]==[{k:plain(v) for k,v in g.items()} for g in learn.before]
     fit(learn)

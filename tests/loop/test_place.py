@@ -3,6 +3,7 @@ import copy
 import pytest, torch
 from helpers import TRAIN, VALID, mk_learner, same
 from learnloop import Callback, CheckpointCallback, event, list_checkpoints
+from learnloop.loop.evaluate import evaluate_on
 
 N = len(TRAIN)
 def quiet(learn, *args, **kwargs):
@@ -14,13 +15,14 @@ def told(res, f, *events): return Callback(name='told', **{e:lambda cb, e=e: res
 def test_an_evaluation_leaves_the_place_of_the_training_around_it():
     seen = []
     inner = Callback(name='inner', before_evaluate=lambda cb: seen.append(cb.learn.place.batch), after_batch=lambda cb: seen.append(cb.learn.place.batch))
-    quiet(mk_learner([Callback(name='outer', between_batches=lambda cb: cb.learn.n_done==2 and cb.learn.evaluate_on(VALID, inner))], defaults=True), 1)
+    quiet(mk_learner([Callback(name='outer', between_batches=lambda cb: cb.learn.n_done==2 and evaluate_on(cb.learn, VALID, inner))], defaults=True), 1)
     assert seen==[2]*(1+len(VALID))
 
 def test_a_pass_is_at_rest_between_two_batches_alone():
     seen = []
     events = 'before_train','between_batches','before_fetch','after_fetch','before_batch','after_loss','after_batch','after_train'
-    quiet(mk_learner([told(seen, lambda learn: bool(learn.train_pass and learn.train_pass.at_rest), *events)], dls=(TRAIN, None), defaults=True), 1)
+    def rests(learn): return bool((p := learn.fit_state.train_pass) and p.at_rest)
+    quiet(mk_learner([told(seen, rests, *events)], dls=(TRAIN, None), defaults=True), 1)
     for e,at_rest in seen[:-3]: assert at_rest==(e in ('between_batches','before_fetch')), e
     assert [o for o in seen[-3:]]==[('before_fetch', True), ('after_fetch', False), ('after_train', False)]
 
@@ -58,8 +60,8 @@ def test_without_an_engine_that_keeps_fits_nothing_is_kept_and_the_error_says_so
 
 def test_a_copy_of_a_learner_has_no_iterator():
     res = []
-    learn = quiet(mk_learner([Callback(name='mine', after_batch=lambda cb: res or res.append(copy.copy(cb.learn.train_pass)))], defaults=True), 1)
-    assert copy.deepcopy(res[0]).batches is None and learn.train_pass.dl is None and 'between_batches' in event
+    learn = quiet(mk_learner([Callback(name='mine', after_batch=lambda cb: res or res.append(copy.copy(cb.learn.fit_state.train_pass)))], defaults=True), 1)
+    assert copy.deepcopy(res[0]).batches is None and learn.fit_state.train_pass.dl is None and 'between_batches' in event
 
 class Decays(Callback):
     "Changes weights between batches, and knows how often"

@@ -7,6 +7,7 @@ from learnloop import (
     Callback, Checks, DataLoaders, EMA, GradientAccumulation, GradientClip, GradualUnfreezing, Learner, MicroBatch, SAM,
     TrainEvalCallback, get_hypers)
 from learnloop.loop.optimizer import n_groups
+from learnloop.loop.loss import loss_module
 from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils import prune
@@ -281,7 +282,7 @@ def test_point_2_a_loss_that_learns_is_saved_and_gone_on_with_whatever_its_form(
     _,want = run(3)
     run(3, boom=True, resume=tmp_path/'run')
     learn,got = run(3, resume=tmp_path/'run', accept='callbacks')
-    assert torch.equal(got.s, want.s) and not torch.equal(got.s, Weighs().s) and learn.loss_module is got
+    assert torch.equal(got.s, want.s) and not torch.equal(got.s, Weighs().s) and loss_module(learn) is got
     learn.save('a')
     new = Weighs()
     mk(loss_func=mk_loss(new), path=tmp_path).load('a')

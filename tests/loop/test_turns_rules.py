@@ -217,7 +217,7 @@ def test_gradients_of_its_own(how, feature, monkeypatch):
     (lambda ps: [1., None], 'float'), (lambda ps: None, 'grads returned None')])
 def test_gradients_that_fit_nothing_are_refused(grads, why):
     class L(Learner):
-        def train_batch(self): self.turn(grads=lambda: grads([torch.ones_like(p) for p in self.turn_params]))
+        def train_batch(self): self.turn(grads=lambda: grads([torch.ones_like(p) for p in self.open_turn.params]))
     learn = mk_learner(cls=L, model=small())
     was = weights(learn.model)
     with pytest.raises(ValueError, match=why): fit(learn)
@@ -350,7 +350,7 @@ def test_a_turn_whose_parameters_are_frozen_is_refused():
 def spoilt(turn, at, where='after_backward'):
     "Makes a gradient of `turn` infinite in batches `at`"
     def spoil(cb):
-        if cb.learn.turn_name==turn and cb.learn.iter in at: next(iter(cb.learn.turn_params)).grad.fill_(torch.inf)
+        if cb.learn.turn_name==turn and cb.learn.iter in at: next(iter(cb.learn.open_turn.params)).grad.fill_(torch.inf)
     return Callback(**{where:spoil})
 
 def test_skipped_in_a_row_is_of_each_turn():
@@ -378,7 +378,7 @@ def test_a_skipped_step_leaves_the_window_of_another_turn():
             else: self.n[t.key] += 1
     loop = Loop(Half, turns)
     def spoil(cb):
-        if cb.learn.turn_name=='gen' and cb.learn.iter==2: next(iter(cb.learn.turn_params)).grad.fill_(torch.inf)
+        if cb.learn.turn_name=='gen' and cb.learn.iter==2: next(iter(cb.learn.open_turn.params)).grad.fill_(torch.inf)
     learn = fit(loop.learner([GradientAccumulation(n_batches=2), Callback(after_backward=spoil), CheckFinite('skip')], bs=TWENTY))
     assert same(learn.model, Bad(loop).fit(TWENTY).model) and learn.check_finite.skipped==1
 

@@ -114,7 +114,7 @@ class PcgradLearner(Learner):
         def loss():
             self.tasks = tasks(self.forward(), self.y)
             return sum(self.tasks)
-        self.turn(loss, grads=lambda: surgery(self.tasks, [*self.turn_params]))
+        self.turn(loss, grads=lambda: surgery(self.tasks, [*self.open_turn.params]))
 def pcgrad_turns(m, b):
     now = []
     def loss(b):

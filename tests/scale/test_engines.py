@@ -4,6 +4,7 @@ import pytest, torch
 import torch.distributed as dist
 from learnloop import EMA, Callback, DataLoaders, GradientAccumulation, GradientClip, Learner
 from learnloop.scale.team import Team, find_team
+from learnloop.loop.loss import loss_module
 from torch import nn
 from torch.nn import functional as F
 from torch.nn.parallel import DistributedDataParallel
@@ -85,7 +86,7 @@ class Thaw(Callback):
 
 def values(learn):
     "Parameters and buffers of a learner, and of its loss, whole"
-    ms = [learn.model] + ([learn.loss_module] if learn.loss_module is not None else [])
+    ms = [learn.model] + ([loss_module(learn)] if loss_module(learn) is not None else [])
     ts = [t for m in ms for t in (*m.parameters(), *m.buffers())]
     return [getattr(t, 'full_tensor', lambda t=t: t)().detach().clone() for t in ts]
 

@@ -143,7 +143,7 @@ def test_callbacks_that_need_gradients(cbs):
 
 def test_gradients_may_be_edited():
     def edit(cb):
-        for p in cb.turn_params:
+        for p in cb.open_turn.params:
             if p.grad is not None: p.grad.mul_(.5)
     assert set(both(cbs=lambda: [Callback(before_step=edit)]).fuse_report().fused)=={'grads'}
 

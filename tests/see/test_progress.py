@@ -247,11 +247,12 @@ def test_rate_counts_from_where_a_run_goes_on(screens, clock, monkeypatch):
     def later(cb): clock.now += .04
     learn = learner([cb := Callback(after_batch=later, name='later')], dls=(TRAIN*20, None))
     cb.order = -20
-    def later_pass(dl):
-        res = Pass(learn, iter(TRAIN*20))
-        res.n_taken = res.n_done = len([next(res.dl) for _ in range(20)])
-        return res
-    learn.mk_pass = later_pass
+    class Later(Pass):
+        def __enter__(self):
+            super().__enter__()
+            self.n_taken = self.n_done = len([next(self.batches) for _ in range(20)])
+            return self
+    monkeypatch.setattr('learnloop.loop.learner.Pass', Later)
     learn.fit(1)
     assert all(o[3].split()[2]=='25/s' for o in screens[0].drawn if o[1]>20) and len(screens[0].drawn)>5
     assert screens[0].drawn[-1][1]>50

@@ -35,7 +35,7 @@ def test_a_killed_run_can_go_on(tmp_path):
     (tmp_path/'x.py').write_text(KILLED)
     assert as_script(tmp_path/'x.py', tmp_path/'run').rc==-9
     run = Run(tmp_path/'run')
-    assert (run.state, run.epochs, run.n_epoch, run.goes_on)==('killed', 1, 4, 'from step 10')
+    assert (run.state, run.epochs, run.n_epoch, run.resumes_from)==('killed', 1, 4, 'from step 10')
     assert is_held(tmp_path/'run'/LOCK) is False, 'the system has let go of it'
 
 @pytest.mark.parametrize('logger', [CSVLogger, None])
@@ -46,7 +46,7 @@ def test_what_stopped_early_resumes_nowhere_and_what_came_to_its_end_does(n, log
     run_in(tmp_path, n, cbs(), logger)
     run = Run(tmp_path)
     early = run.epochs<n
-    assert (run.goes_on=='no: stopped early')==early==(n==5) and (early or run.goes_on==f'from step {3*n}')
+    assert (run.resumes_from=='no: stopped early')==early==(n==5) and (early or run.resumes_from==f'from step {3*n}')
     assert (run_in(tmp_path, 2*n, cbs(), logger, resume=tmp_path).count.epochs==run.epochs)==early
 
 def test_a_fit_within_another_leaves_its_file_alone(tmp_path):
@@ -108,11 +108,11 @@ def test_costs_of_a_tracer_and_of_a_saved_trace(tmp_path):
 def test_damaged_checkpoints(tmp_path):
     checkpoints_only(tmp_path)
     new = Run(tmp_path).checkpoints[-1]
-    assert Run(tmp_path).goes_on=='from step 9'
+    assert Run(tmp_path).resumes_from=='from step 9'
     os.truncate(new.path/'model.pt', 10)
-    assert Run(tmp_path).goes_on=='from step 6'
+    assert Run(tmp_path).resumes_from=='from step 6'
     for o in Run(tmp_path).checkpoints: (o.path/'manifest.json').write_text('{}')
-    assert Run(tmp_path).goes_on==f'no: {new.path.name} is damaged' and Run(tmp_path).row()
+    assert Run(tmp_path).resumes_from==f'no: {new.path.name} is damaged' and Run(tmp_path).row()
 
 def test_a_recorder_that_cannot_be_read_is_noted(tmp_path):
     checkpoints_only(tmp_path)
