@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/checkpoint/saving.html.md"""
 
 # %% auto #0
 __all__ = ['unwrapper', 'map_state', 'whole', 'cut_like', 'cut_named', 'model_state', 'can_copy', 'state_for', 'param_names',
-           'opt_state', 'is_torch_opt', 'save_model', 'load_model', 'check_opt', 'hold_file']
+           'opt_state', 'is_torch_opt', 'save_model', 'load_model', 'check_opt']
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #b89060d2
 import hashlib, inspect, os, re, tempfile, torch, warnings
@@ -597,18 +597,18 @@ def _unreplaced(learn, file, digest):
         yield f  # the open file stays the verified one, even if another replaces it
 
 # %% ../../nbs/checkpoint/00_saving.ipynb #be770f11
+@patch
 @contextmanager
-def hold_file(
-    learn, # The learner
+def hold_file(self:Learner,
     file, # As for `save`
     who:str # The writer, for the message
 ):
     "Lock `file` inside a `with` block; raise an error if another fit has it"
-    at = learn._saved_at(file)
+    at = self._saved_at(file)
     busy = f'{who}: another fit, or another callback, is writing {at}: give one of them its own file, by ' \
         'another name or another path of its learner'
     with ExitStack() as stack:
-        learn.team.first(lambda: stack.callback(lock_file(_place_of_lock(at), busy)[0].release))
+        self.team.first(lambda: stack.callback(lock_file(_place_of_lock(at), busy)[0].release))
         yield at
 
 def _place_of_lock(file):

@@ -397,6 +397,12 @@ if MYPY:
                     weights_only: Accepted as in torch.load, but without effect: reading never runs code
                     digest: Expected hash of the file; None: in a fit, the hash of the file that the fit wrote
                 Returns: The learner itself"""
+            def hold_file(self, file: Any, who: str) -> contextlib.AbstractContextManager[Any]:
+                """Lock `file` inside a `with` block; raise an error if another fit has it
+
+                Parameters:
+                    file: As for `save`
+                    who: The writer, for the message"""
             def save_checkpoint(self, folder: Any, **info: Any) -> learnloop.checkpoint.storage.Checkpoint | None:
                 """Save the whole state in `folder`, as a checkpoint named by the number of optimizer steps
 
@@ -570,6 +576,7 @@ if MYPY:
             from learnloop.checkpoint.saving import save as save
             from learnloop.checkpoint.saving import state_of_opt as state_of_opt
             from learnloop.checkpoint.saving import load as load
+            from learnloop.checkpoint.saving import hold_file as hold_file
             from learnloop.checkpoint.checkpoint import save_checkpoint as save_checkpoint
             from learnloop.loop.switch_opt import switch_opt as switch_opt
             from learnloop.measure.hook import summary as summary
@@ -640,6 +647,7 @@ else:
         from learnloop.checkpoint.saving import save as save
         from learnloop.checkpoint.saving import state_of_opt as state_of_opt
         from learnloop.checkpoint.saving import load as load
+        from learnloop.checkpoint.saving import hold_file as hold_file
         from learnloop.checkpoint.checkpoint import save_checkpoint as save_checkpoint
         from learnloop.loop.switch_opt import switch_opt as switch_opt
         from learnloop.measure.hook import summary as summary

@@ -26,7 +26,6 @@ from ..measure.metric import LOSSES, check_better, need_better, undeclared
 from .schedule import check_owners
 from .training import grad_norm
 from ..loop.turn import opt_name_of, opt_of, params_of
-from ..checkpoint.saving import hold_file
 
 # %% ../../nbs/train/01_tracker.ipynb #e42a4f94
 class _FitState(Callback):
@@ -508,7 +507,7 @@ def before_fit(self:SaveModelCallback):
     TrackerCallback.before_fit(self)
     self._epoch_done,self._hold = False,ExitStack()
     numbered = '_n' if self.every_epoch else '_step' if self._keeps_best and (self.keep or 1)>1 else ''
-    self._hold.enter_context(hold_file(self.learn, f'{self.fname}{numbered}', self.label))
+    self._hold.enter_context(self.learn.hold_file(f'{self.fname}{numbered}', self.label))
 
 @patch
 def cleanup_fit(self:SaveModelCallback):
