@@ -54,7 +54,7 @@ from learnloop.scale.fuse import FuseReport as FuseReport
 from learnloop.loop.predict import GatherPredsCallback as GatherPredsCallback
 from learnloop.train.training import GradientAccumulation as GradientAccumulation
 from learnloop.train.training import GradientCheckpointing as GradientCheckpointing
-from learnloop.train.training import GradientClip as GradientClip
+from learnloop.train.clip import GradientClip as GradientClip
 from learnloop.train.schedule import GradualUnfreezing as GradualUnfreezing
 from learnloop.train.heal import HealMemory as HealMemory
 from learnloop.measure.hook import Hook as Hook

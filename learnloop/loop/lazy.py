@@ -35,7 +35,7 @@ LAZY = {  # chkstyle: ignore-node
     'train.validate': 'ValidateCallback ValidateEvery',
     'train.limits': '''DetectAnomaly Deterministic FastDevRun LimitBatches OverfitBatches ReloadLoaders SanityCheck
         ShortEpochCallback Learner.find_batch_size''',
-    'train.training': '''BnFreeze ChannelsLast GradientAccumulation GradientCheckpointing GradientClip
+    'train.clip': 'GradientClip', 'train.training': '''BnFreeze ChannelsLast GradientAccumulation GradientCheckpointing
         MCDropoutCallback MicroBatch MoveModulesToDeviceCallback SAM set_bn_eval Learner.to_channelslast
         Learner.to_contiguous''',
     'checkpoint.export': 'load_export load_learner Learner.export', 'checkpoint.failed_batch': 'Learner.replay_batch',

@@ -36,6 +36,7 @@ import learnloop.see.tensorboard
 import learnloop.see.trace
 import learnloop.train
 import learnloop.train.averaging
+import learnloop.train.clip
 import learnloop.train.heal
 import learnloop.train.limits
 import learnloop.train.lr_find
@@ -778,11 +779,11 @@ class Learner(_LearnerMethods, learnloop.loop.flow.Flow):
     reload_loaders: learnloop.train.limits.ReloadLoaders
     sanity_check: learnloop.train.limits.SanityCheck
     short_epoch: learnloop.train.limits.ShortEpochCallback
+    gradient_clip: learnloop.train.clip.GradientClip
     bn_freeze: learnloop.train.training.BnFreeze
     channels_last: learnloop.train.training.ChannelsLast
     gradient_accumulation: learnloop.train.training.GradientAccumulation
     gradient_checkpointing: learnloop.train.training.GradientCheckpointing
-    gradient_clip: learnloop.train.training.GradientClip
     mc_dropout: learnloop.train.training.MCDropoutCallback
     micro_batch: learnloop.train.training.MicroBatch
     move_modules_to_device: learnloop.train.training.MoveModulesToDeviceCallback

@@ -27,7 +27,7 @@ from ..loop.loss import EachItem
 from ..loop.optimizer import opts
 from ..measure.interpret import Interpretation
 from ..measure.table import Table, Tables
-from ..train.training import grad_norm, stored_values
+from ..train.clip import grad_norm, stored_values
 from .fingerprint import pack_block, sound_blocks
 from .log import KeepsGoing, put_at
 from ..loop.turn import opt_of

@@ -27,7 +27,7 @@ from ..measure.hook import Hook, label_of
 from ..measure.image import is_image, to_pil
 from ..measure.interpret import Interpretation, find_vocab, input_and_target, item_at, item_text
 from ..measure.table import Table
-from ..train.training import stored_values
+from ..train.clip import stored_values
 from .log import Logger, put_at
 from .trace import Tracer
 

@@ -24,7 +24,7 @@ from ..loop.learner import format_value
 from ..loop.optimizer import get_hyper, get_hypers, zero_grad
 from ..measure.metric import LOSSES, check_better, need_better, undeclared
 from .schedule import check_owners
-from .training import grad_norm
+from .clip import grad_norm
 from ..loop.turn import opt_name_of, opt_of, params_of
 
 # %% ../../nbs/train/01_tracker.ipynb #e42a4f94

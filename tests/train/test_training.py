@@ -10,6 +10,7 @@ from torch.nn.utils import clip_grad_norm_, clip_grad_value_
 from torch.testing import assert_close
 from helpers import LR, act, batches, covering, listener, mk_learner, mk_model, same, weights
 from learnloop import Checks, Callback, CancelStepException, DataLoaders, event, on
+from learnloop.train.clip import *
 from learnloop.train.training import *
 
 SIZES = dict(even=[4]*8, tail=[4]*7, short_last=[4]*6+[2], uneven=[1, 5, 2, 8, 3, 3, 7, 4, 1], bigger_than_window=[20, 3, 30, 1])
