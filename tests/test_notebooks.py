@@ -17,7 +17,8 @@ def exports(c): return c.cell_type=='code' and {'export','exports'} & set(c.dire
 def code(c): return '\n'.join(l for l in c.source.splitlines() if not l.startswith('#|'))
 # A callback's answers to events aren't API: the loop calls them
 def is_api(nm): return nm=='__init__' or not re.match('_|(before|after|cleanup|then)_', nm)
-def public(c): return [o.name for o in ast.parse(code(c)).body if isinstance(o, DEFS) and is_api(o.name)]
+def of_private(o): return isinstance(o, ast.FunctionDef) and o.args.args and ast.unparse(o.args.args[0].annotation or o)[0]=='_'
+def public(c): return [o.name for o in ast.parse(code(c)).body if isinstance(o, DEFS) and is_api(o.name) and not of_private(o)]
 
 def idle(cells):
     "Yield the public symbols of each exported cell, with its id, that no example below it uses"

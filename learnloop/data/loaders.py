@@ -43,8 +43,8 @@ def check_loader(
     is_text = isinstance(o, list|tuple) and o and all(isinstance(p, str) for p in o)
     if isinstance(o, Iterable) and not is_text and not isinstance(o, Tensor|Mapping|str|bytes): return o
     raise TypeError(f"{name}={describe(o)} is not a loader, which is an iterable of batches: pass a DataLoader, or a "
-        "list of batches such as [(xb, yb)]; DataLoaders.from_dsets(train_ds, valid_ds, bs=64) makes loaders of datasets"
-        f"{did_you_mean(name, _ARGS)}")
+        "list of batches such as [(xb, yb)]; DataLoaders.from_dsets(train_ds, valid_ds, bs=64) makes loaders of "
+        f"datasets{did_you_mean(name, _ARGS)}")
 
 # %% ../../nbs/data/03_loaders.ipynb #a18549ed
 def why_empty(

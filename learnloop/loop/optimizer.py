@@ -356,8 +356,8 @@ class HeldParams:
         model:nn.Module, # Model that it trains
         made:bool=False # Did the learner create it?
     ):
-        self.opts,self.made,self.own_lr,self.made_by,self.left = opts(opt),made,None,None,{*_unheld(opt, model).values()}
-        self.attrs = [{*vars(o)} for o in self.opts]
+        self.opts,self.made,self.own_lr,self.made_by = opts(opt),made,None,None
+        self.left,self.attrs = {*_unheld(opt, model).values()}, [{*vars(o)} for o in self.opts]
 
     def check(self,
         model:nn.Module, # Model to train now

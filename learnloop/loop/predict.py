@@ -150,8 +150,8 @@ def _gather(self:GatherPredsCallback):
     "Return the parts of all processes, batch by batch"
     team,like = self.learn.team,self._parts[0][1] if self._parts else {}
     if any(not o.dim() for o in tensors_in(like.get('preds'))):
-        warnings.warn('get_preds: the prediction of a batch holds a scalar, such as its loss, and each process has that '
-            'of its part of the batch: use with_loss=True for the losses of items', stacklevel=2)
+        warnings.warn('get_preds: the prediction of a batch holds a scalar, such as its loss, and each process has '
+            'that of its part of the batch: use with_loss=True for the losses of items', stacklevel=2)
     all_parts = team.gather([(i, {k:_bare(v) for k,v in o.items()}) for i,o in self._parts])
     parts = sorted((o for os in all_parts for o in os), key=itemgetter(0))
     parts = [(i, {k:_rewrap(like.get(k, v), v) for k,v in o.items()}) for i,o in parts]

@@ -138,7 +138,8 @@ class Turn:
         self.scale,self.stepped = 1.,False
         if denominator is not None: self.declared = denominator
         # Has it any argument? If not, it is the only turn of an ordinary batch
-        self.is_special = not (loss is opt is name is grads is closure is None and counts) or create_graph or retain_graph
+        is_plain = loss is opt is name is grads is closure is None and counts
+        self.is_special = not is_plain or create_graph or retain_graph
         if self.is_special: self._had = [(p, p.grad.clone()) for p in held_params(self.opt) if p.grad is not None]
         asks = [o for o in opts(self.opt) if closure or closure is None and needs_closure(o)]
         self.closure = Closure(learn, self, asks) if asks else None
@@ -300,7 +301,7 @@ def _assign_grads(turn, grads):
         params,grads = [named[k] for k in grads],[*grads.values()]
     def _fits(p, g): return g is None or isinstance(g, Tensor) and g.shape==p.shape
     if not isinstance(grads, (list,tuple)) or len(grads)!=len(params) or not all(map(_fits, params, grads)):
-        raise ValueError(f'grads returned {describe(grads)}: it must be a list with a tensor like the parameter, or None, '
-            f'for each of the {len(params)} parameters of the turn that require gradients, or a dict by name')
+        raise ValueError(f'grads returned {describe(grads)}: it must be a list with a tensor like the parameter, or '
+            f'None, for each of the {len(params)} parameters of the turn that require gradients, or a dict by name')
     k = turn.scale
     _add_grads(params, [g if g is None else g.detach() if type(k) is float and k==1 else g.detach()*k for g in grads])

@@ -19,7 +19,6 @@ from ..loop.callback import Callback, InGraph
 from ..loop.denominator import mean_of_all
 from ..loop.lazy import with_lazy_methods
 from ..loop.learner import Learner, default_cb, format_value
-from ..loop.loss import innermost
 from ..loop.optimizer import opts
 from .combine import agreed_values, joint_losses, plain_value
 from .display import format_time, error_facts
@@ -29,6 +28,7 @@ from .scores import Scores
 from .series import Scalars, Series, Sizes, snapshot
 from .table import Table
 from .trial import find_loss_parts, note_metric, try_metrics
+from ..loop.evaluate import may_have_parts
 from ..loop.flow import mid_batch
 
 # %% ../../nbs/measure/02_recorder.ipynb #8de9563e
@@ -117,14 +117,6 @@ def _check_sync(self:Recorder):
         elif not hasattr(m, 'together'): raise TypeError(f'metric {m.name}: {type(m).__name__} has no method '
             '`together(team)`, which combines the values of several processes: subclass Metric')
 
-# %% ../../nbs/measure/02_recorder.ipynb #136a3b75
-def _may_have_parts(learn):
-    "Whether a loss may have parts. Built-in losses return none, unless the loop is overridden"
-    pieces = 'one_batch','_do_one_batch','train_batch','valid_batch','_do_loss'
-    if any(getattr(type(learn), k, None) is not getattr(Learner, k, None) for k in pieces): return True
-    module = getattr(innermost(learn.loss_func), '__module__', None) or ''
-    return module.split('.')[0] not in ('torch','learnloop')
-
 # %% ../../nbs/measure/02_recorder.ipynb #ba1eb978
 @patch
 def before_fit(self:Recorder):
@@ -138,7 +130,7 @@ def before_fit(self:Recorder):
     self._own = self._own_columns(train+valid)
     self.columns = [*(o for o in train+valid if o not in self.parts), *self._own]
     self._add_columns(self.parts)
-    self._waiting,self._is_open = [],_may_have_parts(learn)
+    self._waiting,self._is_open = [],may_have_parts(learn)
     self._unseen,self._may_log,self._written = [],_may_log(learn),None
     self._is_titled = not self._is_open or bool(self.parts)
     self._logger = learn.logger

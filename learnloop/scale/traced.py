@@ -318,8 +318,10 @@ class TracedStep:
                 self.trial = None
                 for o in torch._dynamo.eval_frame._debug_get_cache_entry_list(self.function.__code__): self._take(o)
 
-    def run(self, ts):
-        "Run the compiled graph on the inputs of Dynamo's graph, and return its outputs"
+    def run(self,
+        ts # Inputs of Dynamo's graph
+    ): # Its outputs
+        "Run the compiled graph"
         now = self.numbers_of(ts)
         if now!=self.last:
             self.last = (*map(float, now),)

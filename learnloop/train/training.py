@@ -359,7 +359,7 @@ def _repeat(learn, autocast, has_backward=True):
         learn.engine_stack.bodies['backward'](learn, 'backward', learn._backward)
 
 # %% ../../nbs/train/03_training.ipynb #11dad604
-class MicroBatch(Callback, Engine):
+class MicroBatch(Callback, Engine):  # chkstyle: ignore-node
     "Run each batch through model and backward in parts: less memory, and the same step"
     order,run_valid,fit_only,rank_invariant = 90,False,True,True
     level,around = -1,'backward'  # outside of the engine in which processes wait for each other
@@ -407,6 +407,13 @@ class MicroBatch(Callback, Engine):
         if self._left and not _is_repeated(learn):
             self._grads = [(p, None if p.grad is None else p.grad.clone()) for p in params_of(learn)]
         if learn.bs: learn.scale_loss(self._seen[-1][0]/learn.bs)
+    def body(self, learn, phase, f):
+        f()
+        self._run_rest()
+    def after_backward(self):
+        if not self._whole: return
+        refuse_supplied(self, self._had, 'to which other parts would add')
+        self._run_rest(has_backward=False)  # it was cancelled, but metrics need all predictions
 
 # %% ../../nbs/train/03_training.ipynb #11dad6c1
 def _tell_stateful(cb):
@@ -429,17 +436,6 @@ def _tell_stateful(cb):
         'mode, as BnFreeze() does for frozen batch norms', stacklevel=2)
 
 # %% ../../nbs/train/03_training.ipynb #11dad605
-@patch
-def body(self:MicroBatch, learn, phase, f):
-    f()
-    self._run_rest()
-
-@patch
-def after_backward(self:MicroBatch):
-    if not self._whole: return
-    refuse_supplied(self, self._had, 'to which other parts would add')
-    self._run_rest(has_backward=False)  # it was cancelled, but metrics need all predictions
-
 @patch
 def _run_rest(self:MicroBatch, has_backward=True):
     learn = self.learn
