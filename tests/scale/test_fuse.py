@@ -1,7 +1,8 @@
 "Fused steps: the weights of the ordinary way, the same events, and nothing fused that a graph can't know"
-import gc, random, re, threading, warnings, weakref
+import gc, random, re, sys, threading, warnings, weakref
 from copy import deepcopy
 from functools import partial
+from types import FunctionType
 import pytest, torch
 from helpers import batches, ending, mk_learner, mk_model, players, weights
 from hypothesis import given, settings
@@ -443,6 +444,28 @@ def test_what_cannot_be_fused_trains_as_ever(name):
     assert not n_fused(a)
     for x,y in zip(weights(a.model), weights(b.model), strict=True): assert torch.equal(x, y)
     if hasattr(a.model, 'k'): assert a.model.k==b.model.k==40
+
+def called(fuse):
+    "Names of the learner's methods that the later batches of a fit call"
+    names = {f.__code__:k for k in dir(Learner) if isinstance(f := getattr(Learner, k, None), FunctionType)}
+    found,n = set(),[0]
+    def look(frame, what, arg):
+        if what=='call' and frame.f_code in names: found.add(names[frame.f_code])
+    def begin(cb):
+        n[0] += 1
+        if n[0]==20: sys.setprofile(look)
+    try: learn = fitted(fuse, cbs=[Callback(between_batches=begin)])
+    finally: sys.setprofile(None)
+    assert fuse is False or n_fused(learn)>30
+    return found
+
+def test_a_method_that_compiled_steps_bypass_may_not_be_overridden():
+    bypassed = called(False)-called(True)
+    assert 'calc_loss' in bypassed and 'one_batch' not in bypassed
+    for k in bypassed-{'train_batch'}:  # an override is called, and each of its turns may be compiled
+        def own(self, *args, k=k, **kwargs): return getattr(super(Own, self), k)(*args, **kwargs)
+        Own = type('Own', (Learner,), {k:own})
+        with pytest.warns(UserWarning, match=f'overrides {k}'): assert not n_fused(fitted(cls=Own)), k
 
 @pytest.mark.parametrize('before', [hooked, pre_hooked, wrapped])
 def test_hooks_and_wrappers_are_part_of_the_graph(before): assert set(both(before=before).fuse_report().fused)=={'whole'}
