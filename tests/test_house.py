@@ -26,9 +26,9 @@ def test_methods_that_another_module_replaces(monkeypatch):
     monkeypatch.setattr(house, 'attributes', lambda root: ['fit', '_orig_fit', '_orig__step', '_orig___call__'])
     assert of('methods replaced elsewhere', house.ROOT)==2
 
-@pytest.mark.parametrize('was,rc,want', [(dict(a=2, b=2), 0, ''), (dict(a=1, b=2), 1, 'worse: a: 2, was 1'), (dict(a=2, b=3), 0, ''), (dict(a=3, b=2), 1, 'better: a: 2, was 3')])
+@pytest.mark.parametrize('was,rc,want', [(dict(a=2, b=2), 0, ''), (dict(a=1, b=2), 1, 'worse: a: 2, was 1'), (dict(a=2, b=3), 0, '')])
 def test_figures_may_only_get_better(was, rc, want, monkeypatch, capsys):
-    monkeypatch.setattr(house, 'FIGURES', [house.Figure('a', None), house.Figure('b', None, budget=1)])
+    monkeypatch.setattr(house, 'FIGURES', [house.Figure('a', None), house.Figure('b', None)])
     assert house.check(dict(a=2, b=2), was)==rc and want in capsys.readouterr().out
 
 def test_kept_figures_are_those_that_there_are():
