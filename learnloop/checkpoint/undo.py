@@ -22,9 +22,10 @@ from ..data.rng import preserve_rng
 from ..loop.flow import Flow
 from ..loop.learner import Learner
 from ..loop.optimizer import why_shapeless
+from ..loop.place import FitState
 
 # %% ../../nbs/checkpoint/07_undo.ipynb #ddb433b8
-_kinds = Tensor,dict,list,tuple,set,deque,nn.Module,Optimizer,SimpleNamespace
+_kinds = Tensor,dict,list,tuple,set,deque,nn.Module,Optimizer,SimpleNamespace,FitState
 
 def _put_tensor(t, was, requires_grad, grad):
     with torch.no_grad(): t.copy_(was)

@@ -13,6 +13,7 @@ import sys, torch
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from functools import lru_cache, partial
+from numbers import Number
 from fastcore.basics import noop, patch
 from torch import Tensor
 from torch.autograd import profiler
@@ -62,7 +63,7 @@ def why_empty(
 # %% ../../nbs/data/03_loaders.ipynb #4068171a
 def _targets(o, is_inp):
     "Return `o` as a tuple of names or numbers; None if there are none"
-    targs = _check_keys('targ', as_targs(o))
+    targs = _check_keys('targ', as_targs(o) if o is None or isinstance(o, str|int|list|tuple) else [o])
     return (AlsoInput(targs) if is_inp else targs) or None
 
 def _check_keys(name, keys):
@@ -196,7 +197,7 @@ def from_dsets(cls:DataLoaders,
     **kwargs # As for `DataLoaders`, and for torch's `DataLoader`; only the training loader gets the order of items
 ):
     "Make a shuffled loader of `train_ds`, and loaders in order, of all items, for the others"
-    if odd := [o for o in (train_ds, valid_ds, *more) if isinstance(o, int|str)]:  # else the batch size stayed 64
+    if odd := [o for o in (train_ds, valid_ds, *more) if isinstance(o, Number|str)]:  # else the batch size stayed 64
         raise TypeError(f'from_dsets: {odd[0]!r} is not a dataset: pass the batch size by name, bs=64')
     def _take(*names): return {k:kwargs.pop(k) for k in names if k in kwargs}
     group,own = _take(*_ARGS),_take('drop_last', 'generator', 'sampler', 'batch_sampler')

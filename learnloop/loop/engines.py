@@ -24,7 +24,7 @@ class Engine:
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         for k in [k for k,v in vars(cls).items() if callable(v) and k[0]!='_' and k not in vars(Engine)]:
-            near = get_close_matches(k, vars(Engine), 1, .75)
+            near = get_close_matches(k, [o for o in vars(Engine) if callable(getattr(Engine, o))], 1, .85)
             if near: raise ValueError(f'{cls.__name__}.{k} would never be called; did you mean {near[0]!r}?')
     def __repr__(self): return type(self).__name__
     @contextmanager

@@ -37,7 +37,8 @@ def _pushed(learn, dl, **own):
     states = [(cb, deepcopy(cb.state_dict())) for cb in changed]
     is_inner = learn.inside('fit') or learn.inside('evaluate')
     flags = [(cb, cb.run) for cb in learn.cbs if is_inner]
-    kept = kept_tensors(*with_loss(learn)) if is_inner or hasattr(learn.model, 'reset') else nullcontext()
+    has_state = is_inner or hasattr(learn.model, 'reset')
+    kept = kept_tensors(*with_loss(learn), numbers=False) if has_state else nullcontext()
     if learn.device.type!='cpu': torch.empty(0, device=learn.device)  # the device creates its generator on first use
     drawing = [m for m,_ in modes if any(type(v).__name__ in _GENERATORS for v in vars(m).values())]
     try:
@@ -130,9 +131,9 @@ def _tensors(*vals):
     return [o for v in vals for o in _inside(v) if isinstance(o, Tensor) and not isinstance(o, nn.Parameter)]
 
 # %% ../../nbs/loop/06_evaluate.ipynb #7a4008f1
-def _has_state(v):
+def _has_state(v, numbers):
     "Whether `v` is, or contains, a tensor or a number; lists of numbers are logs, and flags may belong to parameters"
-    of = v.values() if type(v) is dict else [v]
+    of = (v.values() if type(v) is dict else [v]) if numbers else ()
     return any(type(o) in (int,float) for o in of) or bool(_tensors(v))
 def _is_writable(t):
     if nn.parameter.is_lazy(t) or t.is_meta or t.is_inference(): return False
@@ -143,8 +144,10 @@ def _is_writable(t):
 class TensorState:
     "The values of buffers, and of tensors and numbers in plain attributes, such as hidden states and counters"
     def __init__(self,
-        *models # Modules
+        *models, # Modules
+        numbers:bool=True # Restore numbers, too? Not in evaluations: a callback may have set them
     ):
+        self.numbers = numbers
         self.attrs = [(o, {k:v for k,v in o.items() if k not in _of_modules}) for model in models
             for m in model.modules() for o in (m._buffers, vars(m))]
         vals = [v for _,was in self.attrs for v in was.values()]
@@ -155,9 +158,10 @@ class TensorState:
     def put(self):
         "Restore the attributes and their values"
         for o,was in self.attrs:  # `o` of a scripted module is no dict
-            for k in was.keys() & {k for k,v in (*o.items(), *was.items()) if _has_state(v)}: o[k] = was[k]
+            changed = {k for k,v in (*o.items(), *was.items()) if _has_state(v, self.numbers)}
+            for k in was.keys() & changed: o[k] = was[k]
         for o,was in self.boxes:
-            if not (_has_state(o) or _has_state(was)): continue
+            if not (_has_state(o, self.numbers) or _has_state(was, self.numbers)): continue
             o.clear()
             (o.update if type(o) is dict else o.extend)(was)
         for t,was in self.vals:
@@ -179,10 +183,11 @@ def with_loss(
 @contextmanager
 def kept_tensors(
     *models, # Modules
+    numbers:bool=True, # As for `TensorState`
     since=None # `TensorState` with which the block begins; None for the present one
 ):
     "Restore buffers, and tensors and numbers in plain attributes, at the end of a `with` block"
-    now = TensorState(*models)
+    now = TensorState(*models, numbers=numbers)
     if since: since.put()
     try: yield
     finally: now.put()

@@ -27,7 +27,7 @@ class Checks(Callback):
     _seen = None # The loss function and targets that were checked
     _hooks,_n_own = (),0 # Hooks that count steps outside of *step*, and their number
     def before_fit(self):
-        self._begins = True
+        self._begins,self._had = True,{id(o):{*vars(o)} for o in (self.learn.model, *self.learn.cbs)}
         self._look_at_loss()
     def before_evaluate(self):
         if not self.learn.predicting and not self.learn.inside('fit'): self._look_at_loss()
@@ -64,24 +64,24 @@ class Checks(Callback):
 _CHANGED = 'learnloop: if a callback changes the model in before_fit, it must call learn.create_opt()'
 
 # %% ../../nbs/loop/06_fit_checks.ipynb #c38c5bc7
-def _unread(learn):
-    "Yield names of attributes that are set but not read here: flags that end fits elsewhere, and hyper-parameters"
+def _unread(learn, had):
+    "Yield names of attributes that were set in the fit, but not read: flags that end fits elsewhere, hyper-parameters"
     own = [(o.label, o) for o in learn.cbs if not type(o).__module__.startswith('learnloop.')]
     for nm,o in (('learn.model', learn.model), *own):
-        for k,v in vars(o).items():
-            here = called_here('attribute', k) if v is True else ''
+        for k in [k for k,v in vars(o).items() if v is True and k not in had.get(id(o), (k,))]:
+            here = called_here('attribute', k)
             # a callback may have a flag of its own, such as `stop`
             if 'CancelFit' in here and not (nm!='learn.model' and 'PyTorch' in here): yield f'{nm}.{k}',here
     h = learn._holds
     for o,had in zip(h.opts, h.attrs, strict=True) if h and h.opts==opts(learn.opt) else ():
-        there = getattr(o, 'defaults', {})  # a wrapper may have none
-        for k in {'learning_rate', *there, *hyper_names(there)} & vars(o).keys() - had:
+        if not type(o).__module__.startswith('torch.optim'): continue  # others may have such attributes
+        for k in {'learning_rate', *o.defaults, *hyper_names(o.defaults)} & vars(o).keys() - had:
             yield f'learn.opt.{k}',': torch keeps it in param_groups: use learn.set_hypers(lr=…)'
 
 @patch
 def _warn_of_unread(self:Checks):
     if self.learn.outcome.get('fit')=='cancelled': return
-    for nm,here in _unread(self.learn):
+    for nm,here in _unread(self.learn, self._had):
         if nm not in self._told: warnings.warn(f'code set {nm}, but the loop does not read it{here}', stacklevel=3)
         self._told = {*self._told, nm}
 
@@ -138,7 +138,7 @@ class _FirstLoss(Callback):
     def before_batch(self):
         self._n,self._n_steps,self._n_told = self.learn.count.opt_steps,0,0
         fetched,self._batch = self._batch,None
-        if fetched is not None and self.learn.batch is not fetched:
+        if fetched is not None and self.learn.batch is not None and self.learn.batch is not fetched:
             warnings.warn('a callback set learn.batch in before_batch, which has no effect, because the batch is '
                 'already unpacked: set learn.xb and learn.yb', stacklevel=2)
         self.learn._check_target()

@@ -357,7 +357,7 @@ class HeldParams:
         made:bool=False # Did the learner create it?
     ):
         self.opts,self.made,self.own_lr,self.made_by = opts(opt),made,None,None
-        self.left,self.attrs = {*_unheld(opt, model).values()}, [{*vars(o)} for o in self.opts]
+        self.left,self.attrs = {*_unheld(opt, model).values()}, [{*getattr(o, '__dict__', ())} for o in self.opts]
 
     def check(self,
         model:nn.Module, # Model to train now

@@ -140,6 +140,10 @@ class Turn:
         # Has it any argument? If not, it is the only turn of an ordinary batch
         is_plain = loss is opt is name is grads is closure is None and counts
         self.is_special = not is_plain or create_graph or retain_graph
+        for k,f in dict(loss=loss, grads=grads).items():
+            if f is None or callable(f): continue
+            raise TypeError(f'turn: {k} is {describe(f)}: pass the function itself, without calling it, because the '
+                'turn may call it again; name an optimizer with opt=…')
         if self.is_special: self._had = [(p, p.grad.clone()) for p in held_params(self.opt) if p.grad is not None]
         asks = [o for o in opts(self.opt) if closure or closure is None and needs_closure(o)]
         self.closure = Closure(learn, self, asks) if asks else None

@@ -12,6 +12,7 @@ __all__ = ['GradientAccumulation', 'set_bn_eval', 'BnFreeze', 'ChannelsLast', 'M
 import math, torch, warnings
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
+from copy import copy
 from functools import partial
 from numbers import Real
 from fastcore.basics import patch
@@ -242,7 +243,10 @@ def cleanup_train(self:GradientAccumulation):
     self._windows = {}
 
 # %% ../../nbs/train/03_training.ipynb #6619df4b
-def _is_repeated(learn): return learn.open_turn is not None and learn.open_turn.repeats
+def _is_repeated(learn):
+    "Whether the turn's loss is computed again: by `MicroBatch`, by `SAM`, or by a handler inside *backward*"
+    turn = learn.open_turn
+    return turn is not None and (turn.repeats or [o.name for o in learn.open].count('backward')>1)
 
 # %% ../../nbs/train/03_training.ipynb #4ca77247
 def set_bn_eval(
@@ -408,8 +412,14 @@ class MicroBatch(Callback, Engine):  # chkstyle: ignore-node
             self._grads = [(p, None if p.grad is None else p.grad.clone()) for p in params_of(learn)]
         if learn.bs: learn.scale_loss(self._seen[-1][0]/learn.bs)
     def body(self, learn, phase, f):
-        f()
-        self._run_rest()
+        try:
+            f()
+            self._run_rest()
+        except BaseException:
+            self._restore()
+            raise
+    def _restore(self):
+        for p,g in self._grads: p.grad = g  # perhaps only some parts were added to it
     def after_backward(self):
         if not self._whole: return
         refuse_supplied(self, self._had, 'to which other parts would add')
@@ -421,12 +431,12 @@ def _tell_stateful(cb):
     model,was = cb.learn.model,cb._buffers
     bufs = {k:b.detach() for k,b in model.named_buffers() if b.layout is torch.strided and not is_lazy(b)}
     for k,m in model.named_modules():
-        bufs |= {f'{k}.{a}':torch.tensor(v, dtype=torch.float64) for a,v in vars(m).items() if type(v) in (int,float)}
-    cb._buffers = {k:b.clone() for k,b in bufs.items()} if cb._left and not cb._seen else {}
+        bufs |= {f'{k}.{a}':v for a,v in vars(m).items() if type(v) in (int,float)}
+    cb._buffers = {k:copy(b) for k,b in bufs.items()} if cb._left and not cb._seen else {}
     if not cb._seen: return  # the first part of a batch may create buffers that are mere caches
     cb._has_told = True
     names = [k for k,m in model.named_modules() if m.training and isinstance(m, _BatchNorm)]
-    names += [k.rpartition('.')[0] for k,b in bufs.items() if k in was and not torch.equal(b, was[k])]
+    names += [k.rpartition('.')[0] for k,b in bufs.items() if k in was and _differ(b, was[k])]
     if hasattr(model, 'reset'): names.append('')  # it has a hidden state
     mods = [*dict.fromkeys(k or type(model).__name__ for k in names)]
     if not mods: return
@@ -434,6 +444,10 @@ def _tell_stateful(cb):
         'parts differs from a step on the whole batch: each forward pass uses statistics of its part, as batch norm '
         'does, or changes buffers, a hidden state or a counter. Use other modules, such as group norm, or evaluation '
         'mode, as BnFreeze() does for frozen batch norms', stacklevel=2)
+
+def _differ(a, b):
+    if isinstance(a, torch.Tensor): return not torch.equal(a, b)
+    return a!=b and a==a  # NaN equals nothing
 
 # %% ../../nbs/train/03_training.ipynb #11dad605
 @patch
@@ -504,7 +518,7 @@ def _mean_parts(parts, units, others):
 def cleanup_backward(self:MicroBatch):
     if not self._grads: return
     self.learn.outcome['backward'] = 'cancelled'
-    for p,g in self._grads: p.grad = g  # perhaps only some parts were added to it
+    self._restore()
     self._grads = []
 @patch
 def cleanup_turn(self:MicroBatch):
@@ -520,7 +534,7 @@ class SAM(Callback, Engine):
         rho:float=.05 # Distance of that point, in the norm over all weights; default of the paper
     ):
         if not isinstance(rho, Real) or not 0<rho<math.inf: raise ValueError(f'SAM: rho is {rho!r}: it must be above 0')
-        self.rho,self._home,self._aside,self._rng,self._begin = rho,[],[],None,None
+        self.rho,self._home,self._aside,self._rng,self._begin = rho,[],None,None,None
 
     def before_fit(self):
         refuse_own_steps(self)
@@ -544,26 +558,29 @@ class SAM(Callback, Engine):
     def body(self, learn, phase, f):
         f()
         ps = with_grads(learn)
-        if self._begin is None or _is_repeated(learn) or not ps: return
+        # `before_backward` may have been muted
+        if self._aside is not None and ps and not _is_repeated(learn): self._climb(learn, ps)
+    def _climb(self, learn, ps):
         learn.team.announce_rerun()
         self._home = [(p, p.detach().clone()) for p in ps]
         grads = [p.grad for p in ps]
         up = self.rho/grad_norm(learn, grads).clamp(min=1e-12)
         learn.open_turn.parts = ()  # they are counted again
         write_rngs(self._rng)
-        with kept_tensors(*with_loss(learn), since=self._begin):
-            # moved here: an attribute may share the memory of a weight
-            with torch.no_grad(): torch._foreach_add_(ps, [g*up for g in grads])
-            for p in ps: p.grad = None
-            _repeat(learn, self._autocast)
-        self.cleanup_backward()
+        try:
+            with kept_tensors(*with_loss(learn), since=self._begin):
+                # moved here: an attribute may share the memory of a weight
+                with torch.no_grad(): torch._foreach_add_(ps, [g*up for g in grads])
+                for p in ps: p.grad = None
+                _repeat(learn, self._autocast)
+        finally: self.cleanup_backward()
 
 # %% ../../nbs/train/03_training.ipynb #0ba8fc17
 @patch
 def cleanup_backward(self:SAM):
     for p,w in self._home: p.data.copy_(w)
-    for p,g in self._aside: p.grad = g if p.grad is None else p.grad+g
-    self._home,self._aside,self._begin = [],[],None
+    for p,g in self._aside or (): p.grad = g if p.grad is None else p.grad+g
+    self._home,self._aside,self._begin = [],None,None
 
 # %% ../../nbs/train/03_training.ipynb #ca120022
 @patch

@@ -463,7 +463,7 @@ def test_a_method_that_compiled_steps_bypass_may_not_be_overridden():
     bypassed = called(False)-called(True)
     assert 'calc_loss' in bypassed and 'one_batch' not in bypassed
     for k in bypassed-{'train_batch'}:  # an override is called, and each of its turns may be compiled
-        def own(self, *args, k=k, **kwargs): return getattr(super(Own, self), k)(*args, **kwargs)
+        def own(self, *args, k=k, **kwargs): return getattr(Learner, k)(self, *args, **kwargs)
         Own = type('Own', (Learner,), {k:own})
         with pytest.warns(UserWarning, match=f'overrides {k}'): assert not n_fused(fitted(cls=Own)), k
 
