@@ -65,7 +65,8 @@ def test_each_module_has_tests():
     words = used | {o for k in used for o in k.split('.')}
     def _has(mod, m): return {f'learnloop.{mod}', *import_module(f'learnloop.{mod}').__all__, *(k for *_,k in patches(m) if k[0]!='_')}
     bare = [o for o,m in modules(ROOT).items() if o.split('.')[1] not in names and not words & _has(o, m)]
-    assert {*bare}=={'interop.fastai_opt', 'measure.combine', 'measure.trial', 'train.by_turns'}, 'parts of fastai, of the recorder and of training, which their tests try'
+    assert {*bare}=={'interop.fastai_opt', 'measure.combine', 'measure.trial', 'scale.traced', 'train.by_turns'}, \
+        'parts of fastai, of the recorder, of training and of compiled steps, which their tests try'
 
 @pytest.mark.parametrize('sizes,n', [((9, 3, 2), (9, 27)), ((5, 4, 3, 2, 2), (5, 20)), ((1, 1), (1, 1)), ((40, 6), (40, 240))])
 def test_cases_that_cover_are_few_and_have_every_value_or_pair(sizes, n, monkeypatch):

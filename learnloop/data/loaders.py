@@ -41,7 +41,7 @@ def check_loader(
     if type(o) in (list, tuple) and any(isinstance(p, DataLoader) for p in o):
         raise TypeError(f'{name}={describe(o)} is a list of loaders, but a list counts as one loader: pass a tuple, '
             '(train, valid), or DataLoaders(train, valid, test=…)')
-    is_text = isinstance(o, list|tuple) and o and all(isinstance(p, str) for p in o)
+    is_text = type(o) in (list, tuple) and o and all(isinstance(p, str) for p in o)
     if isinstance(o, Iterable) and not is_text and not isinstance(o, Tensor|Mapping|str|bytes): return o
     raise TypeError(f"{name}={describe(o)} is not a loader, which is an iterable of batches: pass a DataLoader, or a "
         "list of batches such as [(xb, yb)]; DataLoaders.from_dsets(train_ds, valid_ds, bs=64) makes loaders of "

@@ -38,7 +38,7 @@ def _pushed(learn, dl, **own):
     is_inner = learn.inside('fit') or learn.inside('evaluate')
     flags = [(cb, cb.run) for cb in learn.cbs if is_inner]
     has_state = is_inner or hasattr(learn.model, 'reset')
-    kept = kept_tensors(*with_loss(learn), numbers=False) if has_state else nullcontext()
+    kept = kept_tensors(*with_loss(learn)) if has_state else nullcontext()
     if learn.device.type!='cpu': torch.empty(0, device=learn.device)  # the device creates its generator on first use
     drawing = [m for m,_ in modes if any(type(v).__name__ in _GENERATORS for v in vars(m).values())]
     try:
@@ -131,9 +131,9 @@ def _tensors(*vals):
     return [o for v in vals for o in _inside(v) if isinstance(o, Tensor) and not isinstance(o, nn.Parameter)]
 
 # %% ../../nbs/loop/06_evaluate.ipynb #7a4008f1
-def _has_state(v, numbers):
+def _has_state(v):
     "Whether `v` is, or contains, a tensor or a number; lists of numbers are logs, and flags may belong to parameters"
-    of = (v.values() if type(v) is dict else [v]) if numbers else ()
+    of = v.values() if type(v) is dict else [v]
     return any(type(o) in (int,float) for o in of) or bool(_tensors(v))
 def _is_writable(t):
     if nn.parameter.is_lazy(t) or t.is_meta or t.is_inference(): return False
@@ -144,10 +144,8 @@ def _is_writable(t):
 class TensorState:
     "The values of buffers, and of tensors and numbers in plain attributes, such as hidden states and counters"
     def __init__(self,
-        *models, # Modules
-        numbers:bool=True # Restore numbers, too? Not in evaluations: a callback may have set them
+        *models # Modules
     ):
-        self.numbers = numbers
         self.attrs = [(o, {k:v for k,v in o.items() if k not in _of_modules}) for model in models
             for m in model.modules() for o in (m._buffers, vars(m))]
         vals = [v for _,was in self.attrs for v in was.values()]
@@ -158,10 +156,10 @@ class TensorState:
     def put(self):
         "Restore the attributes and their values"
         for o,was in self.attrs:  # `o` of a scripted module is no dict
-            changed = {k for k,v in (*o.items(), *was.items()) if _has_state(v, self.numbers)}
+            changed = {k for k,v in (*o.items(), *was.items()) if _has_state(v)}
             for k in was.keys() & changed: o[k] = was[k]
         for o,was in self.boxes:
-            if not (_has_state(o, self.numbers) or _has_state(was, self.numbers)): continue
+            if not (_has_state(o) or _has_state(was)): continue
             o.clear()
             (o.update if type(o) is dict else o.extend)(was)
         for t,was in self.vals:
@@ -183,11 +181,10 @@ def with_loss(
 @contextmanager
 def kept_tensors(
     *models, # Modules
-    numbers:bool=True, # As for `TensorState`
     since=None # `TensorState` with which the block begins; None for the present one
 ):
     "Restore buffers, and tensors and numbers in plain attributes, at the end of a `with` block"
-    now = TensorState(*models, numbers=numbers)
+    now = TensorState(*models)
     if since: since.put()
     try: yield
     finally: now.put()

@@ -415,9 +415,10 @@ def _nothing(who): "Empty clean-up: an entry on the stack shows that its listene
 def _check_result(res, f, event):
     "Warn of a result that may be meant to act, as in other frameworks; that of a lambda may be of no interest"
     is_cancel = isinstance(res, CancelException) or isinstance(res, type) and issubclass(res, CancelException)
-    is_odd = not isinstance(res, str|int|float) or isinstance(res, bool) or res==-1  # Lightning ends epochs by -1
+    is_odd = isinstance(res, bool) or hasattr(res, 'grad_fn') or inspect.isgenerator(res)
+    is_odd = is_odd or type(res) is int and res==-1  # Lightning ends epochs by it
     if not (is_cancel or is_odd and getattr(f, '__name__', '')!='<lambda>'): return
-    what = repr(res) if is_cancel or isinstance(res, int) else describe(res)
+    what = describe(res) if hasattr(res, 'grad_fn') else repr(res)
     warnings.warn(f'{event} of {getattr(f.__self__, "label", type(f.__self__).__name__)} returned {what}, but the loop '
         'ignores what handlers return: to end the fit, raise CancelFitException; to change the batch or the loss, set '
         'self.learn.xb, self.learn.loss_grad, …', stacklevel=4)

@@ -12,7 +12,7 @@ __all__ = ['GradientAccumulation', 'set_bn_eval', 'BnFreeze', 'ChannelsLast', 'M
 import math, torch, warnings
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
-from copy import copy
+from copy import deepcopy
 from functools import partial
 from numbers import Real
 from fastcore.basics import patch
@@ -124,7 +124,7 @@ def before_backward(self:GradientAccumulation):
 
 @patch
 def cleanup_backward(self:GradientAccumulation):
-    if self.learn.outcome['backward']!='done': return
+    if _is_repeated(self.learn) or self.learn.outcome['backward']!='done': return
     w,turn = self._window,self.learn.open_turn
     w.n += 1
     w.total += self._n_items
@@ -432,7 +432,7 @@ def _tell_stateful(cb):
     bufs = {k:b.detach() for k,b in model.named_buffers() if b.layout is torch.strided and not is_lazy(b)}
     for k,m in model.named_modules():
         bufs |= {f'{k}.{a}':v for a,v in vars(m).items() if type(v) in (int,float)}
-    cb._buffers = {k:copy(b) for k,b in bufs.items()} if cb._left and not cb._seen else {}
+    cb._buffers = deepcopy(bufs) if cb._left and not cb._seen else {}
     if not cb._seen: return  # the first part of a batch may create buffers that are mere caches
     cb._has_told = True
     names = [k for k,m in model.named_modules() if m.training and isinstance(m, _BatchNorm)]

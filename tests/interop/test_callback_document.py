@@ -21,8 +21,7 @@ def test_a_method_is_called_by_its_name(m):
 def test_an_error_is_the_callbacks_own(m):
     class TstCallback(m.Callback):
         def batch_begin(self): self.learn.b = 1 + 'a'
-    with pytest.raises(TypeError, match='unsupported operand') as e: plain(TstCallback(), TstLearner(1))('batch_begin')
-    assert m is fastai or e.value.__notes__==['learnloop: in TstCallback.batch_begin']
+    with pytest.raises(TypeError, match='unsupported operand'): plain(TstCallback(), TstLearner(1))('batch_begin')
     with pytest.raises(AttributeError, match='c'): getattr(plain(TstCallback(), TstLearner(1)), 'c')  # noqa: B009
 
 def test_what_mutes_it(m):

@@ -5,7 +5,7 @@ import helpers, pytest, torch
 from helpers import EVENTS, act, covering, listener, same
 from learnloop.loop.callback import Callback
 from learnloop.data.loaders import DataLoaders
-from learnloop.loop.learner import before_batch_cb
+from learnloop.loop.callback import before_batch_cb
 from learnloop.measure.losses import *
 from learnloop.train.mixup import *
 from torch import nn

@@ -6,10 +6,10 @@ import pytest, torch
 from fastcore.basics import camel2snake
 from torch import nn
 from torch.nn import functional as F
-from torch.nn.utils import clip_grad_norm_, clip_grad_value_
+from torch.nn.utils import clip_grad_norm_
 from torch.testing import assert_close
 from helpers import LR, act, batches, covering, listener, mk_learner, mk_model, same, weights
-from learnloop import Checks, Callback, CancelStepException, DataLoaders, event, on
+from learnloop import Checks, Callback, CancelBackwardException, CancelStepException, DataLoaders, event, on
 from learnloop.train.clip import *
 from learnloop.train.training import *
 
@@ -226,56 +226,6 @@ def test_accumulation_with_loss_scaling_and_clipping(sizes, clip):
     bs = data(sizes)
     with_,without = (fitted(bs, GradientAccumulation(10), *amp, *[GradientClip(clip)]*bool(clip), n_epoch=2) for amp in ([Scaler()], []))
     assert same(with_.model, without.model) and with_.scaler.scaler.get_scale()>2.**10
-
-# --- clipping
-
-@pytest.mark.parametrize('norm_type', [1., 2., math.inf])
-@pytest.mark.parametrize('algorithm', ['norm', 'value'])
-def test_clipping_is_torchs(algorithm, norm_type):
-    bs = data([4]*3)
-    learn = fitted(bs, GradientClip(.3, norm_type, algorithm))
-    m = mk_model()
-    for x,y in bs:
-        m.zero_grad()
-        F.mse_loss(m(x), y).backward()
-        norm = clip_grad_norm_(m.parameters(), .3 if algorithm=='norm' else math.inf, norm_type)
-        if algorithm=='value': clip_grad_value_(m.parameters(), .3)
-        with torch.no_grad():
-            for p in m.parameters(): p.add_(p.grad, alpha=-LR)
-    assert same(learn.model, m) and torch.equal(learn.gradient_clip.grad_norm, norm)
-
-@pytest.mark.parametrize('shape', [(), (5,), (3, 4), (3, 2, 3, 3)], ids=str)
-def test_adaptive_clipping_is_equation_3(shape):
-    torch.manual_seed(0)
-    p = nn.Parameter(torch.randn(shape))
-    with torch.no_grad(): (p if p.dim()<2 else p[0]).zero_()  # the norm of zeros counts as eps
-    p.grad = g = torch.randn(shape)*.05
-    units = [((), ())] if p.dim()<2 else [((i,), (i,)) for i in range(len(p))]
-    want = g.clone()
-    for i,_ in units:
-        w,n = max(p[i].norm().item(), 1e-3),g[i].norm().item()
-        if n/w>.01: want[i] = g[i]*(.01*w/n)
-    clip_grad_adaptive_([p])
-    assert_close(p.grad, want, rtol=1e-5, atol=0)
-    assert not torch.equal(want, torch.zeros(shape)) and p.grad is g
-
-@pytest.mark.parametrize('skip', [False, True])
-def test_gradients_that_are_not_finite(skip):
-    "Clipping spreads them, as torch's does, unless such steps are skipped"
-    bs = data([4]*3)
-    bs[1] = bs[1][0]*math.inf,bs[1][1]
-    learn = fitted(bs, GradientClip(skip_nonfinite=skip))
-    assert all(w.isfinite().all() for w in weights(learn.model))==skip and learn.count.opt_steps==3-skip
-    if skip: assert same(learn.model, fitted([bs[0], bs[2]], GradientClip()).model)
-
-def test_clipping_without_gradients():
-    for o in ('norm', 'value', 'adaptive'):
-        stop = listener('stop', ['before_backward'], lambda cb, e: act(cb, 'CancelBackwardException'))
-        assert same(fitted(data([4]), stop, GradientClip(algorithm=o)).model, mk_model())
-
-@pytest.mark.parametrize('kw', [dict(algorithm='l2'), dict(max_norm=0), dict(max_norm=-1.), dict(max_norm='1')], ids=str)
-def test_clipping_says_what_is_wrong(kw):
-    with pytest.raises(ValueError, match=next(iter(kw))): GradientClip(**kw)
 
 # --- frozen batch norm
 
@@ -499,3 +449,33 @@ def test_all_at_once():
     a = run(Scaler(), GradientCheckpointing(blocks))
     torch.manual_seed(1)
     assert same(a, run())
+
+# --- a handler that computes the gradients again
+
+def ordered(order, **fs):
+    cb = Callback(**fs)
+    cb.order = order
+    return cb
+
+@pytest.mark.parametrize('cbs', [GradientAccumulation(16), MicroBatch(3), SAM()], ids=lambda o: o.name)
+def test_a_repeat_inside_backward_belongs_to_the_same_batch(cbs):
+    def twice(cb):
+        if [o.name for o in cb.learn.open].count('backward')>1 or cb.learn.open_turn.repeats: return
+        for p in cb.model.parameters(): p.grad = None
+        cb.learn.calc_loss()
+        cb.learn.backward()
+    bs = data([8]*4)
+    again,once = (fitted(bs, deepcopy(cbs), *also) for also in ([ordered(-60, after_backward=twice)], []))
+    assert again.count.opt_steps==once.count.opt_steps
+
+@pytest.mark.parametrize('e', ['after_pred', 'after_loss', 'before_backward'])
+@pytest.mark.parametrize('cbs', [(MicroBatch(3),), (SAM(), GradientAccumulation(n_batches=2))], ids=lambda o: o[0].name)
+def test_a_backward_that_is_cancelled_in_a_repeat_leaves_no_gradients(cbs, e):
+    def cancel(cb):
+        if cb.iter==1 and cb.learn.open_turn.repeats: raise CancelBackwardException
+    bs = data([8]*3)
+    learn = fitted(bs, *map(deepcopy, cbs), ordered(200, **{e:cancel}))
+    def first(cb):
+        if cb.iter==1: raise CancelBackwardException
+    first = ordered(-200, before_backward=first)
+    assert same(learn.model, fitted(bs, *map(deepcopy, cbs), first).model)
