@@ -139,3 +139,6 @@ def test_mistakes_in_engines_are_named():
     learn = mk_learner()
     learn.engines.append(Engine)
     with pytest.raises(TypeError, match=r'has the class Engine: append Engine\(\)'): learn.fit(1)
+
+def test_an_engine_may_have_other_methods():
+    for k in 'restart state stats started batch compile'.split(): type('Own', (Engine,), {k:lambda self: None})

@@ -123,3 +123,28 @@ def test_a_loader_that_replaces_the_training_loader_has_its_own_length(ns):
 @pytest.mark.parametrize('args,message', [((net(), DATA), 'n_epoch is a Linear: the model and the loaders are arguments of Learner')])
 def test_arguments_of_another_fit(args, message):
     with pytest.raises(TypeError, match=message): mk().fit(*args)
+
+class NamesRate(torch.optim.SGD):
+    "Names a rate of its own in the first step, as optimizers of other packages do"
+    def step(self, closure=None):
+        self.lr = .1
+        return super().step(closure)
+
+def flagged():
+    model = net()
+    model.stop_training = True
+    return model
+ORDINARY = dict(
+    setting=dict(model=flagged), method=dict(cbs=lambda: cb(after_batch=lambda self: self)), tuple=dict(cbs=lambda: cb(after_batch=lambda self: (1, 2))),
+    own_flag=dict(cbs=lambda: cb(after_batch=lambda self: setattr(self, 'should_stop', True))), opt=dict(opt=NamesRate),
+    freed=dict(cbs=lambda: cb(before_batch=lambda self: setattr(self.learn, 'batch', None))))
+@pytest.mark.parametrize('case', ORDINARY)
+def test_ordinary_programs_are_not_warned(case):
+    kw = ORDINARY[case]
+    learn = Learner(DataLoaders(DATA, DATA, device='cpu'), kw.get('model', net)(), F.cross_entropy, kw.get('opt', torch.optim.SGD), lr=.1)
+    callback = kw.get('cbs', lambda: None)()
+    if case=='own_flag': callback.should_stop = False
+    learn.logger = lambda row: None
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        learn.fit(1, cbs=callback)

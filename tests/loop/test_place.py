@@ -93,3 +93,10 @@ def test_who_changes_weights_between_batches_does_so_once_if_the_fetch_that_foll
     whole = run()
     got = run(True, **(dict(resume=tmp_path) if kw=='folder' else kw))
     assert got.decays.n==whole.decays.n and same(got.model, whole.model)
+
+def test_undone_restores_the_state_of_the_fit():
+    learn = mk_learner()
+    learn.fit(2)
+    was = learn.place,{**vars(learn.fit_state)}
+    with learn.undone(): learn.fit(1)
+    assert (learn.place, vars(learn.fit_state))==was
