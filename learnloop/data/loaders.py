@@ -33,6 +33,8 @@ def batch_len(
     except (TypeError, NotImplementedError, ValueError): return None
 
 # %% ../../nbs/data/03_loaders.ipynb #4068171b
+_ARGS = 'device','targ_is_inp',*BATCH_ARGS  # of `DataLoaders`, about batches
+
 def check_loader(
     name:str, # Name of the argument, for the message
     o # Any object passed as a loader
@@ -72,7 +74,6 @@ def _check_keys(name, keys):
     return keys
 
 # %% ../../nbs/data/03_loaders.ipynb #1735b004
-_ARGS = 'device','targ_is_inp',*BATCH_ARGS
 _SETTINGS = 'bs','valid_bs','batch_size','shuffle','drop_last','num_workers'  # of loaders, not of `DataLoaders`
 
 # %% ../../nbs/data/03_loaders.ipynb #04ae4c1a
