@@ -382,7 +382,7 @@ def describe(
     if isinstance(b, Tensor):
         dev = '' if b.device.type=='cpu' else f' {b.device}'
         layout = '' if b.layout is torch.strided else f' {str(b.layout).removeprefix("torch.")}'
-        shape = 'no shape yet' if is_lazy(b) else ', '.join(map(str, b.shape))
+        shape = 'no shape yet' if is_lazy(b) else ', '.join(map(str, (b.size(0), '…') if b.is_nested else b.shape))
         return f"{str(b.dtype).removeprefix('torch.')} ({shape}){layout}{dev}"
     if b is None: return 'None'
     name,vals = type(b).__name__,batch_parts(b)

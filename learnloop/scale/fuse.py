@@ -104,6 +104,7 @@ _BYPASSED = ('one_batch','_do_one_batch','turn','_do_turn','calc_loss','forward'
     'backward','_backward','_step','_zero_grad','with_events','__call__')
 _methods_of = attrgetter(*_BYPASSED)
 _AS_MADE = _methods_of(Learner)
+_INSIDE = {'*','turn','backward','step','zero_grad'}  # phases that a compiled step bypasses
 
 def _why_never(learn):
     cls = type(learn)
@@ -120,6 +121,10 @@ def why_unfusable(
     if type(learn.forward_model).__module__.startswith(('torch.nn.parallel','torch.distributed')):
         return f'forward_model is set, to a {type(learn.forward_model).__name__}'
     if isinstance(learn.opt, dict): return 'there are several optimizers'
+    for e in learn.engine_stack.engines:
+        if type(e).__module__.startswith('learnloop.'): continue
+        if _INSIDE & {*e.around.split()} or {'batch','turn'} & {*e.takes.split()}:
+            return f'{type(e).__name__} runs around the turn, or a part of it'
     held = held_params(learn.opt)
     lost = next((n for n,p in learn.model.named_parameters() if p.requires_grad and p not in held), '')
     return f'{lost} requires gradients, but no optimizer trains it' if lost else ''
@@ -185,9 +190,10 @@ class _Again(Unfusable): "Try to compile the step in another way"
 def _look_around(self:Fuser):
     "Find the callbacks that take part, and reasons against compiled steps"
     learn,device = self.learn,self.learn.device.type
-    if self.opt is not None and self.opt is not learn.opt: self.forget()
+    opt = learn.opt,type(learn.opt)
+    if self.opt not in (None, opt): self.forget()
     if self.settings is None or self.settings[1]!=learn.version: self.refused = {}
-    self.opt,self.last = learn.opt,None
+    self.opt,self.last = opt,None
     self.kind = self.backend or dict(cpu='inductor', cuda='cudagraph').get(device, 'aten')
     passing = _LAZY if any(map(is_lazy, learn.model.parameters())) else ''
     self.why = passing or why_unfusable(learn) or why_no_compiler(self.kind)
@@ -203,8 +209,9 @@ def _look_around(self:Fuser):
 def _settings(self:Fuser):
     "Return values that the region depends on, and that may change at any time"
     learn,own = self.learn,getattr(self.learn.opt, '__dict__', {})
-    return ([f() for f in self.region.flags],learn.version,learn.opt,_methods_of(type(learn)),len(vars(learn)),
-        own.get('step'),own.get('grad_scale'),len(own),RemovableHandle.next_id)
+    return ([f() for f in self.region.flags],learn.version,learn.opt,type(learn.opt),_methods_of(type(learn)),
+        one_turn(learn),len(vars(learn)),learn.engine_stack,own.get('step'),own.get('grad_scale'),len(own),
+        RemovableHandle.next_id)
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00044b
 _grad,_hooks = attrgetter('grad'),attrgetter('_backward_hooks','_post_accumulate_grad_hooks')
@@ -247,11 +254,12 @@ class _Inputs:
             yb=learn.yb, params=self.params, states=self.states, groups=opt.param_groups if self.whole else [],
             extras={k:getattr(opt, k) for k in self.own}, numbers=known)
     def _read_opt(self, ids):
+        if why := _why_hooked(self.learn): raise Unfusable(why)
         opt = self.learn.opt
         self.params,self.ids,self.facts = [*held_params(opt)],ids,None
         self.no_grads = [None]*len(self.params)
         self.states = [opt.state.get(p, {}) for p in self.params] if self.whole else []
-        self.counted = [s for s in self.states if _is_count(s.get('step'))]
+        self.counted = [s for s in self.states if isinstance(s, dict) and _is_count(s.get('step'))]
     def _plan(self, facts):
         "Find or make the plan of a step for `facts`"
         named,is_cast,pattern,at = self.facts = facts
@@ -292,14 +300,15 @@ def _new_graph(self:Fuser, args):
     "Make a graph for a step with `args`, or raise `Unfusable`"
     learn,counted = self.learn,self.inputs.counted
     tensors = tensors_in((learn.xb, learn.yb))
-    odd = next((t for t in tensors if type(t) is not Tensor), None)
+    odd = next((t for t in tensors if type(t) is not Tensor or t.is_nested), None)
     shape = describe((learn.xb, learn.yb), 99)
     key,shapes,now = (args['plan'],shape),{g.key[1] for g in self.graphs},learn.count.batches
     same = [g for g in self.graphs if g.key==key]
     self.seen[shape].add(now)  # a rewind repeats some
     why = self.refused.get(key) or why_unfusable(learn)
     if why: pass
-    elif odd is not None: why = f'the batch has a {type(odd).__name__}, a subclass of Tensor'
+    elif odd is not None:
+        why = f'the batch has a {"nested tensor" if odd.is_nested else f"{type(odd).__name__}, a subclass of Tensor"}'
     elif any(t.requires_grad for t in tensors): why = 'the batch requires gradients'
     elif len({id(s['step']) for s in counted})<len(counted): why = 'parameters share a count of steps'
     elif shape not in shapes and len(shapes)>=self.max_shapes:
@@ -316,7 +325,7 @@ class _Graph(TracedStep):
     "A compiled step, for batches of one kind"
     n,doubts,failed = 0,0,''
     def __init__(self, fuser, key):
-        super().__init__(type(fuser.opt) if key[0].whole else None)
+        super().__init__(type(fuser.learn.opt) if key[0].whole else None)
         self.fuser,self.key,self.check_at = fuser,key,0 if fuser.check_every else None
         self.start,self.since = time.perf_counter(),fuser.learn.count.batches
         self.note = dict(region=fuser.region.name, batch=describe((fuser.learn.xb, fuser.learn.yb)))

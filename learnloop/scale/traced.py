@@ -43,8 +43,10 @@ def why_no_step(
     for o,start in ((opt, '_optimizer_step'), (torch_optim, '_global_optimizer')):
         if any(getattr(o, f'{start}_{k}_hooks', True) for k in ('pre','post')): return f'{name} has hooks on its step'
     if getattr(opt, 'grad_scale', None) is not None: return f'a GradScaler scales the gradients of {name}'
-    kinds = {type(p) if p.is_floating_point() else p.dtype for g in opt.param_groups for p in g['params']}
-    odd = kinds-{nn.Parameter,Tensor}
+    ps = [p for g in opt.param_groups for p in g['params']]
+    if len({*map(id, ps)})<len(ps): return f'{name} has a parameter twice'
+    if not all(isinstance(s, dict) for s in opt.state.values()): return f'{name} has state that is not a dict'
+    odd = {type(p) if p.is_floating_point() else p.dtype for p in ps}-{nn.Parameter,Tensor}
     return f'{name} has a parameter of type {odd.pop()}' if odd else ''
 
 # %% ../../nbs/scale/07_traced.ipynb #td000010
@@ -392,6 +394,10 @@ def _lower(self:TracedStep, gm, args):
     for n in ins:
         if isinstance(n.meta.get('example_value'), Tensor): continue
         raise Unfusable(f'the step depends on the number {n.name}, which changes')
+    names = [n.meta['grapharg'].source.name for n in ins]
+    for k,n in zip(names, ins, strict=True):
+        if k.startswith('___from_numpy(') and n.meta['example_value'].dim():
+            raise Unfusable(f'the step reads the NumPy array {_plainly(k[14:-1])}: make it a tensor')
     def f(*ts):
         ts = [t.detach().requires_grad_() if k else t for t,k in zip(ts, needs, strict=True)]
         with torch.enable_grad(): return tuple(_WithTensors(gm).run(*ts))
@@ -402,11 +408,11 @@ def _lower(self:TracedStep, gm, args):
         raise Unfusable('the step draws random numbers that it does not use, which a compiler leaves out')
     copies = {n.args[0] for n in pure.graph.find_nodes(op='call_function', target=_aten.copy_.default)}
     written = [i for i,n in enumerate(places) if n in copies]
-    names = [n.meta['grapharg'].source.name for n in ins]
     numbers = [i for i,n in enumerate(ins) if n.meta['grapharg'].pass_arg_as_tensor]
     tensors = [i for i in range(len(ins)) if i not in numbers]
-    # they may later share memory with tensors that the step writes to; a batch is new
-    lasting = [i for i in tensors if i in written or not names[i].startswith(("L['xb']", "L['yb']"))]
+    # they may later share memory with tensors that the step writes to; a batch is new, and matters if it is written to
+    batch = {i for i in tensors if names[i].startswith(("L['xb']", "L['yb']"))}
+    lasting = tensors if batch & {*written} else [i for i in tensors if i not in batch]
     pickers = map(_picker, (numbers, tensors, written, lasting))
     self.numbers_of,self.tensors_of,self.written_of,self.lasting_of = pickers
     found = {getattr(n.meta.get('val'), 'dtype', None) for n in nodes}

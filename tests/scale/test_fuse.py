@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from torch import nn
 from torch.nn import functional as F
 from learnloop import (
-    CSVLogger, Callback, CheckFinite, CheckpointCallback, EMA, GradientAccumulation, GradientClip, Learner, MicroBatch, MixUp, MixedPrecision, SAM,
+    CSVLogger, Callback, CheckFinite, CheckpointCallback, DataLoaders, EMA, GradientAccumulation, GradientClip, Learner, MicroBatch, MixUp, MixedPrecision, SAM,
     SWA, Tracer, TruePrecision)
+from learnloop.loop.engines import Engine
 from test_properties import programs
 from together import together
 from where import tells_where
@@ -199,7 +200,6 @@ def test_dict_batches():
     class Named(Small):
         def forward(self, x, k=1, more=None): return super().forward(x)*k+more['z']
     data = [dict(x=x, k=2, more=dict(z=torch.ones(8, 1)), y=y) for x,y in DATA]
-    from learnloop import DataLoaders
     both(dls=DataLoaders(data, targ='y'), model=partial(seeded, Named))
 
 def seeded(cls, *args):
@@ -210,7 +210,6 @@ def seeded(cls, *args):
 def test_other_things_in_a_batch_are_part_of_the_key():
     class Named(Small):
         def forward(self, x, k): return super().forward(x)*k
-    from learnloop import DataLoaders
     data = [dict(x=x, k=1+i%2, y=y) for i,(x,y) in enumerate(DATA)]
     learn = both(dls=DataLoaders(data, targ='y'), model=partial(seeded, Named))
     assert len(learn.fuse_report().graphs)==2
@@ -411,6 +410,21 @@ class OwnStep(Learner):
     def _step(self): super()._step()
 class OwnBackward(Learner):
     def _backward(self): super()._backward()
+class Halves(Engine):
+    around = 'step'
+    def body(self, learn, phase, f):
+        for p in learn.open_turn.params:
+            if p.grad is not None: p.grad.mul_(.5)
+        return f()
+class Skips(Engine):
+    takes,level = 'turn',50
+    def take(self, learn, what, inner): return learn.iter%2==0 or inner(learn, what)
+class Padded(Small):
+    def forward(self, x): return super().forward(x.to_padded_tensor(0.).mean(1))
+def nested():
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        return [(torch.nested.nested_tensor([o.expand(1+i%3, 2) for i,o in enumerate(x)]), y) for x,y in DATA]
 def two(model):
     a = [p for n,p in model.named_parameters() if n[0]=='a' and p.requires_grad]
     b = [p for n,p in model.named_parameters() if n[0]!='a' and p.requires_grad]
@@ -424,6 +438,9 @@ UNFUSABLE = dict(
     changes_global=(dict(model=partial(seeded, Global)), 'n_calls'),
     buffer=(dict(model=partial(seeded, Batches)), 'forward changes a buffer of model'),
     sparse=(dict(model=partial(seeded, Sparse)), 'sparse'),
+    nested=(dict(model=partial(seeded, Padded), dls=DataLoaders(nested(), bs_of=lambda b: 8)), 'a nested tensor'),
+    engine=(dict(before=lambda learn: learn.engines.append(Halves())), 'Halves runs around the turn'),
+    taker=(dict(before=lambda learn: learn.engines.append(Skips())), 'Skips runs around the turn'),
     grad_hook=(dict(before=grad_hooked), 'hook'),
     own_batch=(dict(cls=OwnBatch), '_do_one_batch'), own_turn=(dict(cls=OwnTurn), '_do_turn'), own_turns=(dict(cls=OwnTurns), 'overrides turn'), own_loss=(dict(cls=OwnLoss), '_do_loss'),
     own_step=(dict(cls=OwnStep), '_step'), own_backward=(dict(cls=OwnBackward), '_backward'))

@@ -301,6 +301,8 @@ def test_a_batch_that_forward_changes_in_place():
     class InPlace(Net):
         def forward(self, x): return super().forward(x.sub_(x.mean(0)).mul_(1.1))
     same(lambda: dict(model=InPlace()))
+    rows = lambda: [torch.cat([x, y], 1) for x,y in DATA]
+    same(lambda: dict(model=InPlace(), data=[(b[:,:2], b[:,1:2]) for b in rows()]))  # it changes the targets, too
 
 def test_a_tensor_that_is_parameter_and_prediction():
     class Itself(nn.Module):
@@ -443,6 +445,30 @@ def thread_local():
     v = threading.local()
     v.k = 1.
     return dict(model=Net(lambda m, x: x*v.k), cbs=[at(5, lambda learn: setattr(v, 'k', 2.))])
+@program
+def twice():
+    def double(learn): learn.opt.param_groups[0]['params'].append(named(learn, 'a.weight'))
+    return dict(model=Net(), opt_func=partial(SGD, momentum=.9, foreach=True), lr=.01, cbs=[at(5, double)])
+@program
+def other_batches():
+    def two_turns(self):
+        self.turn()
+        self.turn()
+    class Own(Learner): pass
+    return dict(model=Net(), cls=Own, cbs=[at(5, lambda learn: setattr(Own, 'train_batch', two_turns))])
+@program
+def hooked_before():
+    w = nn.Parameter(torch.ones(8, 2))
+    def swap(learn):
+        learn.model.a.weight = w
+        learn.opt.param_groups[0]['params'] = [*learn.model.parameters()]
+    return dict(model=Net(), lr=.01, cbs=[at(4, lambda learn: w.register_hook(lambda g: g*3)), at(7, swap)])
+@program
+def other_optimizer():
+    class Slower(SGD):
+        @torch.no_grad()
+        def step(self, closure=None): [p.sub_(p.grad*.001) for g in self.param_groups for p in g['params']]
+    return dict(model=Net(), cbs=[at(5, lambda learn: setattr(learn.opt, '__class__', Slower))])
 
 @pytest.mark.parametrize('name', PROGRAMS)
 def test_a_program(name, cache):
@@ -615,6 +641,15 @@ class Sets(SGD):
         for g in self.param_groups:
             for p in g['params']:
                 if p.grad is not None: p.sub_(p.grad*g['lr']*k)
+class InTensors(SGD):
+    "Keeps no dict for a parameter"
+    @torch.no_grad()
+    def step(self, closure=None):
+        for g in self.param_groups:
+            for p in g['params']:
+                if p.grad is None: continue
+                if p not in self.state: self.state[p] = torch.zeros_like(p)
+                p.sub_(self.state[p].mul_(.9).add_(p.grad)*g['lr'])
 class Super(Adam):
     @torch.no_grad()
     def step(self, closure=None):
@@ -629,7 +664,7 @@ class Decides(SGD):
                 if p.grad is not None: p.sub_(p.grad*g['lr']*(2. if p.grad.norm()>.1 else 1.))
 def scaled(learn): learn.opt.scale = 3.
 OWN = dict(lion=Lion, counting=Counting, in_group=InGroup, attribute=WithAttribute, counts=Counts, sets=Sets, super=Super, decides=Decides,
-    asgd=torch.optim.ASGD, rprop=torch.optim.Rprop, adadelta=torch.optim.Adadelta, adamax=torch.optim.Adamax,
+    in_tensors=InTensors, asgd=torch.optim.ASGD, rprop=torch.optim.Rprop, adadelta=torch.optim.Adadelta, adamax=torch.optim.Adamax,
     foreach=partial(Adam, foreach=True), amsgrad=partial(Adam, amsgrad=True), fused=partial(Adam, fused=True),
     tensor_lr=lambda ps, lr: Adam(ps, lr=torch.tensor(lr)),
     capturable=partial(Adam, capturable=False), radam=torch.optim.RAdam, adafactor=torch.optim.Adafactor)
@@ -721,6 +756,7 @@ REASONS = dict(asked=(lambda m, x: x*2 if isinstance(m, Kind) else x, None, 'isi
     index=(lambda m, x: x*m.o[0][m.o[1]], lambda: [torch.ones(3), torch.tensor(1)], 'torch.index_select for an index'),
     dropped=(lambda m, x: checkpoint(F.dropout, x, use_reentrant=False), None, 'activation checkpointing'),
     scripted=(lambda m, x: m.o(x), scripted, 'ScriptModule.*use the module itself'), observer=(lambda m, x: m.o(x), torch.ao.quantization.MinMaxObserver, 'observer.*remove it'),
+    array=(lambda m, x: x*torch.from_numpy(m.o), lambda: np.ones(8, dtype='float32'), 'reads the NumPy array model.o: make it a tensor'),
     wastes=(wastes, None, 'draws random numbers that it does not use'),
     generator=(lambda m, x: x*torch.rand(8, generator=m.o[0]), lambda: [torch.Generator()], "aren't torch's own"))
 @pytest.mark.parametrize('name', REASONS)
@@ -729,7 +765,7 @@ def test_a_reason_is_a_sentence(name, capsys):
     learn = trained(lambda: dict(model=Net(f, o=make() if make else None)), True)
     said = [o for o in learn.fuse_report().eager if 'first step' not in o]
     assert len(said)==1 and re.search(why, said[0]) and not learn.fuse_report().fused, said
-    if name not in ('keeps','index','dropped','wastes'): assert 'test_fuse_sound.py, line' in said[0]
+    if name not in ('array','keeps','index','dropped','wastes'): assert 'test_fuse_sound.py, line' in said[0]
 
 def test_a_reason_names_the_line_that_calls_a_package(tmp_path, monkeypatch):
     path = tmp_path/'site-packages'/'loguru'
