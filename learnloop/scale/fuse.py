@@ -122,7 +122,7 @@ def why_unfusable(
         return f'forward_model is set, to a {type(learn.forward_model).__name__}'
     if isinstance(learn.opt, dict): return 'there are several optimizers'
     for e in learn.engine_stack.engines:
-        if type(e).__module__.startswith('learnloop.'): continue
+        if e.compiles or type(e).__module__.startswith('learnloop.'): continue
         if _INSIDE & {*e.around.split()} or {'batch','turn'} & {*e.takes.split()}:
             return f'{type(e).__name__} runs around the turn, or a part of it'
     held = held_params(learn.opt)
