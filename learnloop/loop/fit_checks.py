@@ -131,16 +131,11 @@ def _warn_of_no_step(self:Checks, n):
 # %% ../../nbs/loop/06_fit_checks.ipynb #a80811a1
 class _FirstLoss(Callback):
     "Checks the first batch with a loss, then removes itself"
-    order,read_only,rank_invariant,_watch,_batch,_n,_n_steps,_n_told = 100,True,True,None,None,None,0,0
+    order,read_only,rank_invariant,_watch,_n,_n_steps,_n_told = 100,True,True,None,None,0,0
     name = 'first_loss_checks'
     def __init__(self, checks): self._checks = checks
-    def after_fetch(self): self._batch = self.learn.batch
     def before_batch(self):
         self._n,self._n_steps,self._n_told = self.learn.count.opt_steps,0,0
-        fetched,self._batch = self._batch,None
-        if fetched is not None and self.learn.batch is not None and self.learn.batch is not fetched:
-            warnings.warn('a callback set learn.batch in before_batch, which has no effect, because the batch is '
-                'already unpacked: set learn.xb and learn.yb', stacklevel=2)
         self.learn._check_target()
     def after_pred(self):
         learn = self.learn

@@ -295,6 +295,7 @@ def _find(self:Fuser, turn): # The graph, and its arguments
     self.last = graph
     return graph,args
 
+# %% ../../nbs/scale/08_fuse.ipynb #fb00004w
 @patch
 def _new_graph(self:Fuser, args):
     "Make a graph for a step with `args`, or raise `Unfusable`"

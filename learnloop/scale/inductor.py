@@ -10,6 +10,7 @@ __all__ = ['TESTED', 'why_no_compiler', 'trace', 'replayed', 'cache_folder', 'bu
 # %% ../../nbs/scale/06_inductor.ipynb #fa000004
 import hashlib, logging, os, shutil, sys, tempfile, torch, warnings
 from collections.abc import Callable
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from fastcore.basics import noop
@@ -29,6 +30,15 @@ def why_no_compiler(
     names = [os.environ['CXX']] if os.environ.get('CXX') else ['clang++'] if sys.platform=='darwin' else ['g++']
     if any(map(_which, names)): return ''
     return f'there is no C++ compiler {" or ".join(names)}: install one, or set the environment variable CXX'
+
+# %% ../../nbs/scale/06_inductor.ipynb #fa000017
+@contextmanager
+def _no_onednn():
+    "Disable oneDNN, which runs a recurrent layer as one operation, inside a `with` block"
+    was = torch._C._get_mkldnn_enabled()
+    torch._C._set_mkldnn_enabled(False)  # torch.backends.mkldnn.flags warns of a setting for Intel's GPUs
+    try: yield
+    finally: torch._C._set_mkldnn_enabled(was)
 
 # %% ../../nbs/scale/06_inductor.ipynb #fa000018
 def _mm(a, b):
@@ -63,9 +73,7 @@ def trace(
     # else the backward pass on a GPU would run in another thread, where it isn't traced
     with torch.no_grad(), preserve_rng(), torch.autograd.set_multithreading_enabled(False):
         # trace it with in-place operations and autograd, then functionalize: torch.func alone changes layouts
-        # oneDNN would run a recurrent layer as one operation
-        with torch.backends.mkldnn.flags(enabled=False, allow_tf32=False):
-            gm = make_fx(f, tracing_mode='fake', _allow_non_fake_inputs=True)(*args)
+        with _no_onednn(): gm = make_fx(f, tracing_mode='fake', _allow_non_fake_inputs=True)(*args)
         found = _lift(gm)
         pure = torch.func.functionalize(gm, remove='mutations')
         gm = make_fx(pure, tracing_mode='fake', decomposition_table=ops)(*args, *found)

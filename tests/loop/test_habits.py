@@ -46,7 +46,6 @@ SILENT = dict(  # a handler, and the warning
     returns_false=('after_batch', 'return False', 'after_batch of Mine returned False, but.*raise CancelFitException'),
     returns_loss=('after_loss', 'return self.loss_grad*0', r'returned float32 \(\), but.*self.learn.loss_grad'),
     returns_minus_one=('before_batch', 'return -1', 'returned -1, but'),
-    batch=('before_batch', 'self.learn.batch = self.batch[:1]', 'set learn.batch in before_batch, which has no effect.*set learn.xb'),
     model_flag=('after_batch', 'self.model.stop_training = True', 'set learn.model.stop_training, but.*is CancelFitException'),
     own_flag=('after_batch', 'self.should_stop = True', 'set Mine.should_stop, but.*is CancelFitException'),
     opt_lr=('after_batch', 'self.opt.lr = 0.', r'set learn.opt.lr, but.*use learn.set_hypers\(lr=…\)'),
@@ -136,8 +135,7 @@ def flagged():
     return model
 ORDINARY = dict(
     setting=dict(model=flagged), method=dict(cbs=lambda: cb(after_batch=lambda self: self)), tuple=dict(cbs=lambda: cb(after_batch=lambda self: (1, 2))),
-    own_flag=dict(cbs=lambda: cb(after_batch=lambda self: setattr(self, 'should_stop', True))), opt=dict(opt=NamesRate),
-    freed=dict(cbs=lambda: cb(before_batch=lambda self: setattr(self.learn, 'batch', None))))
+    own_flag=dict(cbs=lambda: cb(after_batch=lambda self: setattr(self, 'should_stop', True))), opt=dict(opt=NamesRate))
 @pytest.mark.parametrize('case', ORDINARY)
 def test_ordinary_programs_are_not_warned(case):
     kw = ORDINARY[case]
