@@ -23,7 +23,7 @@ EXPORT  ?= nbdev-export
 # Who may install what `make browser` needs
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo -n)
 # Each test of several processes has a time limit. This one ends what those don't
-LIMIT := $(if $(shell command -v timeout),timeout -k 20 600)
+LIMIT := $(if $(shell command -v timeout),timeout -k 20 900)
 
 $(READY):
 	$(PYTHON) -m venv $(VENV)
