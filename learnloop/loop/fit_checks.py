@@ -73,9 +73,9 @@ def _unread(learn, had):
             # a callback may have a flag of its own, such as `stop`
             if 'CancelFit' in here and not (nm!='learn.model' and 'PyTorch' in here): yield f'{nm}.{k}',here
     h = learn._holds
-    for o,had in zip(h.opts, h.attrs, strict=True) if h and h.opts==opts(learn.opt) else ():
+    for o,attrs in zip(h.opts, h.attrs, strict=True) if h and h.opts==opts(learn.opt) else ():
         if not type(o).__module__.startswith('torch.optim'): continue  # others may have such attributes
-        for k in {'learning_rate', *o.defaults, *hyper_names(o.defaults)} & vars(o).keys() - had:
+        for k in {'learning_rate', *o.defaults, *hyper_names(o.defaults)} & vars(o).keys() - attrs:
             yield f'learn.opt.{k}',': torch keeps it in param_groups: use learn.set_hypers(lr=…)'
 
 @patch
