@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/loop/denominator.html.md"""
 
 # %% auto #0
 __all__ = ['SUM', 'ITEMS', 'UNTRIED', 'MEAN_HELP', 'join_units', 'as_size', 'mean_of_all', 'target_weights', 'known_denominator',
-           'element_weights', 'counts_of', 'refute_mean', 'LossDenominator', 'Joined']
+           'element_weights', 'refute_mean', 'LossDenominator', 'Joined']
 
 # %% ../../nbs/loop/07_denominator.ipynb #002dc91a
 import inspect, math, torch, warnings
@@ -74,8 +74,8 @@ def _counted(targ, weight=None, ignore_index=-100, axis=1):
     "Return the denominator of a cross entropy with targets `targ`: class indices, or probabilities along `axis`"
     if targ.is_floating_point(): return targ.numel()//targ.shape[axis if targ.dim()>1 else 0]
     is_below = ignore_index is None or ignore_index<0
-    if weight is None and targ.is_cpu and is_below and targ.numel() and targ.min()>=0:
-        return targ.numel()  # the common case, in the shortest time
+    # the common case; comparing tensors would take six times as long
+    if weight is None and targ.is_cpu and is_below and targ.numel() and targ.min().item()>=0: return targ.numel()
     return target_weights(targ, weight, ignore_index).sum(dtype=torch.float64 if targ.is_cpu else torch.float32)
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000003
@@ -138,7 +138,7 @@ def _of_sequences(pred, targ, lengths, targ_lengths, *yb): return torch.as_tenso
 
 def _of_classes(f, has, pred, targ, *more):
     if has is None: has = dict(weight=f.weight, ignore_index=f.ignore_index)
-    else: has = has | dict(zip([*has][2:], more, strict=False))
+    elif more: has = has | dict(zip([*has][2:], more, strict=False))
     return _counted(targ, has['weight'], has['ignore_index'])
 
 # Denominators of PyTorch's losses, by the names of functions or modules without `loss` and `_`
@@ -159,17 +159,6 @@ def element_weights(
     if not has and (known is ITEMS or not hasattr(f, 'ignore_index')): return None
     how = (has['weight'], has['ignore_index']) if has else (f.weight, f.ignore_index)
     return lambda pred, targ, *yb: None if targ.is_floating_point() else target_weights(targ, *how)
-
-# %% ../../nbs/loop/07_denominator.ipynb #de000006
-def counts_of(
-    targs # Targets of cross entropies, of several batches
-)->list: # A number for each batch
-    "Count the targets of each batch that are not ignored"
-    try: every = torch.cat(targs)
-    except RuntimeError: every = targs[0].new_empty(0)  # their shapes differ
-    if every.is_cpu and not every.is_floating_point() and every.numel() and every.min()>=0:
-        return [t.numel() for t in targs]
-    return [as_size(_counted(t)) for t in targs]
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000d2
 def _mapped(o, f, *args):
@@ -403,13 +392,13 @@ class LossDenominator:
 
     def in_training(self,
         learn # The learner, after a batch
-    ): # The denominator; or targets, whose number without ignored ones is the denominator
+    ): # The denominator, as `as_size` writes it
         "Return an approximate denominator of a training batch, at little cost"
         f,known = learn.loss_func,self.known
         if f is self.f and self.declared is None and learn._denominator[0] is not learn.loss and learn.yb and learn.bs:
             if known is None or learn.pred is None: return learn.bs
             if known is _of_elements: return learn.pred.numel()
-            if f is F.cross_entropy and learn.bs<=1024: return learn.yb[0]
+            if f is F.cross_entropy: return _counted(learn.yb[0])
         return as_size(self.units(learn))
     def weighs(self,
         learn # The learner

@@ -111,8 +111,7 @@ def evaluate(self:Closure)->Tensor: # The loss, a scalar without graph
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000110
 def _find_opt(opt, key):
-    "Return the optimizer `key` of `opt`; `opt` itself if `key` is None"
-    if key is None: return opt
+    "Return the optimizer `key` of `opt`"
     if isinstance(opt, Mapping) and key in opt: return opt[key]
     names = [*opt] if isinstance(opt, Mapping) else []
     has = ', '.join(names) or f'one {type(opt).__name__}: omit opt, and name the turn with name=…'
@@ -140,14 +139,11 @@ class Turn:
         # Has it any argument? If not, it is the only turn of an ordinary batch
         is_plain = loss is opt is name is grads is closure is None and counts
         self.is_special = not is_plain or create_graph or retain_graph
-        for k,f in dict(loss=loss, grads=grads).items():
-            if f is None or callable(f): continue
-            raise TypeError(f'turn: {k} is {describe(f)}: pass the function itself, without calling it, because the '
-                'turn may call it again; name an optimizer with opt=…')
-        if self.is_special: self._had = [(p, p.grad.clone()) for p in held_params(self.opt) if p.grad is not None]
+        if self.is_special: self._begin()
         asks = [o for o in opts(self.opt) if closure or closure is None and needs_closure(o)]
         self.closure = Closure(learn, self, asks) if asks else None
-    opt = property(lambda self: _find_opt(self.learn.opt, self.opt_name), doc='Its current optimizer')
+    opt = property(lambda self: self.learn.opt if self.opt_name is None else _find_opt(self.learn.opt, self.opt_name),
+        doc='Its current optimizer')
     repeats = False # Is its loss computed once more, for another part of the batch or at other weights?
     declared = None # The denominator of its loss, if it was given
     # Set if its gradients are added to others: a `Joined`; items in the current part; items and units of all parts
@@ -158,6 +154,13 @@ class Turn:
     params = property(lambda self: held_params(self.opt), doc='Parameters of `opt`, frozen ones included, as the keys '
         'of a dict')
     rows = property(lambda self: self.learn.rows, doc='The rows of its loss: see `Learner.rows`')
+    def _begin(self):
+        for k in ('loss','grads'):
+            f = getattr(self, k)
+            if f is None or callable(f): continue
+            raise TypeError(f'turn: {k} is {describe(f)}: pass the function itself, without calling it, because the '
+                'turn may call it again; name an optimizer with opt=…')
+        self._had = [(p, p.grad.clone()) for p in held_params(self.opt) if p.grad is not None]
     def __repr__(self): return 'Turn()' if self.name is None else f'Turn({self.name!r})'
 
 # %% ../../nbs/loop/04_turn.ipynb #t000001c4

@@ -25,7 +25,7 @@ from .display import format_time, error_facts
 from .metric import LOSSES, accumulate_all, check_better, metric_state, mk_metrics, set_metric_state
 from .metrics import AvgLoss, LossPart, Smoother
 from .scores import Scores
-from .series import Scalars, Series, Sizes, snapshot
+from .series import Scalars, Series, snapshot
 from .table import Table
 from .trial import find_loss_parts, note_metric, try_metrics
 from ..loop.evaluate import may_have_parts
@@ -52,7 +52,7 @@ class Recorder(Callback):
         self._clear()
 
     def _clear(self):
-        self._raw,self._sizes = Scalars(),Sizes()
+        self._raw,self._sizes = Scalars(),Scalars()
         self._lrs,self.values,self.iters,self.records = (Series() for _ in range(4))
         self._smooth,self._smoother = [],Smoother(self.beta)
         self._given,self.hps,self.row,self._begun = None,{},{},0
@@ -628,7 +628,7 @@ def load_state_dict(self:Recorder,
     self._clear()
     for m in self.train_mets: m.reset()  # the history may not have some of them yet
     if not sd: return
-    self._raw,self._sizes,self._lrs = Scalars(sd['raw']),Sizes(sd['sizes']),Series(sd['lrs'])
+    self._raw,self._sizes,self._lrs = Scalars(sd['raw']),Scalars(sd['sizes']),Series(sd['lrs'])
     self.values,self.iters,self.records = (Series(sd[k]) for k in ('values','iters','records'))
     self.hps,self._names = {k:Series(v) for k,v in sd['hps'].items()},list(sd['metric_names'])
     self.row,self._begun = dict(sd['row']),sd['begun']

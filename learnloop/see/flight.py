@@ -21,7 +21,6 @@ from ..data.checks import check_place, checked_args
 from ..data.loaders import leaves
 from ..data.rng import preserve_rng
 from ..loop.callback import InGraph
-from ..loop.denominator import counts_of
 from ..loop.learner import Learner, one_turn
 from ..loop.loss import EachItem
 from ..loop.optimizer import opts
@@ -71,7 +70,6 @@ class FlightRecorder(KeepsGoing):
         if self._file is None: self._open(n-1)
         loss = None if learn.loss_grad is None else learn.loss
         if type(rows) is list and len(rows)==learn.bs and loss is not None: self._wait_for_losses(loss)
-        # targets may represent the denominator; they are counted when the steps are written
         size = None if loss is None else learn.mean_of.in_training(learn)
         self._steps.append((n, opts(learn.opt)[0].param_groups[-1]['lr'], loss, norms, size, learn.source, rows))
         self._since = min(self._since, now)
@@ -214,12 +212,9 @@ def _write(self:FlightRecorder):
     (steps,self._steps),(rows,self._rows) = (self._steps, []),(self._rows, {})
     self._since = math.inf
     losses = [o if o.dim()==0 else o.mean() for _,_,o,*_ in steps if o is not None]
-    targs = [s[4] for s in steps if isinstance(s[4], Tensor) and s[4].dim()]
-    sizes = iter(counts_of(targs) if targs else ())
     nums = iter(_numbers([o for s in steps for o in s[3] if isinstance(o, Tensor)]))
     losses,records = iter(_numbers(losses)),[]
     for i,(n,lr,loss,norms,size,source,seen) in enumerate(steps):
-        if isinstance(size, Tensor) and size.dim(): size = next(sizes)
         head = [n, float(lr), None if loss is None else next(losses), None, None if size is None else abs(float(size))]
         if norms: head[3] = math.hypot(*[next(nums) if isinstance(o, Tensor) else o for o in norms])
         if type(seen) is list: records.append((*head, source, seen, rows.get(i)))
