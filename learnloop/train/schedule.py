@@ -467,7 +467,7 @@ def _each(f, *vals):
 # %% ../../nbs/train/00_schedule.ipynb #0388466d
 @patch
 def _meet_groups(self:Scheduler):
-    "Record the values of groups that were added since"
+    "Record the values of groups that were added to the optimizer during the fit"
     n = n_groups(self.learn.opt)
     if self._n_known is None or n<=self._n_known: return
     self._switched,self._n_known = True,n

@@ -452,7 +452,7 @@ def _is_up(self:TimeLimit):
 # %% ../../nbs/train/01_tracker.ipynb #da75cc6f
 @patch(as_prop=True)
 def elapsed(self:TimeLimit):
-    "Used seconds of the limit"
+    "Seconds of the limit that the fit has used"
     return self.spent + (0. if self._since is None else monotonic()-self._since)
 
 # %% ../../nbs/train/01_tracker.ipynb #1ee2f1ab
