@@ -90,7 +90,7 @@ if MYPY:
                     base_lr: Highest learning rate, halved for the second part; None for the learner's, or else 2e-3
                     freeze_epochs: Earlier epochs in which only the last group trains
                     lr_mult: Factor by which the first group's learning rate is lower than the last one's
-                    pct_start: Share of the second part in which learning rates rise
+                    pct_start: Fraction of the second part in which learning rates rise
                     div: They start at `base_lr/2/div`
                     kwargs: Arguments of `fit_one_cycle`; checkpoints of `resume=folder` are in `frozen` and `unfrozen`"""
             def fit_flat_cos(self, n_epoch: int | None = None, lr: Any = None, div_final: Any = 100000.0, pct_start: Any = 0.75, wd: Any = None, cbs: Any = None, reset_opt: bool = False, start_epoch: int = 0, **kwargs: Any) -> None:
@@ -100,7 +100,7 @@ if MYPY:
                     n_epoch: Epochs to train for; None if `max_steps` is given
                     lr: Learning rate; None for the learner's
                     div_final: It ends at `lr/div_final`
-                    pct_start: Share of the training in which the learning rate is constant
+                    pct_start: Fraction of the training in which the learning rate is constant
                     wd: Weight decay; None for the learner's
                     cbs: Callbacks for this fit only
                     reset_opt: Create a new optimizer first?
@@ -114,7 +114,7 @@ if MYPY:
                     lr_max: Highest learning rate; None for the learner's
                     div: It starts at `lr_max/div`
                     div_final: It ends at `lr_max/div_final`
-                    pct_start: Share of the training in which the learning rate rises
+                    pct_start: Fraction of the training in which the learning rate rises
                     wd: Weight decay; None for the learner's
                     moms: Momentum at the start, the peak and the end; None for the learner's, if the optimizer has momentum
                     cbs: Callbacks for this fit only
@@ -140,8 +140,8 @@ if MYPY:
                 Parameters:
                     n_epoch: Epochs to train for; None if `max_steps` is given
                     lr: Learning rate of the stable part; None for the learner's
-                    pct_warmup: Share of the training in which the learning rate rises, linearly
-                    pct_decay: Share of the training, at the end, in which it falls
+                    pct_warmup: Fraction of the training in which the learning rate rises, linearly
+                    pct_decay: Fraction of the training, at the end, in which it falls
                     div: It starts at `lr/div`
                     div_final: And ends at `lr/div_final`
                     decay: Shape of the decay: a function of `(start, end)`

@@ -355,7 +355,7 @@ class SpikeDetection(_FitState):
     def __init__(self,
         window:int=10,    # Number of losses in the mean
         warmup:int=10,    # Number of first batches that are never skipped, since a mean of few losses is unreliable
-        rtol:float=2.,    # A spike exceeds the mean by more than this share of it, …
+        rtol:float=2.,    # A spike exceeds the mean by more than this multiple of it, …
         atol:float=0.,    # … and by more than this amount
         patience:int=5,   # Stop the fit after this many spikes in a row; 1 to stop at the first
         reset_on_fit:bool=True # Reset the state at each fit?
