@@ -64,8 +64,8 @@ class Phase:
     def __init__(self,
         name:str,            # In snake case: `gan_step` has the events `before_gan_step`, …, `cleanup_gan_step`
         inside:str='',       # Names of the phases that it may run in, separated by spaces; '' for any
-        does:str='',         # Its body in a line of code, for `show_training_loop`; '' if the body is other phases
-        cancel=True,         # Its exception: a `CancelException` class, a name for one, None, True for the usual name
+        does:str='',         # The body in a line of code, for `show_training_loop`; '' if the body is other phases
+        cancel=True,         # The exception: a `CancelException` class, a name for one, None, True for the usual name
         like:str|None=None,  # Phase whose handlers replace missing ones: `fit` for `evaluate`
         per_batch:bool|None=None # Repeats for each batch, and is muted by `run_train`? None: follow `inside`
     ):
@@ -168,7 +168,7 @@ def _is_typo(a, b):
 # %% ../../nbs/loop/00_flow.ipynb #b73ba6bb
 def check_event_name(
     name:str, # Name of a method or a function
-    where:str # What has it, for the message
+    where:str # The class or the argument that has it, for the message
 ):
     "Raise an error if `name` seems to be a misspelt event"
     if miss := near_miss(name): raise ValueError(f'unknown event {name!r} in {where}; did you mean {miss!r}?')
@@ -469,7 +469,7 @@ def __call__(self:Flow,
 @patch
 def with_events(self:Flow,
     phase:str, # Name of a declared phase
-    f,         # Its body: a function
+    f,         # The body of the phase: a function
     *args,     # To `f`
     **kwargs   # To `f`
 ): # Return value of `f`, None if cancelled

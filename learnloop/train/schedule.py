@@ -198,8 +198,8 @@ def _fit(learn, n_epoch, lrs, scheds, cbs, total_steps=None, **kwargs):
 def fit_one_cycle(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; None if `max_steps` is given
     lr_max=None,    # Highest learning rate; None for the learner's
-    div=25.,        # It starts at `lr_max/div`
-    div_final=1e5,  # It ends at `lr_max/div_final`
+    div=25.,        # The learning rate starts at `lr_max/div`
+    div_final=1e5,  # The learning rate ends at `lr_max/div_final`
     pct_start=0.25, # Fraction of the training in which the learning rate rises
     wd=None,        # Weight decay; None for the learner's
     moms=None,      # Momentum at the start, the peak and the end; None for the learner's, if the optimizer has momentum
@@ -224,7 +224,7 @@ def fit_one_cycle(self:Learner,
 def fit_flat_cos(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; None if `max_steps` is given
     lr=None,        # Learning rate; None for the learner's
-    div_final=1e5,  # It ends at `lr/div_final`
+    div_final=1e5,  # The learning rate ends at `lr/div_final`
     pct_start=0.75, # Fraction of the training in which the learning rate is constant
     wd=None,        # Weight decay; None for the learner's
     cbs=None,       # Callbacks for this fit only
@@ -266,7 +266,7 @@ def fit_wsd(self:Learner,
     lr=None,         # Learning rate of the stable part; None for the learner's
     pct_warmup=0.05, # Fraction of the training in which the learning rate rises, linearly
     pct_decay=0.2,   # Fraction of the training, at the end, in which it falls
-    div=25.,         # It starts at `lr/div`
+    div=25.,         # The learning rate starts at `lr/div`
     div_final=1e5,   # And ends at `lr/div_final`
     decay=SchedLin,  # Shape of the decay: a function of `(start, end)`
     wd=None,         # Weight decay; None for the learner's
@@ -290,7 +290,7 @@ def fine_tune(self:Learner,
     freeze_epochs:int=1, # Earlier epochs in which only the last group trains
     lr_mult=100,    # Factor by which the first group's learning rate is lower than the last one's
     pct_start=0.3,  # Fraction of the second part in which learning rates rise
-    div=5.0,        # They start at `base_lr/2/div`
+    div=5.0,        # Learning rates start at `base_lr/2/div`
     **kwargs        # Arguments of `fit_one_cycle`; checkpoints of `resume=folder` are in `frozen` and `unfrozen`
 )->None:
     "Train the last group, then all of them"
