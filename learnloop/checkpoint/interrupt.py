@@ -18,13 +18,13 @@ from ..loop.flow import mid_batch, per_batch
 
 # %% ../../nbs/checkpoint/04_interrupt.ipynb #4a85a307
 class Terminated(SystemExit):
-    "The process received SIGTERM; if this isn't caught, it exits with code 143"
+    "Raised when the process received SIGTERM; if no code catches it, the process exits with code 143"
     def __init__(self): super().__init__(128+signal.SIGTERM)
     def __str__(self): return 'SIGTERM'
 
 # %% ../../nbs/checkpoint/04_interrupt.ipynb #109023bb
 class Interrupted(KeyboardInterrupt, asyncio.CancelledError):
-    "Ctrl-C in a fit in an asyncio task: it ends the task, but not the event loop"
+    "Raised for Ctrl-C in a fit in an asyncio task: it ends the task, but not the event loop"
 
 def _in_a_task():
     "Whether this runs in an asyncio task, other than the one in which Jupyter runs a cell"
@@ -54,7 +54,7 @@ class Signals:
     def agree(self,
         wish:int # `wish` of any process
     )->BaseException: # The same in all processes, so that none takes it for another's error
-        "End the run as `wish` says, 2 or 3"
+        "End the run as all processes agreed: by Ctrl-C (2) or SIGTERM (3)"
         if self.wish!=wish:
             self.due = Terminated() if wish==3 else Interrupted() if _in_a_task() else KeyboardInterrupt()
         self.due.in_all = True

@@ -500,7 +500,7 @@ def _pause(self:FitKeeper):
         return
     # an iterator returns it only once
     again = copy_batch(failed.batch) if failed and isinstance(learn.dls.train, Iterator) else None
-    learn.paused = ResumePoint(state, 'where it was', self.args, (learn.model, learn._opt), again)
+    learn.paused = ResumePoint(state, 'the paused fit', self.args, (learn.model, learn._opt), again)
     learn.paused.goal = goal
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #797d76de

@@ -364,7 +364,7 @@ class _CatchUp(Engine):
         if keeper.goal is None and goal.stops: raise _Arrived
 
 class _Arrived(KeyboardInterrupt):
-    "A rewind between two fits has come to its place"
+    "Raised when a rewind between two fits has arrived at its place"
     in_all = True
 
 # %% ../../nbs/checkpoint/09_rewind.ipynb #9e71000e

@@ -431,7 +431,7 @@ def verify(self:Checkpoint)->dict: # The manifest
 # %% ../../nbs/checkpoint/01_storage.ipynb #e1372ee7
 @patch
 def read(self:Checkpoint,
-    name:str, # Of a file in it
+    name:str, # Name of a file in the checkpoint
     device=None # Device for its tensors; None for the CPU
 ): # The data that was written
     "Read one of its files; this never runs code"

@@ -220,8 +220,8 @@ def find_bs(
 # %% ../../nbs/data/02_batch.ipynb #dd2a33c1
 def count_items(
     b,  # Batch from the loader
-    xb, # Its inputs
-    yb, # Its targets
+    xb, # Inputs of the batch
+    yb, # Targets of the batch
     unsure=noop # As for `find_bs`
 )->int: # As for `find_bs`
     "Count the items in a batch that is already split"

@@ -90,7 +90,7 @@ def checked_args(
 # %% ../../nbs/data/00_checks.ipynb #a4846af5
 def check_whole(
     what:str, # Name of the argument, for the message
-    v,        # Its value
+    v,        # Value of the argument
     low:int=1 # Smallest allowed value
 )->int: # `v`
     "Raise an error unless `v` is a whole number from `low` on"
@@ -108,7 +108,7 @@ def is_checkpoint(
 # %% ../../nbs/data/00_checks.ipynb #c7fa5641
 def check_place(
     what:str, # Name of the argument, for the message
-    v,        # Its value
+    v,        # Value of the argument
     must:str='the folder of a run', # What it must be, in words
     kind:str='folder', # 'folder', 'file', or 'path', for which only the type is checked
     new:bool=False # May it be missing, because it will be written?
@@ -154,7 +154,7 @@ def is_interactive()->bool:
 def replaced(
     o,     # Any object
     k:str, # Name of an attribute, which may be missing
-    v      # Its value in the block
+    v      # Value of the attribute in the block
 ):
     "Set `o.k` to `v` inside a `with` block, and restore it after it"
     had,old = hasattr(o, k),getattr(o, k, None)

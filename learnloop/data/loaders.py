@@ -186,7 +186,7 @@ def to(self:DataLoaders,
 
 # %% ../../nbs/data/03_loaders.ipynb #346406b5
 @patch(cls_method=True)
-@checked_args(batch_size='bs, and valid_bs for the others,')
+@checked_args(batch_size='bs (and valid_bs for the other loaders)')
 def from_dsets(cls:DataLoaders,
     train_ds, # Training dataset
     valid_ds=None, # Validation dataset, if any

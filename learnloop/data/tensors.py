@@ -110,7 +110,7 @@ class _TensorPass:
 
 # %% ../../nbs/data/04_tensors.ipynb #c0de2030
 @patch(cls_method=True)
-@checked_args(to=[DataLoaders.__init__], batch_size='bs, and valid_bs for the others,')
+@checked_args(to=[DataLoaders.__init__], batch_size='bs (and valid_bs for the other loaders)')
 def from_tensors(cls:DataLoaders,
     train, # Training tensors, with a row for each item: a tuple, inputs first, or a dict
     valid=None, # Validation tensors, if any

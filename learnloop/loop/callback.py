@@ -33,8 +33,8 @@ class on:
         check_event_name(event, '@on')
         given = sum(o is not None for o in (every, once, when))
         if given>1:
-            raise ValueError(f'@on({event!r}): {given} of every, once and when given: use one, and test the others in '
-                'the body')
+            raise ValueError(f'@on({event!r}): {given} of every, once and when given: use one, and check the other '
+                'conditions in the function')
         for nm,v in (('every', every), ('once', once)):
             if v is not None: check_whole(f'@on({event!r}): {nm}', v)
         if not (when is None or callable(when)):
@@ -75,7 +75,7 @@ def _defines(cls, k):
 
 # %% ../../nbs/loop/01_callback.ipynb #56a1021e
 def _shadows(learn, k):
-    "Whether an attribute `k` of a callback would hide state of the learner, such as a count; no method or callback"
+    "Whether an attribute `k` of a callback would hide state of the learner, such as a count, not a method or callback"
     # `hasattr` would read `opt`, which creates an optimizer
     there = k in getattr(learn, '__dict__', {}) or _defines(type(learn), k)
     own = _static(type(learn), k)
@@ -272,7 +272,7 @@ def __call__(self:Callback,
 
 # %% ../../nbs/loop/01_callback.ipynb #dd7a2293
 @patch
-def _enters(self:Callback, flow): "Called just before its name is read, and it is added to `flow`"
+def _enters(self:Callback, flow): "Called just before `add_cb` reads its name and adds it to `flow`"
 
 # %% ../../nbs/loop/01_callback.ipynb #7c6d6484
 makers = []  # Functions that turn an object of another framework into a callback, or return None
@@ -297,7 +297,7 @@ def mk_cb(
         if (cb := f(o)) is not None: return cb
     if callable(o) and hasattr(o, 'heard'): return Callback(**{o.__name__: o})
     raise TypeError(f'{o!r} is not a callback: pass a Callback, a subclass of it, or a function decorated by '
-        '@on(event.…); Callback(after_batch=f) calls a function, and TorchScheduler(f) uses a scheduler of torch')
+        '@on(event.…); Callback(after_batch=f) calls a function, and TorchScheduler(f) uses a PyTorch scheduler')
 
 # %% ../../nbs/loop/01_callback.ipynb #ce4fbbf6
 def as_list(
@@ -328,8 +328,7 @@ def _check_events(flow, cb):
         for k,f in [*heard, *((k, f.__func__) for k,f in methods if inspect.ismethod(f))]:
             if k not in event or k=='after_record' or not (e := _misfit(f, cb)): continue
             raise TypeError(f'{cb.label}.{k}{inspect.signature(f)}: an event passes it only the callback ({e}): define '
-                f'the method as def {k}(self), and use self.learn; define a function with one argument, cb, and use '
-                'cb.learn')
+                f'a method as def {k}(self), and use self.learn; or a function with one argument, cb, and use cb.learn')
 
 def _misfit(f, *args):
     "Return the error of a call of `f` with `args`, without calling it; None if it takes them, or has no signature"
@@ -349,8 +348,8 @@ def add_cb(self:Flow,
     cb = mk_cb(cb)
     if cb.learn is not None:
         raise ValueError(f'{cb.label} is already in this learner' if cb.learn is self else f'{cb.label} is in another '
-            'learner: remove it there first, or create another one: if you rerun a cell, in the cell that creates '
-            'the learner')
+            'learner: remove it there first, or create a new callback for this one; if you rerun a cell, create the '
+            'callback in it')
     _check_events(self, cb)
     cb._enters(self)
     nm = cb.name

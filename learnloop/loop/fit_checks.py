@@ -65,7 +65,7 @@ _CHANGED = 'learnloop: if a callback changes the model in before_fit, it must ca
 
 # %% ../../nbs/loop/06_fit_checks.ipynb #c38c5bc7
 def _unread(learn, had):
-    "Yield names of attributes that were set in the fit, but not read: flags that end fits elsewhere, hyper-parameters"
+    "Yield names of attributes that code set, but the loop ignores: stop flags of other trainers, hyper-parameters"
     own = [(o.label, o) for o in learn.cbs if not type(o).__module__.startswith('learnloop.')]
     for nm,o in (('learn.model', learn.model), *own):
         for k in [k for k,v in vars(o).items() if v is True and k not in had.get(id(o), (k,))]:

@@ -64,8 +64,8 @@ class Phase:
     def __init__(self,
         name:str,            # In snake case: `gan_step` has the events `before_gan_step`, …, `cleanup_gan_step`
         inside:str='',       # Names of the phases that it may run in, separated by spaces; '' for any
-        does:str='',         # Its body in a line of code, for `show_training_loop`; '' if the body is other phases
-        cancel=True,         # Its exception: a `CancelException` class, a name for one, None, True for the usual name
+        does:str='',         # The body in a line of code, for `show_training_loop`; '' if the body is other phases
+        cancel=True,         # The exception: a `CancelException` class, a name for one, None, True for the usual name
         like:str|None=None,  # Phase whose handlers replace missing ones: `fit` for `evaluate`
         per_batch:bool|None=None # Repeats for each batch, and is muted by `run_train`? None: follow `inside`
     ):
@@ -168,7 +168,7 @@ def _is_typo(a, b):
 # %% ../../nbs/loop/00_flow.ipynb #b73ba6bb
 def check_event_name(
     name:str, # Name of a method or a function
-    where:str # What has it, for the message
+    where:str # The class or the argument that has it, for the message
 ):
     "Raise an error if `name` seems to be a misspelt event"
     if miss := near_miss(name): raise ValueError(f'unknown event {name!r} in {where}; did you mean {miss!r}?')
@@ -333,7 +333,7 @@ def _ordered(self:Flow): return sorted(self._cbs, key=lambda o: o.order)
 # %% ../../nbs/loop/00_flow.ipynb #fb98643e
 @patch
 def _handlers_of(self:Flow, who, event):
-    "Return the bound methods of `who` for `event`, those for the phase that it is `like` included"
+    "Return the bound methods of `who` for `event`, and those that stand in for them: see `like` of a `Phase`"
     if who is self: return _wrapped(self, who, event, [getattr(self, event)] if hasattr(type(self), event) else [])
     fs = _wrapped(self, who, event, who.handlers(event))
     for p in self.phases.values():
@@ -413,7 +413,7 @@ def _nothing(who): "Empty clean-up: an entry on the stack shows that its listene
 
 # %% ../../nbs/loop/00_flow.ipynb #3ec3934d
 def _check_result(res, f, event):
-    "Warn of a result that may be meant to act, as in other frameworks; that of a lambda may be of no interest"
+    "Warn if a handler's result seems meant to direct the loop, as in other frameworks; of a lambda, only a cancel"
     is_cancel = isinstance(res, CancelException) or isinstance(res, type) and issubclass(res, CancelException)
     is_odd = isinstance(res, bool) or hasattr(res, 'grad_fn') or inspect.isgenerator(res)
     is_odd = is_odd or type(res) is int and res==-1  # Lightning ends epochs by it
@@ -469,7 +469,7 @@ def __call__(self:Flow,
 @patch
 def with_events(self:Flow,
     phase:str, # Name of a declared phase
-    f,         # Its body: a function
+    f,         # The body of the phase: a function
     *args,     # To `f`
     **kwargs   # To `f`
 ): # Return value of `f`, None if cancelled
@@ -588,7 +588,7 @@ def catcher(
 
 def _uncaught(flow, e):
     by = f' by {e.callback} in {e.event}' if e.event else ''
-    can = ', '.join(o.cancel.__name__ for o in flow.open if o.cancel) or 'no cancel at all'
+    can = ' or '.join(o.cancel.__name__ for o in flow.open if o.cancel) or 'no cancel at all'
     names = ' > '.join(o.name for o in flow.open) or 'none'
     res = UncaughtCancelError(f'{type(e).__name__} was raised{by}, but no open phase catches it (open: {names}): '
         f'raise {can} there')

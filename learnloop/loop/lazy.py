@@ -59,7 +59,7 @@ _places = []  # Pairs of a class and the name of a method that is or was a `Lazy
 _shown = set()  # Modules whose docstrings show parameters; each has many names
 
 def load_lazy(
-    module:str # Its path, such as `learnloop.train.lr_find`
+    module:str # Path of the module, such as `learnloop.train.lr_find`
 ): # The module
     "Import `module`, which patches its methods; keep a method that you replaced before"
     theirs = [(c, k, vars(c)[k]) for c,k in _places if k in vars(c) and not isinstance(vars(c)[k], LazyMethod)]
@@ -77,7 +77,7 @@ class LazyMethod:
     def __init__(self,
         cls,       # The class
         name:str,  # Name of the method
-        module:str # Its path, such as `learnloop.train.lr_find`
+        module:str # Path of the module, such as `learnloop.train.lr_find`
     ):
         self.cls,self.name,self.module = cls,name,module
         _places.append((cls, name))

@@ -90,8 +90,8 @@ if MYPY:
                     base_lr: Highest learning rate, halved for the second part; None for the learner's, or else 2e-3
                     freeze_epochs: Earlier epochs in which only the last group trains
                     lr_mult: Factor by which the first group's learning rate is lower than the last one's
-                    pct_start: Share of the second part in which learning rates rise
-                    div: They start at `base_lr/2/div`
+                    pct_start: Fraction of the second part in which learning rates rise
+                    div: Learning rates start at `base_lr/2/div`
                     kwargs: Arguments of `fit_one_cycle`; checkpoints of `resume=folder` are in `frozen` and `unfrozen`"""
             def fit_flat_cos(self, n_epoch: int | None = None, lr: Any = None, div_final: Any = 100000.0, pct_start: Any = 0.75, wd: Any = None, cbs: Any = None, reset_opt: bool = False, start_epoch: int = 0, **kwargs: Any) -> None:
                 """Train with a learning rate that is constant, then falls
@@ -99,8 +99,8 @@ if MYPY:
                 Parameters:
                     n_epoch: Epochs to train for; None if `max_steps` is given
                     lr: Learning rate; None for the learner's
-                    div_final: It ends at `lr/div_final`
-                    pct_start: Share of the training in which the learning rate is constant
+                    div_final: The learning rate ends at `lr/div_final`
+                    pct_start: Fraction of the training in which the learning rate is constant
                     wd: Weight decay; None for the learner's
                     cbs: Callbacks for this fit only
                     reset_opt: Create a new optimizer first?
@@ -112,9 +112,9 @@ if MYPY:
                 Parameters:
                     n_epoch: Epochs to train for; None if `max_steps` is given
                     lr_max: Highest learning rate; None for the learner's
-                    div: It starts at `lr_max/div`
-                    div_final: It ends at `lr_max/div_final`
-                    pct_start: Share of the training in which the learning rate rises
+                    div: The learning rate starts at `lr_max/div`
+                    div_final: The learning rate ends at `lr_max/div_final`
+                    pct_start: Fraction of the training in which the learning rate rises
                     wd: Weight decay; None for the learner's
                     moms: Momentum at the start, the peak and the end; None for the learner's, if the optimizer has momentum
                     cbs: Callbacks for this fit only
@@ -140,9 +140,9 @@ if MYPY:
                 Parameters:
                     n_epoch: Epochs to train for; None if `max_steps` is given
                     lr: Learning rate of the stable part; None for the learner's
-                    pct_warmup: Share of the training in which the learning rate rises, linearly
-                    pct_decay: Share of the training, at the end, in which it falls
-                    div: It starts at `lr/div`
+                    pct_warmup: Fraction of the training in which the learning rate rises, linearly
+                    pct_decay: Fraction of the training, at the end, in which it falls
+                    div: The learning rate starts at `lr/div`
                     div_final: And ends at `lr/div_final`
                     decay: Shape of the decay: a function of `(start, end)`
                     wd: Weight decay; None for the learner's
@@ -261,7 +261,7 @@ if MYPY:
                 """Train from the last checkpoint up to the batch `step`, and record each module's inputs and outputs in it
 
                 Parameters:
-                    step: Its number, as in `diff_runs`: training batches counted from 1
+                    step: Number of the step, as in `diff_runs`: training batches counted from 1
                     folder: Folder of the run's checkpoints; None: train from the start with this learner
                     cbs: Callbacks of the fit
                     n_epoch: Epochs of the fit; None: as in the checkpoint, or as many as needed
@@ -486,7 +486,7 @@ if MYPY:
 
                 Parameters:
                     phase: Name of a declared phase
-                    f: Its body: a function
+                    f: The body of the phase: a function
                     args: To `f`
                     kwargs: To `f`"""
             def add_cb(self, cb: Any) -> learnloop.loop.flow.Flow:

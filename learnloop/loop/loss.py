@@ -78,7 +78,7 @@ def own_loss(
 def innermost(
     f # A function, perhaps in `partial`s, or a module, perhaps compiled
 ): # What they call in the end
-    "Take `partial`s and `torch.compile` off `f`"
+    "Return the function inside `partial`s and `torch.compile`"
     while isinstance(f, partial) or type(f).__name__=='OptimizedModule':
         f = f.func if isinstance(f, partial) else f._orig_mod
     return f
@@ -244,7 +244,7 @@ def decode_preds(
     targs=None, # Targets, used if the loss function is unknown
     out=None    # The model's output, if `preds` were computed from it
 ): # Decisions; `preds` if there is nothing to decide
-    "Turn predictions into decisions: classes, yes or no"
+    "Turn predictions into decisions: classes, or yes and no"
     f = innermost(loss_func)
     if hasattr(f, 'decodes'): return f.decodes(preds)
     if out is None: out = preds

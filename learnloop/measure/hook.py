@@ -185,7 +185,7 @@ def _eager():
 
 # %% ../../nbs/measure/03_hook.ipynb #b1cf62d5
 class ActivationStats(HookCallback):
-    "Record mean, standard deviation and share near zero of the layers' outputs in each training batch"
+    "Record mean, standard deviation and fraction near zero of the layers' outputs in each training batch"
     order,fit_only,run_valid,safe_in_evaluate = -20,True,False,True
     near,bins,top = .05,40,10.  # The limit of "near zero"; the number of bins of the histogram, from 0 to `top`
     def __init__(self,
@@ -218,7 +218,7 @@ class ActivationStats(HookCallback):
 
 # %% ../../nbs/measure/03_hook.ipynb #f7cf15fc
 def _measure(o, near, bins, top):
-    "Return mean, variance, share near zero and the histogram of magnitudes of `o`; and its number of values"
+    "Return mean, variance, fraction near zero and the histogram of magnitudes of `o`; and its number of values"
     o,n = o.detach().float(),o.numel()
     var,mean = torch.var_mean(o, correction=min(1, n-1))
     mags = o.abs()
@@ -265,7 +265,7 @@ def stats(self:ActivationStats)->dict: # `mean`, `std`, `near_zero`: (batches, l
 def layer_stats(self:ActivationStats,
     idx:int|str # The layer: its index in `names`, or its name
 )->torch.Tensor: # (3, batches)
-    "Return mean, standard deviation and share near zero of a layer, by batch"
+    "Return mean, standard deviation and fraction near zero of a layer, by batch"
     s,i = self.stats,self._place_of(idx)
     return torch.stack([s[k][:,i] for k in ('mean', 'std', 'near_zero')])
 
@@ -285,12 +285,12 @@ def plot_layer_stats(self:ActivationStats,
     idx=None,     # One or several layers, by index or name; None for all
     figsize=(9,2) # Width and height in inches
 )->list: # The three axes
-    "Plot mean, standard deviation and share near zero of layers by batch"
+    "Plot mean, standard deviation and fraction near zero of layers by batch"
     axs = pyplot().subplots(1, 3, figsize=figsize, layout='constrained')[1]
     for o in range(len(self.names)) if idx is None else listify(idx):
         name = self.names[self._place_of(o)]
         for ax,vals in zip(axs, self.layer_stats(o), strict=True): ax.plot(self._iters, vals, lw=1, label=name)
-    titles = 'mean','standard deviation','share near zero'
+    titles = 'mean','standard deviation','fraction near zero'
     for ax,title in zip(axs, titles, strict=True): ax.set(title=title, xlabel='batch')
     axs[2].set_ylim(-.05, 1.05)
     axs[2].legend(title='layer', loc='center left', bbox_to_anchor=(1, .5))

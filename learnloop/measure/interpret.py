@@ -235,10 +235,10 @@ def confusion_matrix(self:ClassificationInterpretation)->Tensor: # Counts, (n_cl
 @patch
 @draws
 def plot_confusion_matrix(self:ClassificationInterpretation,
-    normalize:bool=False, # Show shares of each row instead of counts?
+    normalize:bool=False, # Show fractions of each row instead of counts?
     title:str='Confusion matrix', # Title of the plot
     cmap='Blues', # Matplotlib colour map
-    norm_dec:int=2, # Decimals of shares
+    norm_dec:int=2, # Decimals of fractions
     plot_txt:bool=True, # Write the numbers into the cells? They need room
     figsize=(4,4), # Width and height in inches
     ax=None # Axes to draw on; None for new ones

@@ -152,9 +152,9 @@ class CrossEntropyLossFlat(_Classes, BaseLoss):
 
 # %% ../../nbs/measure/01_losses.ipynb #0e969d3f
 class LabelSmoothingCrossEntropy(_Classes, nn.CrossEntropyLoss):
-    "Cross entropy with a share of the target spread over all classes, in dimension 1"
+    "Cross entropy with a fraction of the target spread over all classes, in dimension 1"
     def __init__(self,
-        eps:float=.1, # Share of the target to spread
+        eps:float=.1, # Fraction of the target to spread
         weight=None,  # Weight of each class, (n_classes,)
         reduction:str='mean' # 'mean', 'sum' or 'none'
     ): super().__init__(weight, reduction=reduction, label_smoothing=eps)

@@ -65,7 +65,7 @@ def accuracy(
     targ, # Indices of classes, in the shape of `pred` without `axis`
     axis:int=-1 # Dimension of the classes
 )->torch.Tensor: # Between 0 and 1
-    "Return the share of items whose class has the highest score"
+    "Return the fraction of items whose class has the highest score"
     _check_scores(pred, targ, axis, _one_score)
     if pred.numel()!=targ.numel()*pred.shape[axis]:
         raise ValueError(f'predictions {describe(pred)} without their axis {axis}, and targets {describe(targ)}, '
@@ -92,7 +92,7 @@ def top_k_accuracy(
     k:int=5, # Number of highest-scoring classes to consider
     axis:int=-1 # Dimension of the classes
 )->torch.Tensor: # Between 0 and 1
-    "Return the share of items whose class is among the `k` with the highest scores"
+    "Return the fraction of items whose class is among the `k` with the highest scores"
     if not 0<k<=(n := pred.shape[axis]):
         raise ValueError(f'top_k_accuracy: k is {k}: it must be 1 to {n}, the number of classes')
     _check_scores(pred, targ, axis, _one_score)
@@ -110,7 +110,7 @@ def accuracy_multi(
     thresh:float=.5, # Probability above which the answer is yes
     sigmoid:bool=True # Apply the sigmoid to `pred`? False if they are probabilities
 )->torch.Tensor: # Between 0 and 1
-    "Return the share of correct yes/no answers"
+    "Return the fraction of correct yes/no answers"
     pred,targ = _flat(pred, targ)
     res = ((pred.sigmoid() if sigmoid else pred)>thresh).eq(targ.bool()).float().mean()
     if targ.dtype is torch.bool: return res
@@ -167,7 +167,7 @@ def _mspe(pred, targ):
 def exp_rmspe(
     pred, # Logarithms of predictions, of any shape
     targ  # Logarithms of targets, with as many elements as `pred`
-)->torch.Tensor: # As a share of the target
+)->torch.Tensor: # As a fraction of the target
     "Return the root mean squared relative error of the exponentials"
     return _mspe(pred, targ).sqrt()
 
@@ -181,7 +181,7 @@ def foreground_acc(
     bkg_idx:int=0, # Index of the background
     axis:int=1     # Dimension of the classes
 )->torch.Tensor: # Between 0 and 1; nan if all is background
-    "Return the share of foreground pixels whose class is predicted correctly"
+    "Return the fraction of foreground pixels whose class is predicted correctly"
     _check_scores(pred, targ, axis, 'a model with a score for each class, including the background')
     pred,targ = _flat(pred.argmax(axis), targ)
     keep = targ!=bkg_idx

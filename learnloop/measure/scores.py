@@ -13,7 +13,7 @@ class Scores(list):
     names = ()  # for copies, which are made without `__init__`
     def __init__(self,
         values=(), # Loss, metrics, parts of the loss
-        names=()   # Their names, in the same order
+        names=()   # Names of the values, in the same order
     ):
         super().__init__(values)
         self.names = list(names)

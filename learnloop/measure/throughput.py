@@ -1,4 +1,4 @@
-"""Measure the speed of a fit: samples and steps per second, the share of waiting for data, memory
+"""Measure the speed of a fit: samples and steps per second, the fraction of time spent waiting for data, memory
 
 Docs: https://learnloop.github.io/learnloop/measure/throughput.html.md"""
 
@@ -19,7 +19,7 @@ from .series import Series
 
 # %% ../../nbs/measure/05_throughput.ipynb #970b9396
 class Throughput(Callback):
-    "Measure samples and optimizer steps per second, the share of time waiting for data, and memory"
+    "Measure samples and optimizer steps per second, the fraction of time spent waiting for data, and memory"
     order,run_train,safe_in_evaluate,rank_invariant = -math.inf,False,True,True  # first in each event after a fetch
     state_schema = {'epochs?':[dict], 'now?':dict, '*':...}
     epoch_columns = 'samples_per_sec','data_wait'
@@ -27,7 +27,7 @@ class Throughput(Callback):
     def __init__(self,
         window:int=100, # Number of recent batches for the attributes: enough to smooth, few enough to show changes
         columns=epoch_columns, # Columns in the table of epochs and in loggers
-        warn_above:float|None=.5 # Warn above this share of waiting, in epochs of over 5 s; None to never warn
+        warn_above:float|None=.5 # Warn above this `data_wait`, in epochs of over 5 s; None to never warn
     ):
         there_are = ', '.join(self.names)
         if not isinstance(columns, str|list|tuple):
@@ -37,7 +37,7 @@ class Throughput(Callback):
             if o in self.names: continue
             raise ValueError(f'Throughput: unknown column {o!r}{did_you_mean(o, self.names)}; there are {there_are}')
         if warn_above is not None and not (isinstance(warn_above, Real) and 0<=warn_above<=1):
-            raise ValueError(f'Throughput: warn_above is {warn_above!r}: it must be a share, from 0 to 1')
+            raise ValueError(f'Throughput: warn_above is {warn_above!r}: it must be a fraction, from 0 to 1')
         self.window,self.warn_above = check_whole('Throughput: window', window),warn_above
         self._warned,self._clock = False,None
         self._clear()

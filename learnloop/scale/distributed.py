@@ -116,7 +116,7 @@ def _is_plain(turn): return turn.loss is None and turn.opt_name is None and turn
 
 # %% ../../nbs/scale/04_distributed.ipynb #di000010
 class DDP(GradExchange):
-    "torch's `DistributedDataParallel`"
+    "Exchange gradients by torch's `DistributedDataParallel`"
     own = 'module','made_for','n_synced','order','hooks'
     module = made_for = None # The wrapper, and the model and trainable parameters that it was created for
     n_synced = 0             # Number of its calls with an exchange of gradients
@@ -234,7 +234,7 @@ def end_backward(self:DDP):
 
 # %% ../../nbs/scale/04_distributed.ipynb #di000013
 class FSDP(GradExchange):
-    "torch's `fully_shard`"
+    "Shard the model and exchange gradients by torch's `fully_shard`"
     spreads = True
     def __init__(self,
         learn, # The learner whose model it is

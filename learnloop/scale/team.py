@@ -199,7 +199,7 @@ def _asked(what):
 def gather(self:Team,
     o # Plain data and tensors
 )->list: # By rank
-    "Give all processes the objects of each of them"
+    "Return the list of each process's object, in all processes"
     b = _dumps(o)
     sizes = [n for *_,n in self.meet(_asked('gather'), number=len(b))]
     mine,every = bytearray(max(sizes)),bytearray(self.world*max(sizes))
@@ -213,7 +213,7 @@ def gather(self:Team,
 def from_first(self:Team,
     o # Plain data and tensors; only the first process's object is used
 ): # The same in all processes
-    "Give all processes the object of the first one"
+    "Return the first process's object, in all processes"
     b = bytearray(_dumps(o)) if self.is_first else bytearray()
     n = self.meet(_asked('from_first'), number=len(b))[0][-1]
     if not self.is_first: b = bytearray(n)

@@ -70,7 +70,7 @@ def _origin(folder, step):
 
 @patch
 def record_step(self:Learner,
-    step:int, # Its number, as in `diff_runs`: training batches counted from 1
+    step:int, # Number of the step, as in `diff_runs`: training batches counted from 1
     folder=None, # Folder of the run's checkpoints; None: train from the start with this learner
     cbs=None, # Callbacks of the fit
     n_epoch:int|None=None # Epochs of the fit; None: as in the checkpoint, or as many as needed

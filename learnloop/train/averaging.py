@@ -36,7 +36,7 @@ class WeightAveraging(Callback):
         every_epochs:int|None=None, # Epochs between updates, which come before validation
         start_step:int=0,           # Optimizer steps, counted over all fits, before the average begins
         start_epoch:int=0,          # Epoch of a fit in which the average begins
-        start_pct:float=0.,         # Share of a fit before the average begins
+        start_pct:float=0.,         # Fraction of a fit before the average begins
         buffers:str='copy',         # 'copy' the model's own, 'average' them, or 'recompute' those of batch norms
         device=None,                # Device of the averages, 'cpu' to save GPU memory; None for that of the weights
         at_end:bool=True            # Leave the averages in the model after a fit?
@@ -338,9 +338,9 @@ class EMA(WeightAveraging):
 class SWA(WeightAveraging):
     "Average the weights at the ends of the last epochs, and evaluate with the average"
     def __init__(self,
-        start_pct:float=.75, # Share of the fit before the average begins; default of Izmailov et al. (arXiv 1803.05407)
+        start_pct:float=.75, # Fraction of the fit before the average; default of Izmailov et al. (arXiv 1803.05407)
         swa_lr=None,         # Learning rate from there on, a number or a list with one per group; None to leave it
-        anneal_pct:float=.05, # Share of the fit in which the learning rate changes to that, along half a cosine wave
+        anneal_pct:float=.05, # Fraction of the fit in which the learning rate changes to that, along half a cosine wave
         buffers:str='copy',  # 'recompute' if there are batch norms
         **kwargs             # For `WeightAveraging`: every_epochs or every_steps, start_epoch, device, at_end, …
     ):

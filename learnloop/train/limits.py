@@ -24,15 +24,15 @@ from ..data.rng import preserve_rng, read_rngs, write_rngs
 
 # %% ../../nbs/train/02_limits.ipynb #eaa81b63
 def _check_n_batches(what, n):
-    "Check that `n` is a number of batches, or a share of them; `what` is its name in the error"
+    "Check that `n` is a number of batches, or a fraction of them; `what` is its name in the error"
     if not isinstance(n, bool) and (isinstance(n, Integral) and n>=1 or isinstance(n, Real) and 0<n<=1): return n
-    raise ValueError(f'{what} is {n!r}: it must be a number of batches, or a share of them above 0. and up to 1.')
+    raise ValueError(f'{what} is {n!r}: it must be a number of batches, or a fraction of them above 0. and up to 1.')
 
 class LimitBatches(Callback):
     "End epochs and validations after a number of batches, as if the loaders were that short"
     order,remove_on_fetch,safe_in_evaluate,fit_only,rank_invariant = -11,True,True,True,True
     def __init__(self,
-        train=None, # Batches of an epoch, or share of them as a float; None for all
+        train=None, # Batches of an epoch, or fraction of them as a float; None for all
         valid=None  # Batches of a validation, in the same form
     ):
         for k,v in (('train', train), ('valid', valid)):
@@ -52,13 +52,13 @@ class LimitBatches(Callback):
 
 # %% ../../nbs/train/02_limits.ipynb #be71e00a
 class ShortEpochCallback(LimitBatches):
-    "End epochs after the share `pct` of their batches"
+    "End epochs after the fraction `pct` of their batches"
     def __init__(self,
-        pct:float=0.01, # Share of the batches, above 0 and up to 1; at least one batch
+        pct:float=0.01, # Fraction of the batches, above 0 and up to 1; at least one batch
         short_valid:bool=True # Also shorten validation?
     ):
         if isinstance(pct, bool) or not isinstance(pct, Real) or not 0<pct<=1:
-            raise ValueError(f'pct is {pct!r}: it must be a share, above 0 and up to 1')
+            raise ValueError(f'pct is {pct!r}: it must be a fraction, above 0 and up to 1')
         super().__init__(float(pct), float(pct) if short_valid else None)
 
 # %% ../../nbs/train/02_limits.ipynb #d7f6702e
@@ -66,10 +66,10 @@ class OverfitBatches(Callback):
     "Train and validate on the same few batches in each epoch"
     order,remove_on_fetch,safe_in_evaluate,fit_only,rank_invariant = -11,True,True,True,True
     def __init__(self,
-        n=1 # Number of training batches, or share of them as a float; they stay in memory
+        n=1 # Number of training batches, or fraction of them as a float; they stay in memory
     ): self.n,self._source,self._kept,self._drawn = _check_n_batches('n', n),None,None,None
 
-    def before_fit(self): FirstBatches(self.learn.dls.train, self.n)  # raises an error for an impossible share
+    def before_fit(self): FirstBatches(self.learn.dls.train, self.n)  # raises an error for an impossible fraction
     def before_train(self):
         if self._source is not self.learn.dls.train: self._take(self.learn.dls.train)
         self._use_kept()
@@ -244,12 +244,12 @@ class FirstBatches(Until):
     "The first `n` batches of `dl`; no further batch is fetched, and the iterator is released"
     def __init__(self,
         dl, # Loader: any iterable of batches
-        n   # Number of batches, or share of its length as a float, rounded up
+        n   # Number of batches, or fraction of its length as a float, rounded up
     ):
         self.dl,size = dl,batch_len(dl)
         if isinstance(_check_n_batches('n', n), Integral): self.n = int(n) if size is None else min(n, size)
         elif size is not None: self.n = math.ceil(n*size - 1e-9)  # since 0.07*100 is slightly more than 7
-        else: raise ValueError(f'{n!r} is a share, but {type(dl).__name__} has no length: give a number of batches')
+        else: raise ValueError(f'{n!r} is a fraction, but {type(dl).__name__} has no length: give a number of batches')
 
     def __len__(self): return self.n
     def __iter__(self):

@@ -171,7 +171,7 @@ def suggest(self:LRFinder,
 def plot(self:LRFinder,
     skip_end:int=5, # Number of batches to omit at the end, where the loss explodes
     suggestions=None, # Results of the functions, each `(lr, (lr, loss))`; None for those of `suggest`
-    nms=None,       # Their names
+    nms=None,       # Names of the suggestions
     ax=None         # Axes to draw on; None for new ones
 ): # The axes
     "Plot loss by learning rate"
@@ -219,7 +219,7 @@ def plot_lr_find(self:Recorder,
     skip_end:int=5, # Number of batches to omit at the end, where the loss explodes
     return_fig:bool=False, # Return the figure? A notebook would show it twice at the end of a cell
     suggestions=None, # Results of the functions, each `(lr, (lr, loss))`; None for those of the last `lr_find`
-    nms=None,       # Their names
+    nms=None,       # Names of the suggestions
     ax=None         # Axes to draw on; None for new ones
 ): # The axes, or the figure
     "Plot the curve of the last `learn.lr_find`"

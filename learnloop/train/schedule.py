@@ -121,14 +121,14 @@ def SchedPoly(
 
 # %% ../../nbs/train/00_schedule.ipynb #8bcc1b9e
 def combine_scheds(
-    pcts,  # Share of each part, summing to 1
+    pcts,  # Fraction of each part, summing to 1
     scheds # Functions of `pct`; each runs from 0 to 1 over its part
 )->Callable: # Function of `pct`
     "Run `scheds` one after the other"
     pcts,scheds = list(pcts),list(scheds)
-    if len(pcts)!=len(scheds): raise ValueError(f'{len(pcts)} shares for {len(scheds)} schedules: give one for each')
+    if len(pcts)!=len(scheds): raise ValueError(f'{len(pcts)} fractions for {len(scheds)} schedules: give one for each')
     if not pcts or min(pcts)<0 or not math.isclose(sum(pcts), 1, abs_tol=1e-6):
-        raise ValueError(f'the shares {pcts} sum to {sum(pcts)}: they must be 0 or more, and sum to 1')
+        raise ValueError(f'the fractions {pcts} sum to {sum(pcts)}: they must be 0 or more, and sum to 1')
     for o in scheds:
         if not callable(o): raise TypeError(f'{o!r} is not a function of pct')
     return partial(_combined, scheds, list(accumulate(pcts)), max(i for i,o in enumerate(pcts) if o))
@@ -140,7 +140,7 @@ def _combined(scheds, ends, last, pct):
 
 # %% ../../nbs/train/00_schedule.ipynb #5460ab1f
 def combined_cos(
-    pct,    # Share of the training from `start` to `middle`
+    pct,    # Fraction of the training from `start` to `middle`
     start,  # Value at 0: a number, or a list with one for each group
     middle, # Value at `pct`, in the same form
     end     # Value at 1, in the same form
@@ -198,9 +198,9 @@ def _fit(learn, n_epoch, lrs, scheds, cbs, total_steps=None, **kwargs):
 def fit_one_cycle(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; None if `max_steps` is given
     lr_max=None,    # Highest learning rate; None for the learner's
-    div=25.,        # It starts at `lr_max/div`
-    div_final=1e5,  # It ends at `lr_max/div_final`
-    pct_start=0.25, # Share of the training in which the learning rate rises
+    div=25.,        # The learning rate starts at `lr_max/div`
+    div_final=1e5,  # The learning rate ends at `lr_max/div_final`
+    pct_start=0.25, # Fraction of the training in which the learning rate rises
     wd=None,        # Weight decay; None for the learner's
     moms=None,      # Momentum at the start, the peak and the end; None for the learner's, if the optimizer has momentum
     cbs=None,       # Callbacks for this fit only
@@ -224,8 +224,8 @@ def fit_one_cycle(self:Learner,
 def fit_flat_cos(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; None if `max_steps` is given
     lr=None,        # Learning rate; None for the learner's
-    div_final=1e5,  # It ends at `lr/div_final`
-    pct_start=0.75, # Share of the training in which the learning rate is constant
+    div_final=1e5,  # The learning rate ends at `lr/div_final`
+    pct_start=0.75, # Fraction of the training in which the learning rate is constant
     wd=None,        # Weight decay; None for the learner's
     cbs=None,       # Callbacks for this fit only
     reset_opt:bool=False, # Create a new optimizer first?
@@ -264,9 +264,9 @@ def fit_sgdr(self:Learner,
 def fit_wsd(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; None if `max_steps` is given
     lr=None,         # Learning rate of the stable part; None for the learner's
-    pct_warmup=0.05, # Share of the training in which the learning rate rises, linearly
-    pct_decay=0.2,   # Share of the training, at the end, in which it falls
-    div=25.,         # It starts at `lr/div`
+    pct_warmup=0.05, # Fraction of the training in which the learning rate rises, linearly
+    pct_decay=0.2,   # Fraction of the training, at the end, in which it falls
+    div=25.,         # The learning rate starts at `lr/div`
     div_final=1e5,   # And ends at `lr/div_final`
     decay=SchedLin,  # Shape of the decay: a function of `(start, end)`
     wd=None,         # Weight decay; None for the learner's
@@ -289,8 +289,8 @@ def fine_tune(self:Learner,
     base_lr:float|None=None, # Highest learning rate, halved for the second part; None for the learner's, or else 2e-3
     freeze_epochs:int=1, # Earlier epochs in which only the last group trains
     lr_mult=100,    # Factor by which the first group's learning rate is lower than the last one's
-    pct_start=0.3,  # Share of the second part in which learning rates rise
-    div=5.0,        # They start at `base_lr/2/div`
+    pct_start=0.3,  # Fraction of the second part in which learning rates rise
+    div=5.0,        # Learning rates start at `base_lr/2/div`
     **kwargs        # Arguments of `fit_one_cycle`; checkpoints of `resume=folder` are in `frozen` and `unfrozen`
 )->None:
     "Train the last group, then all of them"
@@ -347,7 +347,7 @@ class Scheduler(Callback):
 
     @property
     def pct(self):
-        "Finished share of the schedule, from 0 to 1"
+        "Completed fraction of the schedule, from 0 to 1"
         pct = self.learn.pct_train
         if self.total_steps: pct = (self.learn.count.opt_steps-self._first)/self.total_steps
         return min(max(pct, 0.), 1.)
@@ -467,7 +467,7 @@ def _each(f, *vals):
 # %% ../../nbs/train/00_schedule.ipynb #0388466d
 @patch
 def _meet_groups(self:Scheduler):
-    "Record the values of groups that were added since"
+    "Record the values of groups that were added to the optimizer during the fit"
     n = n_groups(self.learn.opt)
     if self._n_known is None or n<=self._n_known: return
     self._switched,self._n_known = True,n

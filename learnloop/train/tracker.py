@@ -355,7 +355,7 @@ class SpikeDetection(_FitState):
     def __init__(self,
         window:int=10,    # Number of losses in the mean
         warmup:int=10,    # Number of first batches that are never skipped, since a mean of few losses is unreliable
-        rtol:float=2.,    # A spike exceeds the mean by more than this share of it, …
+        rtol:float=2.,    # A spike exceeds the mean by more than this multiple of it, …
         atol:float=0.,    # … and by more than this amount
         patience:int=5,   # Stop the fit after this many spikes in a row; 1 to stop at the first
         reset_on_fit:bool=True # Reset the state at each fit?
@@ -452,7 +452,7 @@ def _is_up(self:TimeLimit):
 # %% ../../nbs/train/01_tracker.ipynb #da75cc6f
 @patch(as_prop=True)
 def elapsed(self:TimeLimit):
-    "Used seconds of the limit"
+    "Seconds of the limit that the fit has used"
     return self.spent + (0. if self._since is None else monotonic()-self._since)
 
 # %% ../../nbs/train/01_tracker.ipynb #1ee2f1ab

@@ -139,7 +139,7 @@ def test_devices_that_count_nothing(monkeypatch):
 # Arguments
 
 @pytest.mark.parametrize('kwargs,msg', [(dict(window=0), 'window is 0'), (dict(window=1.5), 'window is 1.5'), (dict(warn_above=50), 'warn_above is 50'),
-    (dict(warn_above='a'), "warn_above is 'a': it must be a share"),
+    (dict(warn_above='a'), "warn_above is 'a': it must be a fraction"),
     (dict(columns=['sample_per_sec']), "unknown column 'sample_per_sec'; did you mean 'samples_per_sec'"), (dict(columns='time'), "unknown column 'time'")])
 def test_arguments(kwargs, msg):
     with pytest.raises(ValueError, match=msg): Throughput(**kwargs)

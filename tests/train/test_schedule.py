@@ -68,7 +68,7 @@ def test_shapes_are_their_closed_forms(f, want): close([f(p) for p in PCTS], [fl
     (lambda: SchedLin(slice(1, 2), 3), TypeError, 'slice'), (lambda: SchedCos(1, None), TypeError, 'None'), (lambda: SchedLin(True, 1), TypeError, 'True'),
     (lambda: SchedExp(0, 1), ValueError, 'same sign'), (lambda: SchedExp(1, -1), ValueError, 'same sign'),
     (lambda: combine_scheds([.5, .4], [SchedLin(0, 1)]*2), ValueError, 'sum to 0.9'), (lambda: combine_scheds([1.5, -.5], [SchedLin(0, 1)]*2), ValueError, '0 or more'),
-    (lambda: combine_scheds([.5, .5], [SchedLin(0, 1)]), ValueError, '2 shares for 1'), (lambda: combine_scheds([], []), ValueError, 'sum'),
+    (lambda: combine_scheds([.5, .5], [SchedLin(0, 1)]), ValueError, '2 fractions for 1'), (lambda: combine_scheds([], []), ValueError, 'sum'),
     (lambda: combine_scheds([.5, .5], [SchedLin(0, 1), .1]), TypeError, 'not a function'), (lambda: combined_cos(1.5, 0, 1, 0), ValueError, '0 or more')])
 def test_schedules_that_make_no_sense_are_errors(f, exc, match):
     with pytest.raises(exc, match=match): f()
