@@ -44,7 +44,7 @@ def join_units(
 def as_size(
     d # Denominator
 ): # Plain data, or a tensor
-    "Write the denominator `d` in a list: -1 for a sum"
+    "Return the denominator `d` in the form for lists: -1 for a sum"
     return -1 if isinstance(d, _Sum) else d
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000a1
