@@ -6,19 +6,17 @@ from enum import IntEnum
 from functools import partial
 from itertools import product
 from pathlib import Path
-import numpy as np
-import pytest, torch
+import numpy as np, pytest, torch
 from helpers import cover, covering, mk_learner, same, weights
 from hypothesis import given, strategies as st
 from learnloop import (Callback, Checkpoint, CheckpointCallback, DamagedCheckpoint, list_checkpoints, load_export, load_learner, load_model, newest_checkpoint)
 from learnloop.checkpoint.files import read_state
-from learnloop.checkpoint.storage import locked_folder, prune
+from learnloop.checkpoint.storage import HashingFile, _sealed, from_plain, locked_folder, new_checkpoint, prune, to_plain
 from learnloop.checkpoint import storage
 from learnloop.app.cli import show_checkpoints
 from learnloop.measure.series import Frozen, Series
 from learnloop.see.report import report_from
 from learnloop.checkpoint.schema import misfit
-from learnloop.checkpoint.storage import HashingFile, _sealed, from_plain, new_checkpoint, to_plain
 from torch import nn
 
 @pytest.fixture(autouse=True)
@@ -597,8 +595,7 @@ def test_case_52_killed_at_each_operation_with_one_kept_there_is_always_one(agai
         put(folder, 1)
         code = forked(lambda folder=folder, n=n: _killed(folder, n))
         assert code in (0, -signal.SIGKILL)
-        with warnings.catch_warnings():
-            warnings.simplefilter('error')
+        with warnings.catch_warnings(action='error'):
             seen.add(v := value(newest_checkpoint(folder)))
         with locked_folder(folder): assert value(newest_checkpoint(folder))==v and all(o[:4]=='step' for o in names(folder))
         _save(folder)

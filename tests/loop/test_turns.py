@@ -2,7 +2,7 @@
 import signal
 from functools import partial
 import pytest, torch
-from helpers import same, weights
+from helpers import Boom, same, weights
 from learnloop import (
     Callback, CheckpointCallback, CSVLogger, EMA, GradientAccumulation, GradientClip, MicroBatch, MixedPrecision, MixUp, SAM, Tracer)
 from turn_loops import (
@@ -60,7 +60,6 @@ def test_each_is_as_by_hand_or_refused(name, feature):
 
 # --- stops in the middle of a turn
 
-class Boom(Exception): pass
 class At(Callback):
     "Calls `f()` at call `n` of an event"
     order = 65

@@ -3,7 +3,7 @@ import warnings
 from collections import Counter
 from functools import partial
 import learnloop, pytest, torch
-from helpers import Callback, all_events, batches, check, listener, mk_learner, same, weights
+from helpers import Callback, all_events, batches, check, listener, mk_learner, quiet, same, weights
 from learnloop import (
     EMA, SAM, CancelTurnException, CheckFinite, GradientAccumulation, GradientClip, Learner, MicroBatch, MixedPrecision, MixUp,
     SpikeDetection)
@@ -17,8 +17,7 @@ from turn_loops import (
 
 def fit(learn, *args, **kwargs):
     torch.manual_seed(0)
-    with learn.no_logging(): learn.fit(*args or (1,), **kwargs)
-    return learn
+    return quiet(learn, *args or (1,), **kwargs)
 
 # --- the table: twenty batches of a GAN
 
