@@ -17,8 +17,7 @@ N,N_EPOCH = 8,3  # batches of an epoch, epochs
 
 @pytest.fixture(autouse=True)
 def fast(monkeypatch):
-    "Waiting for the disk is tested elsewhere; the fit looks into the folder at each batch"
-    monkeypatch.setattr('os.fsync', lambda fd: None)
+    "The fit looks into the folder at each batch"
     monkeypatch.setattr(Steering, 'every', 0)
 
 def mk(cbs=(), opt=torch.optim.AdamW, valid=True, **kwargs):

@@ -9,8 +9,8 @@ from turn_loops import (
     BS, LOOPS, N, SCALE, Accumulated, Averaged, Bf16, Clipped, ClippedAdaptive, ClippedValue, Fp16, Hand, InParts, Mixed, Sharp, by_hand)
 
 @pytest.fixture(autouse=True)
-def fast(monkeypatch, tmp_path):
-    "Waiting for the disk is tested elsewhere"
+def apart(monkeypatch, tmp_path):
+    "Files go to a folder of each test's own"
     monkeypatch.chdir(tmp_path)
 
 def fit(learn, *args, **kwargs):

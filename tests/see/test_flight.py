@@ -10,9 +10,6 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 
-@pytest.fixture(autouse=True)
-def fast(monkeypatch): monkeypatch.setattr('os.fsync', lambda fd: None)
-
 g = torch.Generator().manual_seed(0)
 X = torch.randn(60, 5, generator=g)
 Y = torch.randint(3, (60,), generator=g)
