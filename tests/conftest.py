@@ -2,7 +2,7 @@
 import gc, os, random, signal
 import pytest, torch
 from helpers import cover
-from hypothesis import settings
+from hypothesis import Phase, settings
 from learnloop.app.settings import run_settings
 
 cfg = run_settings('tests', seed=42, examples=25)
@@ -16,6 +16,7 @@ torch.utils.data._utils.MP_STATUS_CHECK_INTERVAL = .3  # torch waits so long for
 # To look for new ones: `pytest --hypothesis-profile explore`
 settings.register_profile('ci', derandomize=True, deadline=None, max_examples=cfg.examples)
 settings.register_profile('explore', deadline=None, max_examples=20*cfg.examples)
+settings.register_profile('first', settings.get_profile('ci'), phases=[Phase.explicit, Phase.generate])  # for planted faults: the first failure is enough
 settings.load_profile('ci')
 
 @pytest.fixture(scope='module', autouse=True)

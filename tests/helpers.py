@@ -1,5 +1,5 @@
 "What the suites of flow, callback and learner share: small learners, callbacks that do as a script says, and the reference"
-import builtins, os, random, re, signal, subprocess, sys, warnings
+import builtins, io, os, random, re, signal, subprocess, sys, warnings
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -163,6 +163,31 @@ def batches(n, bs=4, seed=0):
     g = torch.Generator().manual_seed(seed)
     return [(x := torch.randn(bs, 2, generator=g), x@torch.tensor([[1.], [-2.]]) + .5) for _ in range(n)]
 TRAIN,VALID,LR = batches(3),batches(2, seed=1),.1
+
+class Module(nn.Module):
+    "Needs no `super().__init__()`"
+    def __new__(cls, *args, **kwargs):
+        self = super().__new__(cls)
+        nn.Module.__init__(self)
+        return self
+
+def silent(learn):
+    "`learn`, which logs no rows from now on"
+    learn.logger = lambda row: None
+    return learn
+
+def quiet(learn, *args, **kwargs):
+    "Fit, and log no rows"
+    with learn.no_logging(): learn.fit(*args, **kwargs)
+    return learn
+
+def reread(o):
+    "Plain data and tensors, as they are read when they were saved"
+    torch.save(o, f := io.BytesIO())
+    f.seek(0)
+    return torch.load(f, weights_only=True)
+
+class Boom(Exception): pass
 
 def mk_model(seed=0):
     "A linear model, the same at each call"

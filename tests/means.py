@@ -1,6 +1,7 @@
 "Losses of many kinds, data for them, and what a step and an evaluation of all items at once come to"
 import torch, warnings
 from functools import partial
+from helpers import Module, silent
 from learnloop import CrossEntropyLossFlat, DataLoaders, DiceLoss, FocalLossFlat, LabelSmoothingCrossEntropyFlat, Learner
 from torch import nn
 from torch.nn import functional as F
@@ -8,10 +9,9 @@ from torch.nn import functional as F
 C,T,F64 = 4,6,torch.float64
 W,NEAR = torch.tensor([.2, 1., 3., .7], dtype=F64),torch.tensor([1., 1.001, 1., .999], dtype=F64)
 
-class Net(nn.Module):
+class Net(Module):
     "Scores of classes: for items (n, c), tokens (n, t, c), pixels (n, c, t) or in CTC's order (t, n, c)"
     def __init__(self, kind):
-        super().__init__()
         self.kind,self.lin = kind,nn.Linear(5, C, dtype=F64)
     def forward(self, x):
         out = self.lin(x)
@@ -102,16 +102,13 @@ def sizes_of(n, k, g):
 def mk(loss, kind, batches, cbs=(), **kwargs):
     torch.manual_seed(1)
     dls = DataLoaders(batches, device='cpu', n_inp=1)
-    learn = Learner(dls, Net(kind), loss, torch.optim.SGD, lr=.1, cbs=cbs, **kwargs)
-    learn.logger = lambda row: None
-    return learn
+    return silent(Learner(dls, Net(kind), loss, torch.optim.SGD, lr=.1, cbs=cbs, **kwargs))
 
 def fitted(*args, how='', **kwargs):
     "A learner after an epoch, and what it said: warnings, or the error that it was refused with"
     learn = mk(*args, **kwargs)
     if how: getattr(learn, f'to_{how}')()
-    with warnings.catch_warnings(record=True) as ws:
-        warnings.simplefilter('always')
+    with warnings.catch_warnings(record=True, action='always') as ws:
         try: learn.fit(1)
         except ValueError as e: return learn,f'refused: {e}'
     return learn,' '.join(str(w.message) for w in ws)

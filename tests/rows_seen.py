@@ -1,5 +1,6 @@
 "Loaders whose items are their own numbers, and fits that note which rows each batch has"
 import random, torch
+from helpers import Boom
 from learnloop import Alternate, Callback, DataLoaders, Learner, Zip, set_seed
 from learnloop.data.begin import Endless
 from learnloop.data.loaders import Until
@@ -70,8 +71,6 @@ def check(learn):
     assert got==want or not learn.bs and rows==[], (got, want)
     if learn.open_turn: assert learn.open_turn.rows==rows
     return rows
-
-class Boom(Exception): pass
 
 def fit(loader, at=None, cbs=(), to=lambda learn: learn, evaluate=True, **kwargs):
     "The rows of each batch of two epochs, checked; with `at`, until batch `at`"

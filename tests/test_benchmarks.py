@@ -9,8 +9,7 @@ from benchmarks.works import WORKS, by_hand, by_learner, new_batches, new_model
 @pytest.fixture(autouse=True)
 def settings_of_torch():
     n = torch.get_num_threads()
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')  # a fit in a thread hears no signals, and benchmarks silence peers
+    with warnings.catch_warnings(action='ignore'):  # a fit in a thread hears no signals, and benchmarks silence peers
         yield
     torch.set_num_threads(n)
 

@@ -1,10 +1,10 @@
 "What holds of every callback of the package: it is found by introspection, so a new one is tested as soon as it is written"
-import gc, importlib, inspect, io, pkgutil, sys, warnings, weakref
+import gc, importlib, inspect, pkgutil, sys, warnings, weakref
 from functools import partial
 from tempfile import mkdtemp
 from types import SimpleNamespace
 import learnloop, pytest, torch
-from helpers import LR, act, batches, ending, listener, mk_model, same
+from helpers import LR, act, batches, ending, listener, mk_model, reread, same
 from learnloop import Callback, DataLoaders, Learner
 from torch.nn import functional as F
 
@@ -91,8 +91,7 @@ def test_it_can_be_for_one_fit_added_and_taken_away(make):
 def test_its_attributes_may_be_names_of_other_callbacks(make):
     cb = make()
     learn = mk_learner(cbs=[Callback(name=k) for k in vars(cb) if k[0]!='_' and not hasattr(Learner, k) and k!=cb.name and k not in vars(mk_learner())])
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter('always')
+    with warnings.catch_warnings(record=True, action='always') as seen:
         learn.remove_cb(type(cb)).add_cb(cb)
     assert not seen
 
@@ -112,10 +111,8 @@ def test_state_can_be_loaded_into_another_in_a_learner_or_before(make):
     cb,new,held = make(),make(),make()
     mk_learner(cb).fit(2)
     learn = mk_learner(held)
-    torch.save(cb.state_dict(), f := io.BytesIO())
     for o in (new, held):
-        f.seek(0)
-        o.load_state_dict(torch.load(f, weights_only=True))  # plain data and tensors
+        o.load_state_dict(reread(cb.state_dict()))  # plain data and tensors
         assert str(o.state_dict())==str(cb.state_dict())
     mk_learner(new).fit(1)
     learn.fit(1)

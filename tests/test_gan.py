@@ -2,7 +2,7 @@
 import pytest, torch
 from functools import partial
 from benchmarks.crash import difference as differ
-from helpers import same
+from helpers import Module, quiet, same
 from learnloop import (Callback, CancelTurnException, CheckpointCallback, DataLoaders,
     EMA, GradientAccumulation, Learner, Logger, Phase, Place, Snapshots, get_hypers, on)
 from torch import nn
@@ -10,9 +10,8 @@ from torch.nn import functional as F
 
 CRITIC,GEN = Phase('critic_step', inside='batch'),Phase('gen_step', inside='batch')
 
-class Pair(nn.Module):
+class Pair(Module):
     def __init__(self):
-        super().__init__()
         self.gen,self.critic = nn.Linear(2, 2),nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Linear(4, 1))
     def forward(self, x): return self.gen(x)
 
@@ -35,10 +34,6 @@ def mk_gan(cbs=None, **kwargs):
         torch.manual_seed(0)
         model = Pair()
     return GAN(DataLoaders(batches(), batches(2, 1), device='cpu'), model, F.mse_loss, opt_func=mk_opts(model), cbs=cbs, **kwargs)
-
-def quiet(learn, *args, **kwargs):
-    with learn.no_logging(): learn.fit(*args, **kwargs)
-    return learn
 
 def by_hand(n_epoch, skip=lambda i: False):
     "Weights after `n_epoch`, the generator's turn skipped in batches where `skip(i)`, `i` counted from 0 over all"

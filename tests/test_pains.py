@@ -2,7 +2,7 @@
 from copy import deepcopy
 import gc, weakref
 import pytest, torch
-from helpers import same
+from helpers import quiet, same
 from learnloop import *
 from torch import nn
 from torch.nn import functional as F
@@ -20,13 +20,9 @@ def mk_learn(bs=16, seed=0, shuffle=False, opt_func=torch.optim.SGD, drop=0., va
     dls = DataLoader(to64(mk_data()), bs, shuffle=shuffle),DataLoader(to64(mk_data(40, 1)), 16) if valid else None
     return Learner(dls, model, F.mse_loss, opt_func, lr=.1, **kwargs)
 
-def fitted(learn, *args, **kwargs):
-    with learn.no_logging(): learn.fit(*args, **kwargs)
-    return learn
-
 def test_3_accumulated_micro_batches_give_the_weights_of_the_big_batch():
-    big = fitted(mk_learn(bs=40), 2, cbs=GradientClip(.5))  # 40 + 40 + 16 items
-    small = fitted(mk_learn(bs=8), 2, cbs=[GradientAccumulation(n_batches=5), GradientClip(.5)])
+    big = quiet(mk_learn(bs=40), 2, cbs=GradientClip(.5))  # 40 + 40 + 16 items
+    small = quiet(mk_learn(bs=8), 2, cbs=[GradientAccumulation(n_batches=5), GradientClip(.5)])
     # sums in another order round differently
     for a,b in zip(big.model.parameters(), small.model.parameters(), strict=True): torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-14)
     assert big.count.opt_steps==small.count.opt_steps==6 and small.count.batches==24
@@ -38,7 +34,7 @@ LOOKS = dict(validate=Learner.validate, get_preds=Learner.get_preds, predict=lam
 
 @pytest.mark.parametrize('look', LOOKS.values(), ids=LOOKS)
 def test_7_looking_leaves_history_and_everything_else_alone(look):
-    learn = fitted(mk_learn(shuffle=True, metrics=mae, cbs=EMA(at_end=False)), 2)
+    learn = quiet(mk_learn(shuffle=True, metrics=mae, cbs=EMA(at_end=False)), 2)
     before = deepcopy((learn.recorder.state_dict(), learn.model.state_dict(), learn.opt.state_dict(), vars(learn.count))),torch.get_rng_state()
     with learn.no_logging(): look(learn)
     after = (learn.recorder.state_dict(), learn.model.state_dict(), learn.opt.state_dict(), vars(learn.count)),torch.get_rng_state()
@@ -59,18 +55,18 @@ def test_13_metrics_are_those_of_the_whole_set_for_any_batches(bs):
 def test_14_nothing_is_kept_of_a_batch():
     refs = []
     def note(cb): refs.extend(weakref.ref(o) for o in (cb.learn.pred, cb.learn.loss_grad, cb.learn.xb[0]))
-    learn = fitted(mk_learn(metrics=mae), 1, cbs=Callback(after_loss=note))
+    learn = quiet(mk_learn(metrics=mae), 1, cbs=Callback(after_loss=note))
     gc.collect()
     assert learn.count.batches==6 and len(refs)==3*(6+3) and not any(r() is not None for r in refs)
 
 def test_15_files_hold_no_code(tmp_path):
-    learn = fitted(mk_learn(path=tmp_path, opt_func=torch.optim.Adam), 1)
+    learn = quiet(mk_learn(path=tmp_path, opt_func=torch.optim.Adam), 1)
     file = learn.save('m')
     assert set(torch.load(file, weights_only=True))=={'model', 'opt'}
     other = mk_learn(seed=1, path=tmp_path, opt_func=torch.optim.Adam)
     other.load('m')
     assert same(learn.model, other.model)
-    assert same(fitted(learn, 1).model, fitted(other, 1).model)
+    assert same(quiet(learn, 1).model, quiet(other, 1).model)
     load_export(learn.export('e'), fresh := mk_learn(seed=2).model)
     assert same(learn.model, fresh)
 
@@ -79,13 +75,13 @@ LOOKERS = dict(nobody=list, sanity=lambda: SanityCheck(2), validation=lambda: Va
 
 @pytest.mark.parametrize('mk', LOOKERS.values(), ids=LOOKERS)
 def test_22_what_looks_on_the_way_changes_no_random_number(mk):
-    plain = fitted(mk_learn(shuffle=True, drop=.3, valid=False), 2)
+    plain = quiet(mk_learn(shuffle=True, drop=.3, valid=False), 2)
     torch.manual_seed(0)
     learn = mk_learn(shuffle=True, drop=.3)
     # iterating a loader draws a seed for its workers, at the end of each epoch, too, as in a loop by hand: the same here by putting it back
     dl,state = learn.dls.valid,[]
     keep = Callback(before_validate=lambda cb: state.append(torch.get_rng_state()), cleanup_validate=lambda cb: torch.set_rng_state(state.pop()))
-    assert dl is not None and same(plain.model, learn.add_cbs(mk()) and fitted(learn, 2, cbs=keep).model)
+    assert dl is not None and same(plain.model, learn.add_cbs(mk()) and quiet(learn, 2, cbs=keep).model)
 
 def test_24_ema_is_that_of_real_steps_and_seen_by_validation_alone():
     @on(event.before_step, every=3)
@@ -97,8 +93,8 @@ def test_24_ema_is_that_of_real_steps_and_seen_by_validation_alone():
     watch = Callback(cleanup_step=lambda cb: note(cb) if cb.learn.outcome['step']=='done' else None, before_batch=lambda cb: None if cb.learn.training else look(cb))
     watch.order = 99
     learn = mk_learn(cbs=ema)
-    plain = fitted(mk_learn(), 1, cbs=skip)
-    fitted(learn, 1, cbs=[watch, skip])
+    plain = quiet(mk_learn(), 1, cbs=skip)
+    quiet(learn, 1, cbs=[watch, skip])
     assert same(plain.model, learn.model) and len(live)==4
     for ws in live: ref = ws if ref is None else [.9*a+.1*w for a,w in zip(ref, ws, strict=True)]
     # the definition, computed in another order

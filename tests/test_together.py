@@ -1,5 +1,6 @@
 "Callbacks that meet: each pair here once did each other harm"
 import pytest, torch
+from helpers import Module, quiet
 from learnloop import *
 from torch import nn
 from torch.nn import functional as F
@@ -14,17 +15,15 @@ def mk(cbs=(), n=8, classes=False, model=None, dls=None, **kwargs):
 
 def fitted(learn, *args, **kwargs):
     torch.manual_seed(5)
-    with learn.no_logging(): learn.fit(*args, **kwargs)
-    return learn
+    return quiet(learn, *args, **kwargs)
 def ws(learn): return torch.cat([p.detach().flatten() for p in learn.model.parameters()])
 
 @pytest.mark.parametrize('cb', [MixUp, lambda: CutMix(ndim=1), lambda: MixUp(per_item=False)], ids=['mixup', 'cutmix', 'one share'])
 def test_sam_climbs_and_steps_on_the_same_mixed_batch(cb):
     # a radius that is next to nothing: the second pass is the first one, but for rounding in float32
     def learner(cbs): return fitted(mk(cbs, classes=True, model=Net()), 1)
-    class Net(nn.Module):
+    class Net(Module):
         def __init__(self):
-            super().__init__()
             torch.manual_seed(3)
             self.m = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3))
         def forward(self, x): return self.m(x)
@@ -95,10 +94,9 @@ def test_moms_are_three(kwargs, what):
 def test_fine_tune_checks_before_it_trains(kwargs):
     with pytest.raises(ValueError, match='fine_tune'): mk().fine_tune(1, **kwargs)
 
-class Kept(nn.Module):
+class Kept(Module):
     "A model with a memory, set to zero in place"
     def __init__(self):
-        super().__init__()
         self.lin,self.h = nn.Linear(4, 1),torch.zeros(4, 1)
     def forward(self, x):
         self.h = .5*self.h.detach() + self.lin(x)

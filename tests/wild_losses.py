@@ -98,8 +98,7 @@ def mk(model, loss, batches, cbs=(), **kwargs):
     return learn
 def said(f, *args, **kwargs):
     "Call `f`; return its result and its warnings, or None and the message of its ValueError"
-    with warnings.catch_warnings(record=True) as ws:
-        warnings.simplefilter('always')
+    with warnings.catch_warnings(record=True, action='always') as ws:
         try: res = f(*args, **kwargs)
         except ValueError as e: return None,str(e)
     return res,' '.join(str(o.message) for o in ws)

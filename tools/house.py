@@ -24,11 +24,8 @@ class Module(NamedTuple):
 @cache
 def modules(root):
     "Name, such as `loop.flow`, -> `Module`"
-    res = {}
-    for p in sorted((root/PKG).rglob('*.py')):
-        if p.stem[0]=='_': continue
-        res['.'.join(p.relative_to(root/PKG).with_suffix('').parts)] = Module(str(p.relative_to(root)), ast.parse(p.read_text()))
-    return res
+    files = [p for p in sorted((root/PKG).rglob('*.py')) if p.stem[0]!='_']
+    return {'.'.join(p.relative_to(root/PKG).with_suffix('').parts): Module(str(p.relative_to(root)), ast.parse(p.read_text())) for p in files}
 
 LAYOUT = {getattr(tokenize, o) for o in 'COMMENT NL NEWLINE INDENT DEDENT ENDMARKER'.split()}
 

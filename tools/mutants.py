@@ -34,8 +34,8 @@ def plant(fault):
 def pytest(args):
     "Run pytest in a fork; returns the exit status"
     import pytest
-    # asserts as they are, as rewriting them takes longer than most of the tests
-    quick = ['-q', '--tb=line', '--assert=plain', '-p', 'no:cacheprovider', '-p', 'no:xdist', '-W', 'ignore::pytest.PytestAssertRewriteWarning']
+    # asserts as they are, as rewriting them takes longer than most of the tests; nor is a smaller example looked for
+    quick = ['-q', '--tb=line', '--assert=plain', '--hypothesis-profile=first', '-p', 'no:cacheprovider', '-p', 'no:xdist', '-W', 'ignore::pytest.PytestAssertRewriteWarning']
     return pytest.main([*quick, *args])
 
 def with_fault(fault):

@@ -3,8 +3,7 @@ import json, os, subprocess, sys
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-import pexpect, pytest, torch
-import learnloop
+import learnloop, pexpect, pytest, torch
 from helpers import in_terminal
 from learnloop.app import cli
 

@@ -1,8 +1,7 @@
 "That `learnloop doctor` finds what is wrong, says how to mend it, and leaves nothing"
 import re, subprocess, sys, tomllib
 from pathlib import Path
-import pytest, torch
-import learnloop
+import learnloop, pytest, torch
 from learnloop.app import doctor
 
 pytestmark = pytest.mark.usefixtures('elsewhere')

@@ -2,8 +2,7 @@
 import json, math, os, random, re, shutil, subprocess, sys, textwrap, warnings
 from functools import partial
 from pathlib import Path
-import numpy as np
-import pytest, torch
+import numpy as np, pytest, torch
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, IterableDataset, RandomSampler, Subset, TensorDataset, WeightedRandomSampler
@@ -13,7 +12,7 @@ from learnloop.checkpoint.changes import changed_facts
 from learnloop.checkpoint.storage import list_checkpoints
 from learnloop.measure.about import about_run
 from learnloop.measure.describe import code_digest
-from helpers import check
+from helpers import Module, check
 
 N = 24
 def rows(n=N, k=1.): return (torch.arange(3.*n).view(n, 3)*k).sin(), torch.arange(float(n)).view(n, 1).cos()
@@ -24,16 +23,14 @@ class Items(Dataset):
     def __len__(self): return self.n
     def __getitem__(self, i): return torch.tensor([i, i*self.k, 1.]).sin(),torch.tensor([math.cos(i)])
 
-class Net(nn.Module):
+class Net(Module):
     def __init__(self, scale=1., act=F.relu):
-        super().__init__()
         self.a,self.bn,self.b,self.scale,self.act = nn.Linear(3, 4),nn.BatchNorm1d(4),nn.Linear(4, 1),scale,act
     def forward(self, x): return self.b(self.act(self.bn(self.a(x))))*self.scale
 
-class Renamed(nn.Module):
+class Renamed(Module):
     "As `Net`"
     def __init__(self, scale=1., act=F.relu):  # with a comment
-        super().__init__()
         self.a,self.bn,self.b,self.scale,self.act = nn.Linear(3, 4),nn.BatchNorm1d(4),nn.Linear(4, 1),scale,act
     def forward(self, inputs): return self.b(self.act(self.bn(self.a(inputs))))*self.scale
 
@@ -48,10 +45,9 @@ def mk_model(act=nn.ReLU, p=.1, **bn): return nn.Sequential(nn.Linear(3, 4), nn.
 
 def encoder(**kwargs): return nn.Sequential(nn.Linear(3, 4), nn.TransformerEncoderLayer(4, 2, 4, **kwargs), nn.Linear(4, 1))
 
-class Scaled(nn.Module):
+class Scaled(Module):
     "A loss with an argument"
     def __init__(self, w=1.):
-        super().__init__()
         self.weight = w
     def forward(self, p, y): return self.weight*F.mse_loss(p, y)
 
@@ -164,8 +160,7 @@ def test_the_table_has_a_row_for_each_change():
 def outcome(folder, new, accept=()):
     "How a fit resumes from a copy of the folder: what it does, and what it says"
     folder = shutil.copytree(folder, folder.parent/f'{folder.name}-{len([*folder.parent.iterdir()])}')
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter('always')
+    with warnings.catch_warnings(record=True, action='always') as told:
         try: learn = fit(folder, accept=accept, **new)
         except ValueError as e: return 'refused',str(e),None
     told = [str(o.message) for o in told if 'differs from this one' in str(o.message)]

@@ -1,17 +1,17 @@
 "Fits that go on from a folder: stopped anywhere, they end with the weights, the optimizer, the history and the random numbers of one that never was"
-import hashlib, json, math, random, re, shutil, signal, threading, warnings
+import json, math, random, re, shutil, signal, threading, warnings
 from contextlib import nullcontext, suppress
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
 import numpy as np, pytest, torch
-from helpers import check, cover, covering, mk_learner as mk_line, plainly
+from helpers import Boom, Module, check, cover, covering, mk_learner as mk_line, plainly, silent
 from learnloop import (
     AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCallback, CutMix, DamagedCheckpoint, EarlyStoppingCallback, EMA, GradientAccumulation,
     GradientClip, GradualUnfreezing, Learner, LimitBatches, MCDropoutCallback, MicroBatch, MixedPrecision, MixUp, OverfitBatches,
     ReduceLROnPlateau, ReloadLoaders, SAM, SaveModelCallback, SeededItems, SWA, TorchScheduler, TruePrecision, ValidateCallback,
     ValidateEvery, WeightAveraging, accuracy, event, list_checkpoints, newest_checkpoint, on, set_seed)
-from learnloop.checkpoint.storage import locked_folder
+from learnloop.checkpoint.storage import HashingFile, locked_folder
 from learnloop.checkpoint import checkpoint as checkpoint_module
 from learnloop.checkpoint.passes import iter_from
 from learnloop.checkpoint.own_state import take_own
@@ -23,13 +23,13 @@ from learnloop.loop.flow import PHASES, Phase
 from learnloop.measure.metric import Metric
 from learnloop.measure.series import Series
 from learnloop.checkpoint.files import write_state
-from learnloop.checkpoint.storage import HashingFile, _sealed
 from learnloop.loop.learner import use_dl
 from torch import nn
 from torch.nn import functional as F
 from torch.optim import lr_scheduler as torch_scheds
 from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler, TensorDataset, default_collate
 from torchmetrics.classification import MulticlassAccuracy
+from test_storage import reseal
 from where import tells_where
 
 N_EPOCH = 3
@@ -83,10 +83,9 @@ def mk_learner(ds=None, opt=torch.optim.AdamW, cbs=(), metrics=accuracy, model=m
 
 def by_layer(model): return [list(model[0].parameters())+list(model[1].parameters()), list(model[4].parameters())]
 
-class Tied(nn.Module):
+class Tied(Module):
     "Tied weights; buffers that are saved, and that aren't, and decide what comes out"
     def __init__(self):
-        super().__init__()
         self.a,self.b,self.drop = nn.Linear(3, 3),nn.Linear(3, 3),nn.Dropout(.2)
         self.b.weight = self.a.weight
         self.register_buffer('n', torch.zeros(()))
@@ -125,8 +124,6 @@ def state(learn):
         opt=[deepcopy(o.state_dict()) for o in opts], frozen=[p.requires_grad for p in learn.model.parameters()], count=vars(learn.count),
         raw=list(r.raw_losses), lrs=list(r.lrs), values=r.values, records=r.records, hps=r.hps, iters=r.iters, cbs={o.name:o.state_dict() for o in learn.cbs},
         rng=[torch.get_rng_state(), random.getstate(), np.random.get_state(legacy=False)])  # noqa: NPY002
-
-class Boom(Exception): pass
 
 class Stop(Callback):
     "Raises at the `n`-th call of `name`, if ever; always there, as the set of callbacks is compared"
@@ -203,10 +200,9 @@ class Shuffled:
     def __init__(self): self.rand = random.Random(7)
     def __len__(self): return 5
     def __iter__(self): return iter([self.rand.sample(range(22), 4) for _ in range(5)])
-class Margin(nn.Module):
+class Margin(Module):
     "A loss with a parameter, and buffers that it changes, enlarges and makes; only one of them is saved by its `state_dict`"
     def __init__(self):
-        super().__init__()
         self.scale = nn.Parameter(torch.ones(()))
         self.register_buffer('n', torch.zeros(()))
         for k,v in dict(loose=torch.ones(()), bank=torch.zeros(0), made=None).items(): self.register_buffer(k, v, persistent=False)
@@ -725,12 +721,6 @@ def test_case_56_in_the_background_an_error_comes_at_the_next_event_or_at_the_en
     quiet(learn, 1)
 
 # --- checkpoints that somebody altered
-
-def reseal(path, **changes):
-    "Make the manifest agree with the files as they are"
-    body = json.loads((path/'manifest.json').read_text()) | changes
-    body['files'] = {nm:dict(size=len(b := (path/nm).read_bytes()), blake2b=hashlib.blake2b(b, digest_size=32).hexdigest()) for nm in body['files']}
-    (path/'manifest.json').write_text(_sealed({k:v for k,v in body.items() if k!='blake2b'}))
 
 GONE = object()
 ODD = GONE, None, 'x', -1, 2**70, {'$float':'nan'}, [], {}, [1], True, 1.5, {'a':1}, {'$tensor':'nothing'}, {'$items':3}, {'$tuple':4}, {'$float':'x'}
@@ -1306,8 +1296,7 @@ HOW = [('batch','ctrl_c'), ('later','error'), ('torn','ctrl_c'), ('train','ctrl_
 @pytest.mark.parametrize('stop,how,cls', cover((*o, cls) for o in HOW for cls in [*WARNED, *OTHERS, *REFUSED]))
 def test_point_5_in_the_same_process_it_goes_on_exactly_or_says_why_not(cls, stop, how):
     with suppress(Boom,KeyboardInterrupt): subclassed(cls, stop, how=how)
-    learn = learns[-1]
-    learn.logger = lambda row: None
+    learn = silent(learns[-1])
     if learn.paused is None:
         with pytest.raises(RuntimeError, match='nothing to resume'): learn.resume()
         assert cls not in REFUSED or cls.__name__ in learn.keeper.why_not or stop in ('torn','train') or how=='ctrl_c'
@@ -1343,11 +1332,10 @@ def test_point_5_a_checkpoint_in_the_middle_of_an_epoch_is_refused_by_what_could
 
 # --- what a model keeps in plain attributes
 
-class Steps(nn.Module):
+class Steps(Module):
     "Goes by what it keeps in plain attributes"
     total = 0
     def __init__(self):
-        super().__init__()
         self.lin,self.n,self.t,self.name,self.last,self.aux = nn.Linear(3, 2),0,torch.tensor(0.),'a',None,None
     def forward(self, x):
         if self.training: self.n,self.t,self.total,self.name = self.n+1,self.t+1,self.total+1,f'{self.n}'
@@ -1365,10 +1353,9 @@ class Kept(Steps):
     def set_extra_state(self, sd): self.n,self.t,self.total,self.name = sd[0],torch.tensor(sd[1]),*sd[2:]
 class Sizeless(tuple):
     def __len__(self): raise TypeError('it has no length')
-class Usual(nn.Module):
+class Usual(Module):
     "Torch's own modules with state, and what is made in the first batch"
     def __init__(self):
-        super().__init__()
         self.rnn,self.enc = nn.LSTM(3, 4, batch_first=True),nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
         self.bn,self.drop,self.lin,self.mask = nn.BatchNorm1d(4),nn.Dropout(.1),nn.Linear(4, 2),None
         self.irreps = Sizeless((1, 2))  # as of e3nn

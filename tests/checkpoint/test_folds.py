@@ -2,9 +2,8 @@
 import math, threading, warnings
 from copy import deepcopy
 import pytest
-from helpers import as_script, check, covering, mk_learner, mk_model
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from helpers import Boom, as_script, check, covering, mk_learner, mk_model
+from hypothesis import HealthCheck, given, settings, strategies as st
 from learnloop import Callback, CheckpointCallback, SaveModelCallback, TrackerCallback, ValueMetric
 
 class InMemory(TrackerCallback):
@@ -131,8 +130,6 @@ def test_a_file_that_is_not_the_fits_own_any_more_is_not_loaded(kind, change, ep
         with pytest.raises((RuntimeError, FileNotFoundError), match=f'{path}.*(replaced it|is gone).*its own file'): fit()
     check(dict(a.learn.model.state_dict()), a.memory.best_weights if is_own else a.memory.last_weights)
     a.fit().check()  # another fit writes its own
-
-class Boom(Exception): pass
 
 @covering(stop=[3, 4, 6, 7], keep=[None, 2], other=[False, True], values=[(3., 2., 1.), (1., 2., 3.), (2., 3., 1.)])
 def test_a_resumed_run_loads_what_it_wrote_itself(stop, keep, other, values, tmp_path):

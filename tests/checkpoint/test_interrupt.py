@@ -327,8 +327,7 @@ def test_case_19_in_another_thread_there_are_no_handlers():
 def test_case_19_in_another_thread_that_no_signal_saves_is_said(tmp_path):
     said = []
     def run():
-        with warnings.catch_warnings(record=True) as ws:
-            warnings.simplefilter('always')
+        with warnings.catch_warnings(record=True, action='always') as ws:
             mk_line().fit(1, cbs=CheckpointCallback(tmp_path))
         said.extend(str(o.message) for o in ws)
     t = threading.Thread(target=run)

@@ -2,7 +2,7 @@
 import gc, random, weakref
 from functools import partial
 import numpy as np, pytest, torch
-from helpers import FIT, VALID, all_events, batches, check, mk_learner as mk_line, same
+from helpers import Boom, FIT, VALID, all_events, batches, check, mk_learner as mk_line, same
 from learnloop import (Callback, CheckFinite, CheckpointCallback, EMA, GradientAccumulation, GradientClip, Learner, MixedPrecision, accuracy, event,
     list_checkpoints, on, set_seed)
 from torch import nn
@@ -37,8 +37,6 @@ def state(learn):
     return dict(model={k:v.clone() for k,v in learn.model.state_dict().items()}, opt=learn.opt and learn.opt.state_dict()['state'], raw=r.raw_losses,
         lrs=r.lrs, values=r.values, iters=r.iters, count=vars(learn.count), cbs={o.name:sd for o in learn.cbs if (sd := o.state_dict())},
         rng=torch.get_rng_state(), python=random.getstate(), numpy=str(np.random.get_state()))  # noqa: NPY002
-
-class Boom(Exception): pass
 
 class At(Callback):
     "Calls `f(learn)` at the calls `ns` of the event `name`; it isn't heard in other learners' runs"

@@ -1,7 +1,7 @@
 "A spike or a NaN is recovered from: the weights are those of a run without the batches, or rows, that it leaves out"
 from functools import partial
 import pytest, torch
-from helpers import batches, check
+from helpers import batches, check, silent
 from learnloop import CancelBatchException, Callback, FlightRecorder, Learner, Snapshots, SpikeRecovery, set_seed
 from torch import nn
 from torch.nn import functional as F
@@ -14,10 +14,8 @@ def mk(bad=(), val=1e4, **kwargs):
     set_seed(1)
     x = X.clone()
     x[list(bad)] = val
-    learn = Learner(DataLoader(TensorDataset(x, Y), BS), nn.Sequential(nn.Linear(2, 4), nn.Dropout(.2), nn.Linear(4, 1)), F.mse_loss,
-        partial(torch.optim.SGD, momentum=.9), lr=.02, **kwargs)
-    learn.logger = lambda *args: None
-    return learn
+    return silent(Learner(DataLoader(TensorDataset(x, Y), BS), nn.Sequential(nn.Linear(2, 4), nn.Dropout(.2), nn.Linear(4, 1)), F.mse_loss,
+        partial(torch.optim.SGD, momentum=.9), lr=.02, **kwargs))
 
 class Without(Callback):
     "Leaves out batches"

@@ -26,7 +26,7 @@ from functools import partial
 from multiprocessing.connection import wait
 from pathlib import Path
 import pytest, torch
-from helpers import FIT, Spec, TRAIN, VALID, all_events, batches, check, covering, mk_learner, players, same
+from helpers import FIT, Spec, TRAIN, VALID, all_events, batches, check, covering, mk_learner, players, quiet, same
 from learnloop import (Checks, Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelTrainException,
     CancelValidException, CheckpointCallback, EMA, Learner, MixedPrecision, TorchScheduler, UncaughtCancelError, before_batch_cb, mse, newest_checkpoint)
 from torch import nn
@@ -234,8 +234,7 @@ def loader(f=lambda i: None, n=8, **kwargs): return DataLoader(Items(f, n), **di
 def at(i, f): return lambda j: f() if i==j else None
 def fit(*dls, **kwargs):
     learn = mk_learner(dls=dls if len(dls)>1 else (*dls, None), defaults=True, **kwargs)
-    with learn.no_logging(): learn.fit(1)
-    return learn
+    return quiet(learn, 1)
 
 @pytest.mark.parametrize('dl,said', [(lambda: loader(n=0), 'DataLoader over 0 items, batch_size=2, drop_last=False yielded no batch'),
     (lambda: loader(n=3, batch_size=4, drop_last=True), 'DataLoader over 3 items, batch_size=4, drop_last=True yielded no batch: use a smaller batch_size or drop_last=False'),

@@ -4,7 +4,7 @@ from copy import deepcopy
 from functools import cache, partial
 from itertools import chain
 import numpy as np, pytest, torch
-from helpers import check, cover, covering
+from helpers import Boom, Module, check, cover, covering
 from learnloop import Alternate, Callback, CheckpointCallback, Learner, SeededItems, Zip, list_checkpoints, set_seed
 from learnloop.checkpoint.passes import parts_of, try_loader
 from learnloop.checkpoint.storage import new_checkpoint
@@ -218,8 +218,6 @@ FAULTY = dict(  # chkstyle: ignore-node
 
 def seeded(s): return torch.Generator().manual_seed(s)
 
-class Boom(Exception): pass
-
 def fit(make, folder=None, at=None, resume=None, more=(), **limit):
     "The batches that a new process trains on, as far as a learner can tell, each with the weights that it finds"
     set_seed(3)
@@ -233,9 +231,8 @@ def fit(make, folder=None, at=None, resume=None, more=(), **limit):
     with learn.no_logging(), learn.no_bar(): learn.fit(N_EPOCH, cbs=cbs, resume=folder if resume else None, **limit)
     return seen
 
-class Net(nn.Module):
+class Net(Module):
     def __init__(self):
-        super().__init__()
         self.lin,self.drop = nn.Linear(3, 2),nn.Dropout(.3)
     def forward(self, *xs): return self.drop(self.lin(xs[0]))
 
@@ -244,8 +241,7 @@ def same(a, b): return len(a)==len(b) and all(map(torch.equal, flat(a), flat(b))
 
 def outcome(make, at, folder, whole, **limit):
     "`same`, or what was said: the text of an error, or of a warning about the loader"
-    with warnings.catch_warnings(record=True) as ws:
-        warnings.simplefilter('always')
+    with warnings.catch_warnings(record=True, action='always') as ws:
         with pytest.raises(Boom): fit(make, folder, at, **limit)
         try: got = fit(make, folder, resume=True, **limit)
         except ValueError as e: return str(e)

@@ -4,9 +4,8 @@ from collections import OrderedDict
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
-import numpy as np
-import pytest, torch
-from helpers import LR, as_script, batches, covering, same
+import numpy as np, pytest, torch
+from helpers import LR, Module, as_script, batches, covering, same, silent
 from hypothesis import given, strategies as st
 from learnloop import Callback, DataLoaders, Learner, set_seed
 from learnloop.checkpoint.files import atomic_write, read_state, write_state
@@ -29,9 +28,7 @@ def mk(path='.', opt_func=SGD, seed=0, model=None, **kwargs):
     torch.manual_seed(seed)
     dls = DataLoaders(batches(4), batches(2, seed=1), device='cpu')
     lr = None if isinstance(opt_func, torch.optim.Optimizer) else LR
-    learn = Learner(dls, net() if model is None else model, F.mse_loss, opt_func, lr=lr, path=path, **kwargs)
-    learn.logger = lambda row: None
-    return learn
+    return silent(Learner(dls, net() if model is None else model, F.mse_loss, opt_func, lr=lr, path=path, **kwargs))
 
 def opt_state(opt): return {k:opt_state(o) for k,o in opt.items()} if isinstance(opt, dict) else opt and opt.state_dict()
 def state(learn): return deepcopy((dict(learn.model.state_dict()), opt_state(learn.opt)))
@@ -182,9 +179,8 @@ def test_keys_have_no_wrapper_prefixes(tmp_path, group, wrap):
     load_model(tmp_path/'plain', model)
     assert all(torch.equal(a, b) for a,b in zip(other.state_dict().values(), model.state_dict().values(), strict=True))
 
-class Named(nn.Module):
+class Named(Module):
     def __init__(self):
-        super().__init__()
         self.module,self._orig_mod = nn.Linear(1, 1),nn.Linear(1, 1)
     def forward(self, x): return self._orig_mod(self.module(x))
 
@@ -336,9 +332,8 @@ def test_another_kind_of_optimizer_is_an_error(tmp_path, opt_func):
     other.load('a', with_opt=False)
     assert same(other.model, learn.model) and other._opt is None
 
-class Two(nn.Module):
+class Two(Module):
     def __init__(self):
-        super().__init__()
         self.a,self.b = nn.Linear(2, 2, bias=False),nn.Linear(2, 2, bias=False)
     def forward(self, x): return self.b(self.a(x)).sum(1, keepdim=True)
 
@@ -427,10 +422,9 @@ def test_an_error_of_a_callback_comes_out_and_the_learner_goes_on(tmp_path, even
 
 # Export
 
-class Tied(nn.Module):
+class Tied(Module):
     "Tied weights, a transposed parameter, a buffer that is a part of another, an integer and an empty one"
     def __init__(self):
-        super().__init__()
         self.emb,self.out = nn.Embedding(5, 3),nn.Linear(3, 5, bias=False)
         self.out.weight = self.emb.weight
         self.t = nn.Parameter(torch.randn(2, 4).t())
@@ -517,10 +511,9 @@ def test_point_17_an_export_knows_the_names_of_targets(tmp_path):
 
 # --- modules that load in a way of their own
 
-class Grows(nn.Module):
+class Grows(Module):
     "Has a buffer of any size, as observers have"
     def __init__(self, n=0):
-        super().__init__()
         self.register_buffer('seen', torch.zeros(n))
     def _load_from_state_dict(self, sd, prefix, *args):
         if isinstance(v := sd.get(f'{prefix}seen'), torch.Tensor) and v.dim()==1: self.seen = torch.zeros_like(v)
@@ -553,9 +546,8 @@ def test_point_25_trying_copies_nothing_that_hooks_refer_to(tmp_path):
     save_model(tmp_path/'a', m)
     load_model(tmp_path/'a', m)
 
-class ForQuantization(nn.Module):
+class ForQuantization(Module):
     def __init__(self, n=2):
-        super().__init__()
         self.quant,self.dequant = tq.QuantStub(),tq.DeQuantStub()
         self.conv,self.bn,self.relu,self.lin = nn.Conv2d(1, 4, 3),nn.BatchNorm2d(4),nn.ReLU(),nn.Linear(16, n)
     def forward(self, x): return self.dequant(self.lin(self.relu(self.bn(self.conv(self.quant(x)))).flatten(1)))

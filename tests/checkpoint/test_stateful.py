@@ -1,7 +1,7 @@
 "Loaders with a state of their own, torchdata's over Hugging Face's datasets among them: a fit goes on exactly, whether by their state or through their batches again"
 import random, signal, warnings
 import datasets, pytest, torch
-from helpers import covering
+from helpers import Boom, covering
 from learnloop import Callback, Learner, list_checkpoints, set_seed
 from torch import nn
 from torch.nn import functional as F
@@ -50,7 +50,6 @@ KINDS = dict(map=(Items, dict(shuffle=True)), tensors=(lambda: TensorDataset(X, 
     hf_map=(table, dict(shuffle=True, collate_fn=collate)), hf_iterable=(stream, dict(collate_fn=collate)), hf_shuffled=(shuffled, dict(collate_fn=collate)),
     hf_mapped=(lambda: shuffled().map(jitter), dict(collate_fn=collate)))
 
-class Boom(Exception): pass
 _used = []
 
 @pytest.fixture(autouse=True)

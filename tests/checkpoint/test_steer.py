@@ -3,7 +3,7 @@ import os, random, re, threading
 from functools import partial
 from itertools import count
 import pytest, torch
-from helpers import check
+from helpers import check, silent
 from learnloop import (Callback, CheckpointCallback, CSVLogger, DataLoaders, EMA, GradientAccumulation, Learner, ParamScheduler,
     SchedExp, Scheduler, SWA, Snapshots, TorchScheduler, list_checkpoints, set_seed)
 from learnloop.app import cli
@@ -17,8 +17,7 @@ N,N_EPOCH = 8,3  # batches of an epoch, epochs
 
 @pytest.fixture(autouse=True)
 def fast(monkeypatch):
-    "Waiting for the disk is tested elsewhere; the fit looks into the folder at each batch"
-    monkeypatch.setattr('os.fsync', lambda fd: None)
+    "The fit looks into the folder at each batch"
     monkeypatch.setattr(Steering, 'every', 0)
 
 def mk(cbs=(), opt=torch.optim.AdamW, valid=True, **kwargs):
@@ -27,9 +26,7 @@ def mk(cbs=(), opt=torch.optim.AdamW, valid=True, **kwargs):
     ds = TensorDataset(x, (x.sum(1)>0).long())
     model = nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(.3), nn.Linear(8, 2))
     dls = DataLoaders(DataLoader(ds, 4, shuffle=True), DataLoader(ds, 8) if valid else None)
-    learn = Learner(dls, model, F.cross_entropy, opt, lr=.02, cbs=[*cbs], **kwargs)
-    learn.logger = lambda *args: None
-    return learn
+    return silent(Learner(dls, model, F.cross_entropy, opt, lr=.02, cbs=[*cbs], **kwargs))
 
 class Tells(Callback):
     "Gives commands: functions of the learner, or their text, by the number of batches that are done"

@@ -2,6 +2,7 @@
 import pytest, torch
 from collections import namedtuple
 from dataclasses import dataclass
+from helpers import Module, silent
 from learnloop import Callback, DataLoaders, Learner, MicroBatch, accuracy, find_bs
 from learnloop.data.batch import narrow_batch, split_batch
 from fastcore.basics import noop
@@ -72,16 +73,13 @@ def texts(n=20, per=4, seed=0):
         toks = torch.cat([torch.full((k,), int(c)) for k,c in zip(lens.tolist(), labels, strict=True)])
         res.append((toks, torch.cat([torch.zeros(1, dtype=torch.int64), lens.cumsum(0)[:-1]]), labels))
     return res
-class Bag(nn.Module):
+class Bag(Module):
     def __init__(self):
-        super().__init__()
         self.emb = nn.EmbeddingBag(2, 2, _weight=torch.eye(2)*5)
     def forward(self, tokens, offsets): return self.emb(tokens, offsets)
 
 def mk_learner(batches, model=None, **kwargs):
-    learn = Learner(DataLoaders(batches, batches, device='cpu', **kwargs), model or Bag(), F.cross_entropy, torch.optim.SGD, lr=0., metrics=accuracy)
-    learn.logger = lambda row: None
-    return learn
+    return silent(Learner(DataLoaders(batches, batches, device='cpu', **kwargs), model or Bag(), F.cross_entropy, torch.optim.SGD, lr=0., metrics=accuracy))
 
 @pytest.mark.parametrize('per', [3, 7, 20])
 def test_texts_in_a_row(per):
@@ -99,9 +97,8 @@ def test_texts_in_a_row_are_not_cut():
 
 def test_a_doubt_is_said_once():
     batches = [dict(a=x(6), b=x(4)), dict(a=x(6), b=x(4))]
-    class Sum(nn.Module):
+    class Sum(Module):
         def __init__(self):
-            super().__init__()
             self.w = nn.Parameter(torch.ones(()))
         def forward(self, a, b): return dict(loss=(a.sum()+b.sum())*self.w)
     learn = mk_learner(batches, Sum())

@@ -8,8 +8,7 @@ from types import MappingProxyType, SimpleNamespace
 import numpy as np, pytest, torch
 from torch import tensor
 from torch.nn.utils.rnn import pack_sequence
-from torch.utils.data import BatchSampler, DataLoader, IterableDataset, TensorDataset
-from torch.utils.data import RandomSampler
+from torch.utils.data import BatchSampler, DataLoader, IterableDataset, RandomSampler, TensorDataset
 from helpers import plainly
 from learnloop.data.batch import *
 from learnloop.data.rng import *

@@ -1,7 +1,7 @@
 "Several loaders: the batches of loops written by hand, and a fit that goes on in the middle as if nothing had been"
 import random, warnings
 import pytest, torch
-from helpers import covering
+from helpers import Boom, Module, covering
 from learnloop import (Alternate, Callback, DataLoaders, Learner, Zip, in_order, list_checkpoints, set_seed)
 from learnloop.data.batch import split_batch, to_device, unpack
 from learnloop.data.begin import goes_by_state, inexact_reason
@@ -12,8 +12,6 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 with warnings.catch_warnings(action='ignore'): from torchdata.stateful_dataloader import StatefulDataLoader
 
 pytestmark = pytest.mark.filterwarnings('ignore:.set_vital. is deprecated')  # which torchdata calls
-
-class Boom(Exception): pass
 
 def tensors(n, seed):
     g = torch.Generator().manual_seed(seed)
@@ -67,9 +65,8 @@ MADE = dict(zip=lambda a: Zip(a, mk_b(), stop='longest' if batch_len(a) else 1),
     turns=lambda a: Alternate(a, mk_b()), weighted=lambda a: Alternate(a=a, b=mk_b(), weights=dict(a=2, b=1.5), stop='b'),
     nested=lambda a: Zip(Alternate(a, dl(n=3, shuffle=True)), mk_b(), stop=1))
 
-class Model(nn.Module):
+class Model(Module):
     def __init__(self):
-        super().__init__()
         self.f = nn.Sequential(nn.Linear(3, 6), nn.Dropout(.4), nn.Linear(6, 1))
     def forward(self, *xs, a=None, b=None): return [self.f(x) for x in (*xs, a, b) if x is not None]
 def loss_func(preds, *ys): return sum(F.mse_loss(p, y) for p,y in zip(preds, ys, strict=True))
@@ -108,9 +105,8 @@ def test_a_fit_goes_on_exactly(kind, how, fit, tmp_path): goes_on(kind, how, fit
 
 # Loops written by hand
 
-class Two(nn.Module):
+class Two(Module):
     def __init__(self):
-        super().__init__()
         self.f = nn.Linear(3, 1)
     def forward(self, labelled, unlabelled): return self.f(labelled),*map(self.f, unlabelled)
 def semi(pred, y): return F.mse_loss(pred[0], y) + F.mse_loss(pred[1].detach(), pred[2])
@@ -167,9 +163,8 @@ def test_inputs_and_targets_of_each():
     b, = Zip(l=[dict(x=x, y=y)], u=[dict(x=u)])
     assert split_batch(b, targ='y')==((dict(l=dict(x=x), u=dict(x=u)),), (y,))
 
-class Sum(nn.Module):
+class Sum(Module):
     def __init__(self):
-        super().__init__()
         self.f = nn.Linear(3, 1)
     def forward(self, *xs): return sum(map(self.f, xs))
 def one_target(pred, y, *_): return F.mse_loss(pred, y)

@@ -3,7 +3,7 @@ from collections import defaultdict
 from functools import partial
 import os, signal
 import pytest, torch
-from helpers import check, same, weights
+from helpers import check, quiet, same, weights
 from learnloop import *
 from learnloop.data.begin import goes_by_state, loader_state
 from learnloop.loop.opt_mode import with_modes
@@ -19,10 +19,6 @@ def mk(opt_func=torch.optim.SGD, cbs=None, dls=(TRAIN, VALID), **kwargs):
     model = nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 1))
     own = opt_func is torch.optim.SGD or isinstance(opt_func, type) and issubclass(opt_func, ScheduleFree|Averages|Sharp)
     return Learner(dls, model, F.mse_loss, partial(opt_func, lr=.1) if own else opt_func, cbs=cbs, **kwargs)
-
-def fitted(learn, *args, **kwargs):
-    with learn.no_logging(): learn.fit(*args, **kwargs)
-    return learn
 
 # ---- optimizers
 
@@ -178,13 +174,13 @@ def by_hand(opt_func, n_epoch):
 
 @pytest.mark.parametrize('name', OPTS)
 def test_optimizers_of_other_packages_train_as_in_a_loop_by_hand(name):
-    learn = fitted(mk(OPTS[name], dls=(TRAIN, VALID)), 1)
+    learn = quiet(mk(OPTS[name], dls=(TRAIN, VALID)), 1)
     assert same(weights(learn.model), by_hand(OPTS[name], 1)[1])
     if name in MODAL: assert not same(*by_hand(OPTS[name], 1))
 
 @pytest.mark.parametrize('name', MODAL)
 def test_all_that_evaluates_or_saves_has_the_averages_and_changes_nothing(name, tmp_path):
-    plain,seen = fitted(mk(MODAL[name]), 2),[]
+    plain,seen = quiet(mk(MODAL[name]), 2),[]
     def look(cb):
         learn = cb.learn
         if learn.count.opt_steps!=9 or not learn.training: return
@@ -196,22 +192,22 @@ def test_all_that_evaluates_or_saves_has_the_averages_and_changes_nothing(name, 
         assert not same(before, seen[-1])
         load_model(tmp_path/'a.pth', other := mk().model)
         check(weights(other), seen[-1])
-    learn = fitted(mk(MODAL[name], SanityCheck(1)), 2, cbs=Callback(name='look', after_batch=look))
+    learn = quiet(mk(MODAL[name], SanityCheck(1)), 2, cbs=Callback(name='look', after_batch=look))
     assert seen and same(plain.model, learn.model)
     learn.save(tmp_path/'b.pth')
     other = mk(MODAL[name])
     other.load(tmp_path/'b.pth')
-    assert same(fitted(other, 1).model, fitted(learn, 1).model)
+    assert same(quiet(other, 1).model, quiet(learn, 1).model)
 
 @pytest.mark.parametrize('how', ['memory', 'disk'])
 @pytest.mark.parametrize('at', [(3, False), (6, True), (8, False), (12, True)], ids=str)
 @pytest.mark.parametrize('name', OPTS)
 def test_a_fit_that_resumes_is_bit_equal(name, at, how, tmp_path):
-    whole = fitted(mk(OPTS[name]), 2)
+    whole = quiet(mk(OPTS[name]), 2)
     learn = mk(OPTS[name])
     with pytest.raises(KeyboardInterrupt), learn.no_logging(): learn.fit(2, cbs=Stop(*at), **(dict(resume=tmp_path) if how=='disk' else {}))
     if with_modes(learn.opt): assert not any(g.get('train_mode', getattr(learn.opt, 'train_mode', False)) for g in learn.opt.param_groups)
-    if how=='disk': learn = fitted(mk(OPTS[name]), 2, resume=tmp_path)
+    if how=='disk': learn = quiet(mk(OPTS[name]), 2, resume=tmp_path)
     else:
         learn.validate()
         with learn.no_logging(): learn.resume()
@@ -225,7 +221,7 @@ def test_momentum_of_a_schedule_free_optimizer_stays(tmp_path):
 def test_a_switch_to_a_schedule_free_optimizer_in_a_fit():
     @on(event.after_batch, once=3)
     def switch(cb): cb.learn.switch_opt(ScheduleFree)
-    learn = fitted(mk(), 1, cbs=switch)
+    learn = quiet(mk(), 1, cbs=switch)
     assert learn.count.opt_steps==6 and not learn.opt.param_groups[0]['train_mode']
 
 @pytest.mark.parametrize('how', ['class', 'partial', 'instance'])
@@ -236,7 +232,7 @@ def test_an_optimizer_that_chooses_its_own_learning_rate(how):
         learn.opt_func = Adafactor(learn.model.parameters())
     else: learn = mk(Adafactor if how=='class' else partial(Adafactor, lr=None))
     before = weights(learn.model)
-    fitted(learn, 1)
+    quiet(learn, 1)
     assert not same(before, weights(learn.model)) and all(lr!=lr for lr in learn.recorder.lrs) and learn.opt.param_groups[0]['lr'] is None
     repr(learn)
     with pytest.raises(ValueError, match='choose its own lr.*create the optimizer with a number'): learn.set_hypers(lr=.1)
@@ -270,10 +266,10 @@ def test_a_loader_whose_state_can_not_be_used_is_gone_through_again(how, tmp_pat
     ds = TensorDataset(*(torch.cat(o) for o in zip(*TRAIN, strict=True)))
     def learner():
         return mk(dls=(Prepared(ds, batch_size=8, shuffle=True), Prepared(ds, batch_size=8)))
-    whole,learn = fitted(learner(), 2),learner()
+    whole,learn = quiet(learner(), 2),learner()
     assert goes_by_state(learn.dls.train) and loader_state(learn.dls.train) is None
     with pytest.raises(KeyboardInterrupt), learn.no_logging(): learn.fit(2, cbs=Stop(8, False), **(dict(resume=tmp_path) if how=='disk' else {}))
-    if how=='disk': learn = fitted(learner(), 2, resume=tmp_path)
+    if how=='disk': learn = quiet(learner(), 2, resume=tmp_path)
     else:
         with learn.no_logging(): learn.resume()
     assert same(learn.model, whole.model)
@@ -293,7 +289,7 @@ class Pool(nn.Linear):
 def test_batches_of_graphs_have_their_targets_by_name():
     bs = [Graphs(torch.randn(5*n, 3), torch.randn(n), torch.arange(n).repeat(5)) for n in (4, 4, 2)]
     learn = Learner(DataLoaders(bs, bs, targ='y'), Pool(3, 1), F.mse_loss)
-    fitted(learn, 1)
+    quiet(learn, 1)
     assert learn.count.samples==10
     with torch.no_grad(): losses = torch.cat([F.mse_loss(learn.model(b), b.y, reduction='none') for b in bs])
     assert learn.validate()[0]==pytest.approx(losses.mean().item(), rel=1e-5)

@@ -1,7 +1,6 @@
 "Loaders of rows of tensors: the batches, the draws and the weights of torch's loader, and exact resumes"
 import numpy as np, pytest, torch
-from helpers import check
-from helpers import covering
+from helpers import check, covering, silent
 from learnloop import Callback, DataLoaders, Learner, TensorLoader, in_order, set_seed
 from torch import nn
 from torch.nn import functional as F
@@ -49,9 +48,7 @@ def test_a_part_of_the_rows_is_torchs_subset():
 def mk_learner(dl, valid=None, cbs=()):
     set_seed(3)
     model = nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(.3), nn.Linear(8, 2))
-    learn = Learner(DataLoaders(dl, valid, device='cpu'), model, F.cross_entropy, lr=.01, cbs=cbs)
-    learn.logger = lambda row: None
-    return learn
+    return silent(Learner(DataLoaders(dl, valid, device='cpu'), model, F.cross_entropy, lr=.01, cbs=cbs))
 
 def end(learn): return {k:v.clone() for k,v in learn.model.state_dict().items()},learn.opt.state_dict()['state'],torch.get_rng_state(),learn.recorder.values
 

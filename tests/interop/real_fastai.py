@@ -7,8 +7,7 @@ import fastai.callback, numpy as np, pytest, torch
 from fastai.callback import all as fc
 from fastai.callback.core import event
 from fastai.data.core import DataLoaders as TheirDataLoaders
-from fastai.learner import Learner as TheirLearner
-from fastai.learner import Recorder as TheirRecorder
+from fastai.learner import Learner as TheirLearner, Recorder as TheirRecorder
 from fastai.losses import CrossEntropyLossFlat
 from fastai.optimizer import OptimWrapper
 from helpers import LR, TRAIN, VALID, mk_model, same

@@ -7,8 +7,7 @@ import pytest, torch
 from learnloop import DataLoaders, Learner
 from torch import nn
 from torch.nn import functional as F
-with warnings.catch_warnings():
-    warnings.simplefilter('ignore')
+with warnings.catch_warnings(action='ignore'):
     import peft, torch_geometric.nn as pyg, transformers as tf
     # timm imports torchvision's transforms, but the test doesn't use them
     sys.modules |= {f'torchvision{o}':MagicMock(__spec__=None) for o in ('','.transforms','.transforms.functional','.transforms.v2','.datasets',

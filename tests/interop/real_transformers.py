@@ -9,8 +9,7 @@ from learnloop.interop.transformers import Transformers
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader
-with warnings.catch_warnings():
-    warnings.simplefilter('ignore')
+with warnings.catch_warnings(action='ignore'):
     import transformers
     from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
     from transformers.trainer_callback import TrainerControl

@@ -1,10 +1,10 @@
 "Callbacks written for pytorch-accelerated, with nothing of it installed"
-import importlib.util, inspect, io, pickle, re, threading
+import importlib.util, inspect, pickle, re, threading
 from collections import defaultdict
 from contextlib import suppress
 from operator import attrgetter
 import numpy as np, pytest, torch
-from helpers import TRAIN, VALID, act, listener, mk_learner, mk_model, same
+from helpers import TRAIN, VALID, act, listener, mk_learner, mk_model, quiet, reread, same, silent
 from learnloop import Callback, DataLoaders, GradientAccumulation, GradientClip, Learner, MixedPrecision, ValidateCallback, as_cb
 from learnloop.loop.flow import Event
 from learnloop.interop import accelerated
@@ -20,9 +20,7 @@ EVAL = ['on_eval_epoch_start', *['on_eval_step_start', 'on_eval_step_end']*2, 'o
 EPOCH = ['on_train_epoch_start', *STEP*3, 'on_train_epoch_end', *EVAL, 'on_training_run_epoch_end']
 
 def mk_learn(cbs=None, **kwargs):
-    learn = mk_learner(cbs, defaults=True, **kwargs)
-    learn.logger = lambda row: None
-    return learn
+    return silent(mk_learner(cbs, defaults=True, **kwargs))
 
 def recording(tag='a', trace=None, do=None):
     "A callback that notes every hook; `do` has what it does in some"
@@ -465,10 +463,7 @@ class Counts(TrainerCallback):
 def test_state_round_trip():
     learn,cb = mk_learn(),as_cb(Counts())
     learn.fit(1, cbs=[cb])
-    f = io.BytesIO()
-    torch.save(cb.state_dict(), f)
-    f.seek(0)
-    sd = torch.load(f, weights_only=True)
+    sd = reread(cb.state_dict())
     assert set(sd['Counts'])=={'attrs', 'modules', 'history'} and set(sd['Counts']['attrs'])=={'n', 'rows', 'np'}
     new = as_cb(Counts(every=7))
     new.load_state_dict(sd)
@@ -500,8 +495,7 @@ def test_a_run_that_goes_on_has_its_history_and_its_best(tmp_path, at):
         stop = listener('stop', [at], _fail, order=70)
         cbs = [as_cb(Metric()), as_cb(KeepsBest(tmp_path/f'{tag}.pt'))]
         learn = mk_learn(opt_func=torch.optim.Adam)
-        with learn.no_logging(): learn.fit(4, cbs=[*cbs, stop], resume=resume)
-        return learn.model,cbs[0].trainer.run_history,cbs[1].foreign.best_metric
+        return quiet(learn, 4, cbs=[*cbs, stop], resume=resume).model,cbs[0].trainer.run_history,cbs[1].foreign.best_metric
     model,history,best = _run('a')
     with pytest.raises(KeyboardInterrupt): _run('b', tmp_path/'run', KeyboardInterrupt())
     again = _run('b', tmp_path/'run')

@@ -1,11 +1,10 @@
 "Callbacks of a TrainingEngine: against its documented order, written down as a loop; and what happens when things go wrong"
-import io, math
+import math
 from collections.abc import Mapping
 from functools import partial
-import numpy as np
-import pytest, torch
-from helpers import LR, TRAIN, VALID, covering, ending, listener, mk_model, same
-from helpers import mk_learner as _mk_learner
+import numpy as np, pytest, torch
+from helpers import LR, TRAIN, VALID, covering, ending, listener, mk_learner as _mk_learner, mk_model, same
+from helpers import reread
 from learnloop import (
     Callback as Ours, CancelBatchException, CancelEpochException, CancelFitException,
     CancelTrainException, CancelValidException, GradientAccumulation, MixedPrecision, TorchScheduler)
@@ -282,17 +281,11 @@ class Stateful(Callback):
         self.n,self.best = state['n'],state['best']
         self.given.append(self.engine.epoch)
 
-def disk(state):
-    f = io.BytesIO()
-    torch.save(state, f)
-    f.seek(0)
-    return torch.load(f, weights_only=True)
-
 def test_state_is_kept_under_the_callback_s_own_name():
     cb,new = as_cb(Stateful()),as_cb(Stateful())
     learn = mk_learner(cbs=[cb])
     learn.fit(2)
-    state = disk(cb.state_dict())
+    state = reread(cb.state_dict())
     assert [*state]==['Stateful'] and state['Stateful']['n']==2 and type(state['Stateful']['best']) is float and state['Stateful']['seen'][0]==.5
     new.load_state_dict(state)
     assert new.foreign.given==[] and str(new.state_dict())==str(state), 'it waits for its engine'

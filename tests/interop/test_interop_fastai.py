@@ -1,23 +1,19 @@
 "Callbacks written for fastai run as they are, with nothing of fastai installed"
-import io, sys
+import sys
 from copy import deepcopy
 from functools import partial
 from operator import attrgetter
 from types import ModuleType, SimpleNamespace
 import learnloop, numpy as np, pytest, torch
 from fastcore.foundation import L
-from helpers import LR, TAKEN_BY, TRAIN, VALID, covering, ending, mk_model
-from learnloop import DataLoaders, Learner, LRFinder
-from learnloop import Callback as Ours
-from learnloop.interop import as_cb
-from learnloop.interop import fastai as fa
+from helpers import LR, TAKEN_BY, TRAIN, VALID, covering, ending, mk_model, reread, silent
+from learnloop import Callback as Ours, DataLoaders, LRFinder, Learner
+from learnloop.interop import as_cb, fastai as fa
 from learnloop.interop.fastai import Callback, event
 from torch.nn import functional as F
 
 def mk(cbs=None, dls=(TRAIN,VALID), loss_func=F.mse_loss, opt=torch.optim.SGD, **kwargs):
-    learn = Learner(DataLoaders(*dls), mk_model(), loss_func, opt, lr=LR, cbs=cbs, **kwargs)
-    learn.logger = lambda row: None
-    return learn
+    return silent(Learner(DataLoaders(*dls), mk_model(), loss_func, opt, lr=LR, cbs=cbs, **kwargs))
 
 def recording(trace, name='rec', acts=None, events=tuple(event), **attrs):
     "A foreign callback that appends its events to `trace`, and does what `acts` says at (event, n-th call): raise, or call a function of it"
@@ -225,8 +221,8 @@ def test_optimizer():
 
 def test_several_optimizers():
     model = mk_model()
-    learn = Learner(DataLoaders(TRAIN, VALID), model, F.mse_loss, dict(w=torch.optim.SGD([model.weight], lr=.1), b=torch.optim.Adam([model.bias], lr=.01)))
-    learn.logger = lambda row: None
+    opts = dict(w=torch.optim.SGD([model.weight], lr=.1), b=torch.optim.Adam([model.bias], lr=.01))
+    learn = silent(Learner(DataLoaders(TRAIN, VALID), model, F.mse_loss, opts))
     learn.fit(1, cbs=(probe := Probe(lambda self: ([h['lr'] for h in self.opt.hypers], sorted(self.opt.state_dict()), len(self.opt.param_groups)))))
     assert probe.res[0]==([.1, .01], ['b', 'w'], 2)
 
@@ -333,11 +329,8 @@ def test_state_round_trip():
     learn.fit(1)
     sd = learn.fastai_counts.state_dict()
     assert set(sd['Counts'])=={'n','best','seen'} and type(sd['Counts']['best']) is float
-    f = io.BytesIO()
-    torch.save(sd, f)
-    f.seek(0)
     other = mk(cbs=(new := Counts(5)))
-    other.fastai_counts.load_state_dict(torch.load(f, weights_only=True))
+    other.fastai_counts.load_state_dict(reread(sd))
     assert new.n==3 and new.best==cb.best and new.patience==5
     other.fit(1)
     assert new.n==6 and len(new.seen)==6 and isinstance(new.seen, L)  # it goes on

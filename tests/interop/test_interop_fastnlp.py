@@ -2,9 +2,8 @@
 import io, sys
 from functools import partial
 from types import SimpleNamespace
-import numpy as np
-import learnloop, pytest, torch
-from helpers import CANCEL_OF, LR, TRAIN, act, batches, cover, listener, mk_model, same
+import learnloop, numpy as np, pytest, torch
+from helpers import CANCEL_OF, LR, TRAIN, act, batches, cover, listener, mk_model, quiet, same
 from learnloop import CheckpointCallback, DataLoaders, Learner, MixedPrecision, SanityCheck, ValidateCallback
 from learnloop.interop import as_cb
 from learnloop.interop.core import HookTable
@@ -44,8 +43,7 @@ def mk_learner(cbs=(), train=TRAIN, valid=None, model=None, **kwargs):
 
 def fit(n_epoch=1, cbs=(), learn=None, **kwargs):
     learn = learn or mk_learner(**kwargs)
-    with learn.no_logging(): learn.fit(n_epoch, cbs=cbs)
-    return learn
+    return quiet(learn, n_epoch, cbs=cbs)
 
 def test_all_hooks_of_the_documents_are_there_and_heard():
     assert {h.name for h in FastNLP.hooks}==set(HOOKS)=={k for c in Callback.__mro__ for k in vars(c) if k.startswith('on_')} and not FastNLP.missing

@@ -1,8 +1,8 @@
 "Keras' callbacks: which hook is called when and with what, stops, learning rate, weights, logs, state; `tests/interop/real_keras.py` has the real package"
-import copy, io, json, math
+import copy, json, math
 from collections import Counter
 import numpy as np, pytest, torch
-from helpers import TRAIN, VALID, batches, cover, listener, mk_model, weights
+from helpers import TRAIN, VALID, batches, cover, listener, mk_model, quiet, reread, weights
 from learnloop import (CancelBatchException, CancelEpochException, CancelTrainException, DataLoaders,
     EMA, GradientAccumulation, GradientClip, Learner, MixedPrecision, ParamScheduler, Recorder, mae)
 from learnloop.interop import as_cb
@@ -35,8 +35,7 @@ def mk_learner(cbs=None, dls=(TRAIN,VALID), train_metrics=True, **kwargs):
     return learn
 
 def fit(learn, n_epoch=1, **kwargs):
-    with learn.no_logging(): learn.fit(n_epoch, **kwargs)
-    return learn
+    return quiet(learn, n_epoch, **kwargs)
 def names(trace, name='a'): return [o[1] for o in trace if o[0]==name]
 def stop(self): self.model.stop_training = True
 
@@ -284,12 +283,6 @@ class EarlyStopping(Callback):
             if self.wait>=self.patience: self.model.stop_training,self.stopped_epoch = True,epoch
     def on_train_end(self, logs=None): self.model.set_weights(self.best_weights)
 
-def through_file(sd):
-    f = io.BytesIO()
-    torch.save(sd, f)
-    f.seek(0)
-    return torch.load(f, weights_only=True)
-
 def test_a_resumed_fit_ends_as_one_that_was_never_interrupted():
     whole,kept = EarlyStopping(),('wait', 'stopped_epoch', 'best', 'best_epoch')
     learn = fit(mk_learner(), 20, cbs=as_cb(whole, system='keras'))
@@ -302,7 +295,7 @@ def test_a_resumed_fit_ends_as_one_that_was_never_interrupted():
         fit(a, 20, cbs=[part, listener('saves', ['after_epoch'], hear, order=99)])
         assert set(saved['cb'])=={'EarlyStopping'}
         b.model.load_state_dict(saved['model'])
-        rest.load_state_dict(through_file(saved['cb']))
+        rest.load_state_dict(reread(saved['cb']))
         fit(b, 20, cbs=rest, start_epoch=n)
         assert [getattr(rest.foreign, k) for k in kept]==[getattr(whole, k) for k in kept] and len(b.recorder.values)==learn.epoch+1-n
         assert all(map(torch.equal, weights(b.model), weights(learn.model)))
@@ -310,7 +303,7 @@ def test_a_resumed_fit_ends_as_one_that_was_never_interrupted():
 def test_loaded_state_counts_for_one_fit():
     cb,learn = as_cb(EarlyStopping(), system='keras'),mk_learner()
     fit(learn, 20, cbs=cb)
-    n,sd = learn.epoch,through_file(cb.state_dict())
+    n,sd = learn.epoch,reread(cb.state_dict())
     again = as_cb(EarlyStopping(), system='keras')
     again.load_state_dict(sd)
     assert str(again.state_dict())==str(sd)  # in no learner yet
@@ -335,7 +328,7 @@ def test_a_stop_is_still_due_after_a_resume(at):
     assert saved['RecA']['stop_training']==('fit' if at[0]=='on_epoch_end' else 'epoch')
     trace,learn = [],mk_learner()
     other = as_cb(mk_recorder(trace))
-    fit(learn, 2, cbs=[other, resumed(learn, other, through_file(saved), 'before_train' if event=='before_fetch' else None)])
+    fit(learn, 2, cbs=[other, resumed(learn, other, reread(saved), 'before_train' if event=='before_fetch' else None)])
     if at[0]=='on_epoch_end': assert names(trace)==['on_train_begin', 'on_train_end']
     else: assert names(trace)[-2:]==['on_epoch_end', 'on_train_end'] and learn.epoch==0
     if event=='before_fetch': assert names(trace)==['on_train_begin', 'on_epoch_begin', *TEST, 'on_epoch_end', 'on_train_end']
@@ -348,6 +341,6 @@ def test_one_of_ones_own_says_what_to_save():
         def load_state_dict(self, sd): self.n = sd['n']
     cb,other = as_cb(Counts()),as_cb(Counts())
     fit(mk_learner(), 2, cbs=cb)
-    other.load_state_dict(through_file(cb.state_dict()))
+    other.load_state_dict(reread(cb.state_dict()))
     fit(mk_learner(), 3, cbs=other, start_epoch=2)
     assert cb.state_dict()=={'Counts': dict(own=dict(n=2))} and other.foreign.n==3

@@ -5,10 +5,8 @@ from copy import deepcopy
 from enum import Enum
 from functools import partial
 from pathlib import Path
-import numpy as np
-import pytest, torch
-from helpers import TRAIN, VALID, act, covering, listener, mk_model, batches
-from helpers import mk_learner as _mk_learner
+import numpy as np, pytest, torch
+from helpers import TRAIN, VALID, act, batches, covering, listener, mk_learner as _mk_learner, mk_model, silent
 from learnloop import Callback as Ours, FetchPredsCallback
 from learnloop import (
     FastDevRun, GradientAccumulation, GradientClip, LimitBatches, MixedPrecision,
@@ -42,9 +40,7 @@ class Told(Callback):
     def count(self, *names): return [sum(o==k for o in self.trace) for k in names]
 
 def mk_learner(*args, **kwargs):
-    learn = _mk_learner(*args, **dict(defaults=True) | kwargs)
-    learn.logger = lambda row: None
-    return learn
+    return silent(_mk_learner(*args, **dict(defaults=True) | kwargs))
 def at(k, do, n=1):
     "A `hear` that does `do(trainer)` at the `n`-th call of the hook `k`"
     seen = []

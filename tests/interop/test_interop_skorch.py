@@ -2,7 +2,7 @@
 import json, pickle
 from functools import partial
 import numpy as np, pytest, torch
-from helpers import covering, listener
+from helpers import Module, covering, listener
 from learnloop import (CancelBatchException, CancelEpochException, CancelFitException, DataLoaders, Learner, SanityCheck,
     ValidateCallback, accuracy)
 from learnloop.interop import as_cb
@@ -181,9 +181,8 @@ def test_several_optimizers():
     with pytest.raises(ValueError, match='pass it f_optimizer=None'): learn.fit(1, cbs=Checkpoint('train_loss_best'))
 
 def test_a_model_that_computes_its_loss():
-    class Own(nn.Module):
+    class Own(Module):
         def __init__(self):
-            super().__init__()
             self.m = model()
         def forward(self, x, y): return F.cross_entropy(self.m(x), y)
     learn = Learner(DataLoaders(DataLoader(TRAIN, 8), DataLoader(VALID, 8), device='cpu', n_inp=2), Own(), opt_func=torch.optim.SGD, lr=.1)

@@ -1,7 +1,7 @@
 "Callbacks of all seven systems in one fit: names, stops, errors, state, and what is refused"
 from collections import Counter
 import pytest, torch
-from helpers import TRAIN, VALID, covering, mk_model, same
+from helpers import TRAIN, VALID, covering, mk_model, same, silent
 from learnloop import Callback, DataLoaders, Learner
 from learnloop.interop import accelerated, as_cb, engine, fastai, fastnlp, keras, lightning, transformers
 from learnloop.interop.core import Adapter, adapters
@@ -13,9 +13,7 @@ HOOKS = {k:[o for o in dict.fromkeys(h.name for h in adapters()[k].hooks) if o n
 ALL = pytest.mark.parametrize('system', BASES)
 
 def mk(cbs=None, dls=(TRAIN,VALID), **kwargs):
-    learn = Learner(DataLoaders(*dls), mk_model(), F.mse_loss, torch.optim.SGD, lr=.1, cbs=cbs, **kwargs)
-    learn.logger = lambda row: None
-    return learn
+    return silent(Learner(DataLoaders(*dls), mk_model(), F.mse_loss, torch.optim.SGD, lr=.1, cbs=cbs, **kwargs))
 
 def recording(system, trace, acts=None, name='Noted', hooks=None):
     "A callback that appends (system, hook) to `trace`, and does `acts[hook]` each time"

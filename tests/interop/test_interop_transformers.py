@@ -1,7 +1,7 @@
 "Callbacks of transformers' Trainer, written from its documents: only where a test asks for it, it is imported. With it: tests/interop/real_transformers.py"
 import dataclasses, json, math, sys
 import learnloop, numpy as np, pytest, torch
-from helpers import CANCEL_OF, TRAIN, VALID, act, batches, covering, listener, mk_model
+from helpers import CANCEL_OF, TRAIN, VALID, act, batches, covering, listener, mk_model, quiet
 from learnloop import (AvgMetric, Callback, CancelSaveException, DataLoaders, FetchPredsCallback, GradientAccumulation, GradientClip,
     Learner, SanityCheck, ValidateCallback)
 from learnloop.interop import transformers as T
@@ -35,11 +35,7 @@ def mk(cbs=(), n=3, bs=4, valid=VALID, **kwargs):
     return Learner(DataLoaders(batches(n, bs), valid), mk_model(), F.mse_loss, torch.optim.SGD, lr=.1, cbs=cbs, **kwargs)
 def fit(cbs, n_epoch=2, **kwargs):
     learn = mk(cbs, **kwargs)
-    with learn.no_logging(): learn.fit(n_epoch)
-    return learn
-def quiet(learn, *args, **kwargs):
-    with learn.no_logging(): learn.fit(*args, **kwargs)
-    return learn
+    return quiet(learn, n_epoch)
 def flag(k, v=True): return lambda control: setattr(control, k, v)
 STOP = flag('should_training_stop')
 

@@ -7,8 +7,7 @@ from learnloop.interop.core import coverage
 from learnloop.interop.transformers import Transformers
 from torch.utils.data import DataLoader
 from wild import compare_scripts, tried, wandb_records
-with warnings.catch_warnings():
-    warnings.simplefilter('ignore')
+with warnings.catch_warnings(action='ignore'):
     import transformers
     from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments, integrations
     from transformers import DefaultFlowCallback, EarlyStoppingCallback, PrinterCallback, ProgressCallback
@@ -284,8 +283,7 @@ def test_codecarbon(tmp_path, monkeypatch):
         assert a.keys()==b.keys() and all(float(o['duration'])>0 and o['country_iso_code']=='FRA' for o in rows)
 
 def test_neptune(tmp_path):
-    with tried('transformers', 'neptune', 'NeptuneCallback(log_checkpoints)') as t, warnings.catch_warnings():
-        warnings.simplefilter('ignore')
+    with tried('transformers', 'neptune', 'NeptuneCallback(log_checkpoints)') as t, warnings.catch_warnings(action='ignore'):
         t.refuses(lambda: ours(tmp_path, [integrations.NeptuneCallback(log_checkpoints='last')]), match='omit log_checkpoints')
 
 class Namespace(dict):
@@ -296,8 +294,7 @@ class Namespace(dict):
         return self.setdefault(k, Series())
 
 def test_neptune_logs(tmp_path):
-    with tried('transformers', 'neptune', 'NeptuneCallback'), warnings.catch_warnings():
-        warnings.simplefilter('ignore')
+    with tried('transformers', 'neptune', 'NeptuneCallback'), warnings.catch_warnings(action='ignore'):
         import neptune
         class Sends(integrations.NeptuneCallback):
             _metadata_namespace = property(lambda self: self.sent)

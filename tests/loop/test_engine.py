@@ -1,17 +1,13 @@
 "Engines: each hook, their order, and that an engine which passes everything on changes nothing"
 import pytest, torch
 from contextlib import contextmanager
-from helpers import TRAIN, VALID, mk_learner, same
+from helpers import TRAIN, VALID, mk_learner, quiet, same
 from hypothesis import given, settings, strategies as st
 from learnloop import Callback, CancelBatchException, CancelStepException
 from learnloop.loop.engines import Engine, EngineStack
 
 HOOKS = 'running','start','batches','at_rest','body','take','ended'
 PHASES_IN_FIT = 'fit','epoch','train','validate','fetch','batch','turn','backward','step','zero_grad'
-
-def quiet(learn, *args, **kwargs):
-    with learn.no_logging(): learn.fit(*args, **kwargs)
-    return learn
 
 def mk_engine(name, said, hooks, around='*', level=20):
     "An engine that overrides `hooks`, notes each call, and passes it on"

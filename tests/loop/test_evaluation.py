@@ -1,7 +1,7 @@
 "Evaluations: inside one another, with random numbers of their own, beside a recorder that is there, and what they cost nobody"
 import random
 import numpy as np, pytest, torch
-from helpers import TRAIN, VALID, batches, check, covering, listener, weights
+from helpers import Module, TRAIN, VALID, batches, check, covering, listener, silent, weights
 from hypothesis import given, strategies as st
 from learnloop import (Callback, CancelBatchException, CheckpointCallback, DataLoaders, EarlyStoppingCallback, GatherPredsCallback, Learner, LimitBatches,
     MCDropoutCallback, MixedPrecision, list_checkpoints, mae, set_seed)
@@ -15,9 +15,7 @@ def mk(cbs=None, dls=(TRAIN,VALID), p=0., metrics=mae, **kwargs):
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Dropout(p), nn.Linear(8, 1))
-    learn = Learner(DataLoaders(*dls), model, kwargs.pop('loss_func', F.mse_loss), torch.optim.AdamW, lr=.05, metrics=metrics, cbs=cbs, **kwargs)
-    learn.logger = lambda row: None
-    return learn
+    return silent(Learner(DataLoaders(*dls), model, kwargs.pop('loss_func', F.mse_loss), torch.optim.AdamW, lr=.05, metrics=metrics, cbs=cbs, **kwargs))
 
 # Point 10: one inside another
 
@@ -279,10 +277,9 @@ def test_point_12_generators_of_data_sets_draw_anew_in_workers_too(workers):
 
 # Gradients in validation
 
-class Slope(nn.Module):
+class Slope(Module):
     "Whose prediction is the gradient of what it computes"
     def __init__(self):
-        super().__init__()
         self.f = nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Linear(4, 1))
     def forward(self, x):
         x = x.detach().requires_grad_()
@@ -290,9 +287,7 @@ class Slope(nn.Module):
 
 def mk_slope(**kwargs):
     set_seed(0)
-    learn = Learner((TRAIN, VALID), Slope(), kwargs.pop('loss_func', F.mse_loss), lr=.05, **kwargs)
-    learn.logger = lambda row: None
-    return learn
+    return silent(Learner((TRAIN, VALID), Slope(), kwargs.pop('loss_func', F.mse_loss), lr=.05, **kwargs))
 
 @pytest.mark.parametrize('f', [lambda o: o.fit(1), lambda o: o.validate(), lambda o: o.get_preds(), lambda o: o.predict(torch.ones(2))])
 def test_who_needs_gradients_in_validation_is_told_how(f):

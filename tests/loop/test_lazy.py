@@ -103,6 +103,22 @@ in_fork(overrides)
 for use in (lambda: Learner.fit_one_cycle, lambda: learnloop.SchedCos, lambda: learnloop.train.schedule, lambda: Learner.lr_find): in_fork(replaced, use)
 for f in (by_patch, mocked, an_attribute_of_its_own, a_property): in_fork(f)'''
 
+ADAPTERS = '''
+import sys, learnloop
+from learnloop import *
+from learnloop.app.synth import synth_learner
+class Mine(Callback):
+    def after_batch(self): pass
+    def improve(self): pass
+learn = synth_learner(cbs=Mine)
+with learn.no_bar(), learn.no_logging(): learn.fit_one_cycle(1, max_steps=2)
+assert not hasattr(learn, 'test') and not hasattr(learnloop, 'F1Score') and not hasattr(Mine(), 'gather_preds')
+assert not {'learnloop.interop.keras', 'learnloop.interop.fastai'} & {*sys.modules}
+from learnloop.interop import core
+for o in core.adapters(): pass
+theirs = 'llm fastNLP pytorch_accelerated fastai lightning pytorch_lightning transformers keras ignite skorch pandas matplotlib accelerate sklearn datasets'
+assert not (there := {*theirs.split()} & {o.partition('.')[0] for o in sys.modules}), there'''
+
 BOOT = '''
 import gc, os, sys, torch
 def in_fork(f, *args):
@@ -124,7 +140,7 @@ for o in sys.argv[1:]:
 @pytest.fixture(scope='module')
 def said():
     "What codes print, each in a process of its own, where torch is imported and learnloop isn't"
-    codes = dict(brought=BROUGHT, broken=BROKEN, first=FIRST, replaced=REPLACED)
+    codes = dict(brought=BROUGHT, broken=BROKEN, first=FIRST, replaced=REPLACED, adapters=ADAPTERS)
     cmd,env = [sys.executable, '-c', BOOT, *codes.values()],os.environ | dict(PYTHONPATH=str(ROOT))
     out = subprocess.run(cmd, capture_output=True, text=True, timeout=200, cwd=ROOT, env=env)
     assert out.returncode==0, out.stderr
@@ -141,6 +157,7 @@ def test_the_import_brings_the_core_alone_and_collects_no_garbage(said):
 def test_garbage_collection_is_on_after_an_import_that_failed(said): assert said['broken']=='True\n'
 def test_any_name_or_module_can_be_the_first(said): assert said['first']==''
 def test_a_subclass_and_a_replaced_method(said): assert said['replaced']==''
+def test_point_6_adapters_are_loaded_on_the_way_to_an_error_only_and_none_imports_its_system(said): assert said['adapters']==''
 
 def test_what_others_call_it_is_told_of_what_waits_too():
     with pytest.raises(AttributeError, match="did you mean 'GradientClip'"): _ = learnloop.GradientClipp

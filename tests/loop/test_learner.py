@@ -6,7 +6,7 @@ from copy import deepcopy
 from functools import partial
 from types import SimpleNamespace
 import numpy as np, pytest, torch
-from helpers import LR, TRAIN, VALID, batches, covering, ending, listener, mk_learner, mk_model, plainly, same, weights
+from helpers import LR, Module, TRAIN, VALID, batches, covering, ending, listener, mk_learner, mk_model, plainly, same, silent, weights
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelTrainException,
     Checks, DataLoaders, DictMetric, Learner, TrainEvalCallback, accuracy, before_batch_cb,
     MSELossFlat, event, on)
@@ -125,10 +125,9 @@ def test_steps_are_real_ones():
 # Batches and loaders
 
 Pair = namedtuple('Pair', 'a b')
-class Dot(nn.Module):
+class Dot(Module):
     "Takes an input in any of several ways"
     def __init__(self):
-        super().__init__()
         self.w = nn.Parameter(torch.ones(2))
     def forward(self, a, b=None):
         if isinstance(a, dict): a,b = a['a'],a['b'][0]
@@ -502,9 +501,8 @@ def test_point_16_probabilities_and_what_is_no_decision():
     preds,_,decided = learn.get_preds(with_decoded=True)
     assert torch.equal(decided, preds.argmax(1)) and torch.equal(learn.predict(ITEMS[0][0])[0], decided[0])
 
-class Own(nn.Module):
+class Own(Module):
     def __init__(self, **attrs):
-        super().__init__()
         self.__dict__.update(attrs)
     def forward(self, pred, targ): return F.cross_entropy(pred, targ)
 def lax(pred, targ, **kwargs): return F.cross_entropy(pred, targ)
@@ -529,26 +527,22 @@ def test_point_16_a_loss_that_compares_items_has_none_and_that_is_said():
 
 # Dict batches
 
-class Named(nn.Module):
+class Named(Module):
     "Takes its inputs by name"
     def __init__(self, n_out=4):
-        super().__init__()
         self.l = nn.Linear(3, n_out)
     def forward(self, x, scale=None): return self.l(x if scale is None else x*scale)
 def dicts(**more): return [dict(x=ITEMS[0][i:i+5], label=ITEMS[1][i:i+5], **{k:v[i:i+5] for k,v in more.items()}) for i in (0, 5)]
 def named(b=None, targ='label', loss_func=F.cross_entropy, **kwargs):
     torch.manual_seed(0)
     b = dicts() if b is None else b
-    return mk_silent(Learner(DataLoaders(b, b, targ=targ, device='cpu'), Named(), loss_func, torch.optim.SGD, **kwargs))
-def mk_silent(learn):
-    learn.logger = lambda row: None
-    return learn
+    return silent(Learner(DataLoaders(b, b, targ=targ, device='cpu'), Named(), loss_func, torch.optim.SGD, **kwargs))
 
 def test_point_17_targets_by_name():
     learn = named(metrics=[accuracy])
     torch.manual_seed(0)
     tuples = [(o['x'], o['label']) for o in dicts()]
-    twin = mk_silent(Learner((tuples, tuples), Named(), F.cross_entropy, torch.optim.SGD, metrics=[accuracy]))
+    twin = silent(Learner((tuples, tuples), Named(), F.cross_entropy, torch.optim.SGD, metrics=[accuracy]))
     for o in (learn, twin):
         with o.no_bar(): o.fit(2)
     assert same(weights(learn.model), weights(twin.model)) and learn.recorder.values==twin.recorder.values
@@ -561,7 +555,7 @@ def test_point_17_targets_by_name():
 def test_point_17_datasets_and_other_mappings():
     ds = [dict(x=x, label=y) for x,y in zip(*ITEMS, strict=True)]
     dls = DataLoaders.from_dsets(ds, ds, bs=5, targ='label', device='cpu')
-    learn = mk_silent(Learner(dls, Named(), F.cross_entropy, metrics=accuracy))
+    learn = silent(Learner(dls, Named(), F.cross_entropy, metrics=accuracy))
     learn.fit(1)
     assert torch.equal(learn.get_preds(0)[1], ITEMS[1]) and learn.show_results(n=2).rows[1][3]
     learn = named([UserDict(o) for o in dicts()], cbs=Callback('see', before_batch=lambda cb: kinds.append(type(cb.xb[0]))))
@@ -590,7 +584,7 @@ def test_point_17_a_callback_may_change_the_kind_of_a_batch():
     tuples = [(o['x'], o['label']) for o in dicts()]
     def of_tuples():
         torch.manual_seed(0)
-        return mk_silent(Learner((tuples, tuples), Named(), F.cross_entropy, torch.optim.SGD))
+        return silent(Learner((tuples, tuples), Named(), F.cross_entropy, torch.optim.SGD))
     learn = of_tuples()
     learn.fit(1, cbs=Callback(before_batch=to_dict))
     assert same(weights(learn.model), weights(want.model))

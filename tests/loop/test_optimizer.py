@@ -1,9 +1,10 @@
 "Groups, hyper-parameters, weight decay and freezing over every optimizer of torch, against hand-written loops"
-import io, math
+import math
 from functools import partial
 import pytest, torch
 from torch import nn
 from torch.optim import SGD, ASGD, Adadelta, Adafactor, Adagrad, Adam, Adamax, AdamW, Muon, NAdam, RAdam, RMSprop
+from helpers import reread
 from learnloop.loop.optimizer import freeze_to, get_hypers, make_opt, n_groups, opts, set_hypers, zero_grad, get_hyper
 
 # optimizer -> its torch names of (mom, sqr_mom), None where it has none
@@ -152,10 +153,7 @@ def test_state_of_a_split_optimizer_loads_into_a_fresh_one():
     opt = make_opt(partial(SGD, momentum=0.9), a, three, lr=0.1)
     set_hypers(opt, a, wd=0.1)
     train(a, opt)
-    f = io.BytesIO()
-    torch.save(dict(model=a.state_dict(), opt=opt.state_dict()), f)
-    f.seek(0)
-    saved = torch.load(f, weights_only=True)
+    saved = reread(dict(model=a.state_dict(), opt=opt.state_dict()))
     fresh = make_opt(partial(SGD, momentum=0.9), b, three, lr=0.5)
     b.load_state_dict(saved['model'])
     fresh.load_state_dict(saved['opt'])

@@ -1,7 +1,7 @@
 "Where a fit is, what happens between two batches, and fits that begin in the middle"
 import copy
 import pytest, torch
-from helpers import TRAIN, VALID, mk_learner, same
+from helpers import TRAIN, VALID, mk_learner, same, silent
 from learnloop import Callback, CheckpointCallback, event, list_checkpoints
 from learnloop.loop.evaluate import evaluate_on
 
@@ -41,8 +41,7 @@ def test_of_a_fit_that_goes_on_each_handler_hears_each_place_once(at):
             if len(seen)==at: raise KeyboardInterrupt
             seen.append(tuple(cb.learn.place))
         torch.manual_seed(0)
-        learn = mk_learner([Callback(name='mine', between_batches=hear)], defaults=True)
-        learn.logger = lambda row: None
+        learn = silent(mk_learner([Callback(name='mine', between_batches=hear)], defaults=True))
         try: learn.fit(2)
         except KeyboardInterrupt:
             at = None
@@ -82,8 +81,7 @@ def test_who_changes_weights_between_batches_does_so_once_if_the_fetch_that_foll
             if stop and cb.learn.training and len([o for o in seen if o])==at: raise KeyboardInterrupt
         seen = []
         torch.manual_seed(0)
-        learn = mk_learner([Decays(), Callback(name='stop', before_fetch=before_fetch)], dls=(TRAIN, None), defaults=True)
-        learn.logger = lambda row: None
+        learn = silent(mk_learner([Decays(), Callback(name='stop', before_fetch=before_fetch)], dls=(TRAIN, None), defaults=True))
         try: learn.fit(2, **kwargs)
         except KeyboardInterrupt:
             if 'resume' in kwargs: return run(**kwargs)

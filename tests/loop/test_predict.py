@@ -1,6 +1,7 @@
 "`learn.predict` of one item: with its target or without, whatever loader trained the model, and never a batch taken for an item"
 import pytest, torch
 from collections import namedtuple
+from helpers import Module
 from learnloop import DataLoaders, Learner
 from torch import nn
 from torch.utils.data import DataLoader, Dataset, IterableDataset, default_collate
@@ -16,10 +17,9 @@ class Graph:
 def to_graphs(items): return Graph(*(None if o[0] is None else torch.stack(o) for o in zip(*((i.x, i.y) for i in items), strict=True)))
 def to_pair(items): return torch.stack([o['x'] for o in items]),torch.stack([o['y'] for o in items])
 
-class Net(nn.Module):
+class Net(Module):
     "Scores of three classes for inputs in whatever form"
     def __init__(self):
-        super().__init__()
         torch.manual_seed(0)
         self.l = nn.Linear(F_IN, 3)
         self.seen = []
@@ -139,10 +139,9 @@ def test_without_an_item_to_compare_with_an_input_is_taken_as_it_is(dls):
 
 def found(ns): return [torch.randn(n, 2, generator=torch.Generator().manual_seed(i)) for i,n in enumerate(ns)]
 BOXES = dict(ragged=found((3, 1, 4, 2, 0, 2, 5)), alike=found((2,)*7))
-class Finds(nn.Module):
+class Finds(Module):
     "Returns detections for several images: a list or tuple with an element for each image"
     def __init__(self, form, boxes):
-        super().__init__()
         self.form,self.boxes = form,boxes
     def forward(self, x):
         of = [self.boxes[int(i)] for i in x[:, 0]]

@@ -3,12 +3,11 @@ import os, re, signal, threading
 from copy import deepcopy
 from itertools import product
 import pytest, torch
-from helpers import check, covering
+from helpers import Boom, check, covering, silent
 from learnloop import (
     CancelEpochException, CancelFitException, CancelTrainException, Callback, CheckpointCallback, DataLoaders, Learner, Prefetch, TensorLoader, TimeLimit,
     Zip, set_seed)
-from learnloop.data.begin import batches_draw
-from learnloop.data.begin import Endless
+from learnloop.data.begin import Endless, batches_draw
 from learnloop.data.loaders import Until
 from learnloop.loop.prefetch import prefetch_blocker
 from torch import nn
@@ -65,9 +64,7 @@ LOADERS = dict(plain=of(), shuffled=of(shuffle=True), generator=of(shuffle=True,
 def mk_learner(dl, cbs=(), valid=True):
     set_seed(3)
     model = nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(.3), nn.Linear(8, 2))
-    learn = Learner(DataLoaders(dl, of(shuffle=True)() if valid else None, device='cpu'), model, F.cross_entropy, lr=.01, cbs=cbs)
-    learn.logger = lambda row: None
-    return learn
+    return silent(Learner(DataLoaders(dl, of(shuffle=True)() if valid else None, device='cpu'), model, F.cross_entropy, lr=.01, cbs=cbs))
 
 def end(learn):
     g = [o.get_state() for o in {id(o):o for o in (getattr(learn.dls.train, 'generator', None), getattr(learn.dls.train.sampler, 'generator', None)) if o}.values()]
@@ -94,8 +91,6 @@ def test_a_fit_is_the_same(kind, n, kwargs):
         assert bool(sum(seen))==with_it
         res.append(end(learn))
     check(*res)
-
-class Boom(Exception): pass
 
 def stop(at, e=Boom, name='between_batches'):
     def f(cb):

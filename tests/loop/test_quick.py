@@ -1,7 +1,7 @@
 "torch's iterator without its block for profilers: the same batches, draws, errors and end"
 from itertools import product
 import pytest, torch
-from helpers import check
+from helpers import check, silent
 from learnloop import DataLoaders, Learner, Zip, set_seed
 from learnloop.data.begin import Endless
 from learnloop.data.loaders import Until, batches_of
@@ -50,8 +50,7 @@ def test_batches_draws_and_attributes_are_torchs(kind, profiled):
 def test_errors_name_items_wherever_passes_begin(wrap):
     def fail(i):
         if i==5: raise ValueError('five')
-    learn = Learner(DataLoaders(wrap(DataLoader(Noisy(fail), 4)), device='cpu'), nn.Linear(1, 2), F.cross_entropy)
-    learn.logger = lambda row: None
+    learn = silent(Learner(DataLoaders(wrap(DataLoader(Noisy(fail), 4)), device='cpu'), nn.Linear(1, 2), F.cross_entropy))
     with pytest.raises(ValueError) as e: learn.fit(1)
     assert any('item 5, of items 4 to 7' in o for o in e.value.__notes__)
 

@@ -2,7 +2,7 @@
 from copy import deepcopy
 from functools import partial
 import pytest, torch
-from helpers import LR, TRAIN, VALID, mk_learner, same, weights
+from helpers import LR, Module, TRAIN, VALID, mk_learner, same, weights
 from learnloop import (
     Callback, Checks, DataLoaders, EMA, GradientAccumulation, GradientClip, GradualUnfreezing, Learner, MicroBatch, SAM,
     TrainEvalCallback, get_hypers)
@@ -98,9 +98,8 @@ def test_point_1_what_keeps_its_parameters_is_no_error(how):
 
 # --- 2: a loss that learns
 
-class Weighted(nn.Module):
+class Weighted(Module):
     def __init__(self):
-        super().__init__()
         self.w = nn.Parameter(torch.ones(1))
         self.register_buffer('scale', torch.ones(1))
     def forward(self, pred, y): return F.mse_loss(pred*self.w, y)*self.scale.sum()
@@ -261,10 +260,9 @@ def test_point_4_gradients_are_clipped_at_each_evaluation_of_a_closure(search):
 
 # --- what holds a state elsewhere
 
-class Weighs(nn.Module):
+class Weighs(Module):
     "A loss that learns, as a module, a partial of it, or a method"
     def __init__(self):
-        super().__init__()
         self.s = nn.Parameter(torch.ones(1)*.3)
     def forward(self, pred, targ): return ((pred-targ)**2).mean()*self.s.exp()-self.s
     def score(self, pred, targ): return self(pred, targ)

@@ -2,15 +2,15 @@
 import signal
 from functools import partial
 import pytest, torch
-from helpers import same, weights
+from helpers import Boom, same, weights
 from learnloop import (
     Callback, CheckpointCallback, CSVLogger, EMA, GradientAccumulation, GradientClip, MicroBatch, MixedPrecision, MixUp, SAM, Tracer)
 from turn_loops import (
     BS, LOOPS, N, SCALE, Accumulated, Averaged, Bf16, Clipped, ClippedAdaptive, ClippedValue, Fp16, Hand, InParts, Mixed, Sharp, by_hand)
 
 @pytest.fixture(autouse=True)
-def fast(monkeypatch, tmp_path):
-    "Waiting for the disk is tested elsewhere"
+def apart(monkeypatch, tmp_path):
+    "Files go to a folder of each test's own"
     monkeypatch.chdir(tmp_path)
 
 def fit(learn, *args, **kwargs):
@@ -60,7 +60,6 @@ def test_each_is_as_by_hand_or_refused(name, feature):
 
 # --- stops in the middle of a turn
 
-class Boom(Exception): pass
 class At(Callback):
     "Calls `f()` at call `n` of an event"
     order = 65

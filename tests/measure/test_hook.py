@@ -6,7 +6,7 @@ import pytest, torch
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
-from helpers import act, covering, listener, same
+from helpers import Module, act, covering, listener, same
 from learnloop.loop.callback import Callback
 from learnloop.data.loaders import DataLoaders
 from learnloop.measure.hook import (ActivationStats, HookCallback, Hooks, dummy_eval, hook_output, hook_outputs, model_sizes,
@@ -177,10 +177,9 @@ def test_statistics_are_those_computed_by_hand():
     assert torch.equal(stats.layer_stats('2'), torch.stack([s[k][:,1] for k in ('mean', 'std', 'near_zero')]))
     assert torch.equal(stats.hist(-1), s['hist'][:,1].T.log1p())
 
-class Odd(nn.Module):
+class Odd(Module):
     "Puts out what `wrap` makes of its input"
     def __init__(self, wrap):
-        super().__init__()
         self.wrap,self.lin = wrap,nn.Linear(3, 2)
     def forward(self, x): return self.wrap(self.lin(x))
 

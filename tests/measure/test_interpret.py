@@ -1,6 +1,6 @@
 "Interpretation: against computations by hand, on every kind of loader, and without a trace on the learner"
-import matplotlib.pyplot as plt
-import pytest, torch
+import matplotlib.pyplot as plt, pytest, torch
+from helpers import silent
 from learnloop import (ClassificationInterpretation, CrossEntropyLossFlat, DataLoaders, Interpretation, Learner, MSELossFlat,
     SegmentationInterpretation)
 from learnloop.measure.losses import BCEWithLogitsLossFlat
@@ -31,10 +31,8 @@ each_loader = pytest.mark.parametrize('mk_dl', LOADERS.values(), ids=LOADERS)
 def mk(valid=None, loss_func=None, n_out=C, model=None, **kwargs):
     torch.manual_seed(0)
     train = DataLoader(TensorDataset(X, Y), 5, shuffle=True)
-    learn = Learner(DataLoaders(train, train if valid is None else valid, device='cpu'), nn.Linear(4, n_out) if model is None else model,
-        loss_func or CrossEntropyLossFlat(), torch.optim.SGD, lr=.1, **kwargs)
-    learn.logger = lambda row: None
-    return learn
+    return silent(Learner(DataLoaders(train, train if valid is None else valid, device='cpu'), nn.Linear(4, n_out) if model is None else model,
+        loss_func or CrossEntropyLossFlat(), torch.optim.SGD, lr=.1, **kwargs))
 
 @pytest.fixture(autouse=True)
 def no_figures():

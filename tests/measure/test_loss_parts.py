@@ -1,6 +1,7 @@
 "Losses of several parts: what is trained on, and what the table, loggers, trackers and checkpoints make of the rest"
 import operator
 import pytest, torch
+from helpers import silent
 from learnloop import (
     Callback, CheckpointCallback, CSVLogger, DataLoaders, EarlyStoppingCallback, Learner,
     Recorder, SaveModelCallback,
@@ -148,9 +149,7 @@ class Turns(Learner):
     def valid_batch(self): self.set_loss(self.forward_model(*self.xb).square().mean(), 'generator')
 
 def mk_turns():
-    learn = Turns(DataLoaders(TRAIN, VALID, device='cpu'), model(), None, torch.optim.SGD, lr=.1)
-    learn.logger = lambda row: None
-    return learn
+    return silent(Turns(DataLoaders(TRAIN, VALID, device='cpu'), model(), None, torch.optim.SGD, lr=.1))
 
 def test_turns():
     learn,m = mk_turns(),model()

@@ -5,7 +5,7 @@ from functools import partial
 from types import SimpleNamespace
 import numpy as np, pytest, sklearn.metrics as skm, torch, torchmetrics as tm
 from fastcore.nbio import read_nb
-from helpers import covering, mk_learner
+from helpers import Module, covering, mk_learner
 from hypothesis import given, strategies as st
 from learnloop.measure import metrics as M
 from learnloop.data.loaders import DataLoaders
@@ -193,9 +193,8 @@ def test_scalars_of_any_kind_are_floats_in_their_order(block):
     assert len(s)==8 and s.tolist()==[.1, 2., 1., .1, 2., 7., 4., 8.] and set(map(type, s.tolist()))=={float}
 
 class Out(dict): __getattr__ = dict.get
-class DictModel(nn.Module):
+class DictModel(Module):
     def __init__(self, **kw):
-        super().__init__()
         self.l = nn.Linear(4, 3)
     def forward(self, x, labels):
         logits = self.l(x)

@@ -1,8 +1,7 @@
 "A training loss that is NaN: the fit says so by the end of the epoch, once, with its first batch, unless something handles it"
 import math, warnings
 import pytest, torch
-from learnloop import Callback, CheckFinite, DataLoaders, Learner, SpikeDetection
-from learnloop import TerminateOnNaNCallback
+from learnloop import Callback, CheckFinite, DataLoaders, Learner, SpikeDetection, TerminateOnNaNCallback
 from torch import nn
 from torch.nn import functional as F
 
@@ -27,8 +26,7 @@ def mk(dl=DATA, **kw):
 def said(*cbs, n_epoch=3, dl=DATA, **kw):
     "The warnings of a fit, each with the epoch and the batch in which it came"
     learn,seen = mk(dl),[]
-    with warnings.catch_warnings():
-        warnings.simplefilter('always')
+    with warnings.catch_warnings(action='always'):
         warnings.showwarning = lambda m, *args: seen.append((str(m), learn.epoch, learn.iter))
         with learn.no_logging(), learn.no_bar(): learn.fit(n_epoch, cbs=[*cbs], **kw)
     return seen

@@ -2,6 +2,7 @@
 import math, re
 from functools import partial
 import pytest, torch, torchmetrics
+from helpers import silent
 from learnloop import (
     AccumMetric, Callback, DataLoaders, DictMetric, Learner,
     Metric, Perplexity, Recorder, ValidateCallback, ValueMetric, accuracy, as_metric, error_rate, mae)
@@ -16,9 +17,7 @@ def data(n=22, seed=0):
 
 def mk(metrics=accuracy, cbs=None, **kwargs):
     dls = DataLoaders.from_dsets(data(), data(10, 1), bs=4, device='cpu')
-    learn = Learner(dls, nn.Linear(4, 2), F.cross_entropy, torch.optim.SGD, metrics=metrics, cbs=cbs, lr=.1, **kwargs)
-    learn.logger = lambda row: None
-    return learn
+    return silent(Learner(dls, nn.Linear(4, 2), F.cross_entropy, torch.optim.SGD, metrics=metrics, cbs=cbs, lr=.1, **kwargs))
 
 def fitted(learn, n=1, **kwargs):
     with learn.no_bar(): learn.fit(n, **kwargs)
@@ -134,8 +133,7 @@ def test_point_15_nothing_is_left_of_the_try():
     def run(metrics):
         torch.manual_seed(3)
         dl = DataLoader(data(10, 1), 4, shuffle=True, generator=torch.Generator().manual_seed(1))
-        learn = Learner(DataLoaders(DataLoader(data(), 4, shuffle=True), dl, device='cpu'), Odd(), F.cross_entropy, metrics=metrics)
-        learn.logger = lambda row: None
+        learn = silent(Learner(DataLoaders(DataLoader(data(), 4, shuffle=True), dl, device='cpu'), Odd(), F.cross_entropy, metrics=metrics))
         seen = []
         def hear(cb): seen.append((cb.model.n, cb.model.seen[:], cb.model.last, float(cb.model.calls), hasattr(cb.model, 'first'), cb.model.training))
         fitted(learn, 2, cbs=Callback(before_train=hear))
@@ -148,9 +146,7 @@ def test_point_15_nothing_is_left_of_the_try():
 
 def test_point_15_metrics_need_validation_and_that_is_said():
     def learner(**kwargs):
-        learn = Learner(DataLoader(data(), 4), nn.Linear(4, 2), F.cross_entropy, **kwargs)
-        learn.logger = lambda row: None
-        return learn
+        return silent(Learner(DataLoader(data(), 4), nn.Linear(4, 2), F.cross_entropy, **kwargs))
     with pytest.warns(UserWarning, match='nothing computes accuracy, error_rate.*train_metrics'): fitted(learner(metrics=[accuracy, error_rate]))
     quiet = learner(metrics=accuracy)  # warnings are errors
     quiet.lr_find(show_plot=False)

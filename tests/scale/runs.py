@@ -1,6 +1,7 @@
 "Fits that several processes and one take alike: the learners, and what came of them"
 import torch, torch._dynamo, torch.distributed.fsdp  # here, and not in each process
 from functools import partial
+from helpers import silent
 from learnloop import DataLoaders, Learner
 from torch import nn
 from torch.nn import functional as F
@@ -31,9 +32,7 @@ def tensor_dls():
 
 def mk_learner(cbs=(), model=mlp, opt=SGD, loss=F.mse_loss, cls=Learner, dtype=torch.float32, dls=None, **kwargs):
     torch.manual_seed(0)
-    learn = cls(mk_dls(dtype=dtype) if dls is None else dls(), model().to(dtype), loss, opt, cbs=[*cbs], **kwargs)
-    learn.logger = lambda *args: None
-    return learn
+    return silent(cls(mk_dls(dtype=dtype) if dls is None else dls(), model().to(dtype), loss, opt, cbs=[*cbs], **kwargs))
 
 def weights(model):
     "Copies of what a model has learned, put together if processes have parts of it"

@@ -1,5 +1,6 @@
 "Bad rows are named, also when two processes with workers trained, and went on after an error"
 import torch
+from helpers import Boom, silent
 from learnloop import Callback, DataLoaders, Learner
 from learnloop.see.flight import FlightRecorder, find_blame
 from together import together
@@ -10,7 +11,6 @@ from torch.utils.data import DataLoader, TensorDataset
 N,N_BAD = 20_000,20
 BAD = torch.randperm(N, generator=torch.Generator().manual_seed(1))[:N_BAD].tolist()
 
-class Boom(Exception): pass
 class Rows(TensorDataset):
     def __getitems__(self, idxs): return [t[idxs] for t in self.tensors]
 
@@ -24,8 +24,7 @@ def data():
 def train(path, at=None, several=False):
     torch.manual_seed(0)
     dls = DataLoaders(DataLoader(data(), 200, shuffle=True, num_workers=1, collate_fn=tuple), device='cpu')
-    learn = Learner(dls, nn.Linear(8, 2), F.cross_entropy, torch.optim.SGD, lr=.1, path=path)
-    learn.logger = lambda row: None
+    learn = silent(Learner(dls, nn.Linear(8, 2), F.cross_entropy, torch.optim.SGD, lr=.1, path=path))
     if several: learn.to_ddp()
     def stop(cb):
         if cb.learn.count.batches==at: raise Boom
@@ -49,9 +48,8 @@ def named(path, nm):
     torch.manual_seed(0)
     g = torch.Generator().manual_seed(1)
     x,y = torch.randn(47, 5, generator=g)*torch.logspace(0, 3, 47)[:, None],torch.randint(3, (47,), generator=g)
-    learn = Learner(DataLoaders(DataLoader(TensorDataset(x.double(), y), 6, shuffle=True), device='cpu'), nn.Linear(5, 3).double(), LOSSES[nm],
-        torch.optim.SGD, lr=.001, path=path/nm)
-    learn.logger = lambda row: None
+    learn = silent(Learner(DataLoaders(DataLoader(TensorDataset(x.double(), y), 6, shuffle=True), device='cpu'), nn.Linear(5, 3).double(), LOSSES[nm],
+        torch.optim.SGD, lr=.001, path=path/nm))
     learn.to_ddp()
     with learn.no_bar(): learn.fit(2, cbs=FlightRecorder())
     b = learn.blame(40)

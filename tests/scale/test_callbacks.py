@@ -2,7 +2,7 @@
 import importlib, sys, traceback
 from pathlib import Path
 import pytest, torch
-from helpers import LR, batches, mk_model
+from helpers import LR, batches, mk_model, silent
 from learnloop import DataLoaders, Learner
 from learnloop.scale.agree import points_needed
 from runs import TOL, check_alike, train
@@ -22,8 +22,7 @@ def mk(cls, folder):
 
 def mk_learner(cls, folder):
     cb = mk(cls, folder)
-    learn = Learner(DataLoaders(batches(3), batches(2, seed=1)), mk_model(), F.mse_loss, torch.optim.SGD, lr=LR, metrics=[F.l1_loss], path=folder)
-    learn.logger = lambda *args: None
+    learn = silent(Learner(DataLoaders(batches(3), batches(2, seed=1)), mk_model(), F.mse_loss, torch.optim.SGD, lr=LR, metrics=[F.l1_loss], path=folder))
     return learn.remove_cb(type(cb)).add_cb(cb)
 
 def fit(learn):

@@ -2,14 +2,12 @@
 import re, warnings
 from itertools import product
 import learnloop, pytest, torch
-from helpers import cover
+from helpers import Module, cover
 from learnloop import PHASES, Callback, CancelBatchException, DataLoaders, Event, GradientAccumulation, GradientClip, MicroBatch, SAM, event
 from learnloop.scale.agree import POINTS
 from learnloop.scale.team import find_team
-from runs import check_alike, mk_dls, mlp, train
-from runs import mk_learner as mk_any
+from runs import check_alike, mk_dls, mk_learner as mk_any, mlp, train
 from together import ending, together
-from torch import nn
 
 CANCELS = {k:getattr(learnloop, f'Cancel{v}Exception') for k,v in dict(fit='Fit', epoch='Epoch', train='Train', validate='Valid',
     batch='Batch', turn='Turn', backward='Backward', step='Step', zero_grad='ZeroGrad').items()}
@@ -112,10 +110,9 @@ def test_the_outermost_of_several_acts(how):
     ranks,alone = together(several, how, cases, n=3),several(how, cases)
     for i,one in enumerate(alone): check_alike([o[i] for o in ranks], one, but=['outcome'])
 
-class Fussy(nn.Module):
+class Fussy(Module):
     "Cancels a batch in the model"
     def __init__(self):
-        super().__init__()
         self.inner,self.n = mlp(),0
     def forward(self, x):
         self.n += 1
@@ -181,8 +178,7 @@ def unlike():
     def mk():
         dls = DataLoaders(Own(5-find_team().rank if find_team() else 4), None)
         return mk_learner(dls=lambda: dls)
-    with warnings.catch_warnings(record=True) as ws:
-        warnings.simplefilter('always')
+    with warnings.catch_warnings(record=True, action='always') as ws:
         res = train(mk)
     return res | dict(said=[str(o.message) for o in ws])
 

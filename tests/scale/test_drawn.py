@@ -52,8 +52,7 @@ def program(seed):
     return result(learn) | dict(losses=learn.recorder.raw_losses)
 
 def programs(seeds):
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
+    with warnings.catch_warnings(action='ignore'):
         warnings.filterwarnings('error', message='weights or hyper-parameters of rank')
         return [program(o) for o in seeds]
 

@@ -1,7 +1,7 @@
 "What a model may be, and what torch is told, when two processes train it; one process is what to compare with"
 import copy, warnings
-import pytest, torch
-import torch.distributed as dist
+import pytest, torch, torch.distributed as dist
+from helpers import Module, silent
 from learnloop import EMA, Callback, DataLoaders, GradientAccumulation, GradientClip, Learner
 from learnloop.scale.team import Team, find_team
 from learnloop.loop.loss import loss_module
@@ -22,9 +22,7 @@ def mk(model=None, loss=F.mse_loss, n=34, opt=torch.optim.SGD, lr=.1, **kwargs):
     torch.manual_seed(1)
     model = model() if model else plain()
     torch.manual_seed(2)
-    learn = Learner(DataLoaders(DataLoader(ds, 8, shuffle=True), DataLoader(ds, 8)), model, loss, opt, lr=lr, **kwargs)
-    learn.logger = lambda row: None
-    return learn
+    return silent(Learner(DataLoaders(DataLoader(ds, 8, shuffle=True), DataLoader(ds, 8)), model, loss, opt, lr=lr, **kwargs))
 
 def plain(): return nn.Sequential(nn.Linear(5, 16), nn.Tanh(), nn.Linear(16, 1))
 def normed(): return nn.Sequential(nn.Linear(5, 16), nn.BatchNorm1d(16), nn.Tanh(), nn.Linear(16, 1))
@@ -36,17 +34,15 @@ def conv():
     net = nn.Sequential(nn.Unflatten(1, (5, 1, 1)), nn.Conv2d(5, 8, 3, padding=1), nn.Flatten(), nn.Linear(8, 1))
     return net.to(memory_format=torch.channels_last)
 
-class Unused(nn.Module):
+class Unused(Module):
     "A layer has no part in the loss"
     def __init__(self):
-        super().__init__()
         self.a,self.b = nn.Linear(5, 1),nn.Linear(5, 1)
     def forward(self, x): return self.a(x)
 
-class Tied(nn.Module):
+class Tied(Module):
     "Two layers share a weight; blocks are in a list"
     def __init__(self):
-        super().__init__()
         self.a,self.b,self.head = nn.Linear(5, 5),nn.Linear(5, 5),nn.Linear(5, 1)
         self.b.weight = self.a.weight
         self.blocks = nn.ModuleList([nn.Linear(5, 5) for _ in range(2)])
@@ -55,25 +51,22 @@ class Tied(nn.Module):
         for o in self.blocks: x = torch.tanh(o(x))
         return self.head(torch.tanh(self.b(x)))
 
-class Odd(nn.Module):
+class Odd(Module):
     "Complex weights, integer ones, a Boolean buffer"
     def __init__(self):
-        super().__init__()
         self.c,self.d = nn.Linear(5, 1, dtype=torch.complex64),nn.Linear(5, 1)
         self.i = nn.Parameter(torch.arange(3), requires_grad=False)
         self.register_buffer('is_on', torch.ones(2, dtype=torch.bool))
     def forward(self, x): return self.c(x.to(torch.complex64)).abs() + self.d(x)
 
-class Sparse(nn.Module):
+class Sparse(Module):
     def __init__(self):
-        super().__init__()
         self.e,self.l = nn.Embedding(4, 3, sparse=True),nn.Linear(3, 1)
     def forward(self, x): return self.l(self.e((x[:,0]>0).long()))
 
-class Scaled(nn.Module):
+class Scaled(Module):
     "A loss that has something to learn"
     def __init__(self):
-        super().__init__()
         self.k = nn.Parameter(torch.tensor(.3))
     def forward(self, p, y): return ((p-y*self.k)**2).mean()
 
@@ -289,8 +282,7 @@ def test_sharded_by_hand():
 # ---- together, and not
 def not_joined():
     learn = mk()
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter('always')
+    with warnings.catch_warnings(record=True, action='always') as said:
         for _ in range(2): learn.fit(1)
     return len([o for o in said if '2 processes were started together, but each trains its own model' in str(o.message)]),learn.team.world
 

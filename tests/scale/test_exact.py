@@ -1,8 +1,7 @@
 "One, two and four processes see the same batches, and end with the same weights"
 import math
 from functools import partial
-import learnloop, pytest, torch
-import turn_loops
+import learnloop, pytest, torch, turn_loops
 from learnloop import (Callback, CheckFinite, EMA, GradientAccumulation, GradientCheckpointing, GradientClip, GradualUnfreezing,
     LimitBatches, MicroBatch, MixedPrecision, ReloadLoaders, SAM, SWA, SpikeDetection, TimeLimit,
     ValidateCallback, ValidateEvery)

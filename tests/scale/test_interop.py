@@ -1,6 +1,7 @@
 "Callbacks of other systems in two processes: who they think they are, how they stop, who writes"
 import csv, os
 import pytest, torch
+from helpers import silent
 from learnloop import CancelFitException, DataLoaders, Learner
 from learnloop.interop import accelerated, engine, fastai, fastnlp, ignite, keras, lightning, transformers
 from learnloop.scale.agree import points_needed
@@ -16,9 +17,7 @@ def mk(*cbs):
     x = torch.randn(24, 3, generator=g)
     dl = DataLoader(TensorDataset(x, x.sum(1, keepdim=True)), 4)  # 6 batches
     torch.manual_seed(1)
-    learn = Learner(DataLoaders(dl, dl), nn.Linear(3, 1), F.mse_loss, torch.optim.SGD, lr=.1, cbs=cbs).to_ddp()
-    learn.logger = lambda row: None
-    return learn
+    return silent(Learner(DataLoaders(dl, dl), nn.Linear(3, 1), F.mse_loss, torch.optim.SGD, lr=.1, cbs=cbs).to_ddp())
 
 def weights(learn): return [p.detach().clone() for p in learn.model.parameters()]
 

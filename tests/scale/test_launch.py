@@ -1,6 +1,5 @@
 "Processes that are started from here: what comes back of them, and what is left"
-import os, signal, sys, time
-import multiprocessing as mp
+import multiprocessing as mp, os, signal, sys, time
 import pytest, torch
 from pathlib import Path
 from learnloop import PeerError, launch

@@ -1,11 +1,10 @@
 "Processes make the step of the whole batch, whatever its loss is a mean of, or the loss function is named"
-import pytest, torch
+import pytest, torch, wild_losses as wild
 from learnloop import AvgSmoothLoss, GradientAccumulation, MicroBatch
 from learnloop.measure.metrics import Smoother
 from means import C, KNOWN, MEANS, REFUTED, T, apart, by_hand, cut, fitted, mk_data, sizes_of
 from together import together
 from copy import deepcopy
-import wild_losses as wild
 from torch.nn import functional as F
 
 N = 17

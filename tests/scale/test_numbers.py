@@ -1,15 +1,13 @@
 "Numbers of all processes: what is recorded, measured, predicted and written is that of one process"
 import csv, json
-import pytest, torch
+import learnloop, pytest, torch
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
-import learnloop
 from learnloop import *
 from learnloop.measure.interpret import Interpretation
 from learnloop.measure.metric import Metric
-from learnloop.measure.metrics import AvgSmoothLoss, Dice, DictMetric, JaccardCoeff, Perplexity
-from learnloop.measure.metrics import accuracy, skm_metric
+from learnloop.measure.metrics import AvgSmoothLoss, Dice, DictMetric, JaccardCoeff, Perplexity, accuracy, skm_metric
 from learnloop.measure.throughput import Throughput
 from learnloop.see.log import CSVLogger, JSONLogger
 from learnloop.see.timeline import load_trace

@@ -1,6 +1,7 @@
 "Callbacks of skorch in two processes: what they go by, how they stop, who writes"
 import os
 import pytest, torch
+from helpers import silent
 from learnloop import DataLoaders, Learner
 from skorch.callbacks import Callback, Checkpoint, EarlyStopping, LRScheduler, TensorBoard
 from torch import nn
@@ -16,9 +17,7 @@ def mk(lr=.1):
     x = torch.randn(24, 3, generator=g)
     dl = DataLoader(TensorDataset(x, x.sum(1, keepdim=True)), 4)  # 6 batches
     torch.manual_seed(1)
-    learn = Learner(DataLoaders(dl, dl), nn.Linear(3, 1), F.mse_loss, torch.optim.SGD, lr=lr).to_ddp()
-    learn.logger = lambda row: None
-    return learn
+    return silent(Learner(DataLoaders(dl, dl), nn.Linear(3, 1), F.mse_loss, torch.optim.SGD, lr=lr).to_ddp())
 
 class Stops(Callback):
     def __init__(self, hook, rank): self.hook,self.rank = hook,rank

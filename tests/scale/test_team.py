@@ -1,9 +1,9 @@
 "What processes say to each other, and how the end of one reaches the others. Several checks share a launch"
 import multiprocessing as mp, os, signal, socket, sys, time
-import pytest, torch
-import torch.distributed as dist
+import pytest, torch, torch.distributed as dist
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
+from helpers import silent
 from learnloop import Callback, Learner, PeerError
 from learnloop.scale.sockets import connections
 from learnloop.scale.team import find_team
@@ -13,9 +13,7 @@ def mk_learn(*cbs, **kwargs):
     torch.manual_seed(0)
     x = torch.randn(32, 4)
     ds = TensorDataset(x, x.sum(1, keepdim=True))
-    learn = Learner((DataLoader(ds, 8), DataLoader(ds, 8)), nn.Linear(4, 1), nn.functional.mse_loss, cbs=cbs, lr=.1)
-    learn.logger = lambda *a: None
-    return learn.to_ddp(**kwargs)
+    return silent(Learner((DataLoader(ds, 8), DataLoader(ds, 8)), nn.Linear(4, 1), nn.functional.mse_loss, cbs=cbs, lr=.1)).to_ddp(**kwargs)
 
 class At(Callback):
     "Calls `f` at `event` of batch 2 in the process `rank`"

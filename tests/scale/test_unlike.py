@@ -1,5 +1,6 @@
 "Processes whose fits are not alike are told so, all of them, before the first step"
 import torch
+from helpers import silent
 from learnloop import Callback, Learner
 from together import LIMIT, ending, same, together
 from torch import nn
@@ -9,9 +10,7 @@ def mk(n=4, frozen=False):
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(3, n), nn.Linear(n, 1))
     if frozen: model[0].requires_grad_(False)
-    learn = Learner([(torch.ones(4, 3), torch.ones(4, 1))]*2, model, F.mse_loss, lr=.1)
-    learn.logger = lambda *a: None
-    return learn.to_ddp(timeout=LIMIT)
+    return silent(Learner([(torch.ones(4, 3), torch.ones(4, 1))]*2, model, F.mse_loss, lr=.1)).to_ddp(timeout=LIMIT)
 
 def unlike():
     "What comes of fits that differ in the second process, by what differs; and whether it can go on"

@@ -1,6 +1,7 @@
 "A run of several processes that stops inside an accumulation window goes on from there, in any number of processes"
 import os, shutil, warnings
 import torch
+from helpers import Module
 from learnloop import EMA, Callback, CheckpointCallback, DataLoaders, GradientAccumulation, GradientClip
 from runs import TOL, Line, differ, mk_learner, weights
 from together import together
@@ -12,10 +13,9 @@ STOPS = range(1, 7) # numbers of batches, of the 6 of an epoch
 
 # ---- what differs between processes: gradients in a window, buffers, the loss function's state, a callback's
 
-class Adaptive(nn.Module):
+class Adaptive(Module):
     "Scales its input by two running means, of which a `state_dict` has one, has statistics, and drops some"
     def __init__(self):
-        super().__init__()
         self.register_buffer('mean', torch.zeros(5))
         self.register_buffer('size', torch.zeros(5), persistent=False)
         self.layers = nn.Sequential(nn.Linear(5, 8), nn.BatchNorm1d(8), nn.Dropout(.3), nn.Linear(8, 1))
@@ -26,10 +26,9 @@ class Adaptive(nn.Module):
             self.size.lerp_(x.detach().abs().mean(0), .5)
         return y
 
-class Scaled(nn.Module):
+class Scaled(Module):
     "A loss with a weight of its own, of which torch's wrappers don't know"
     def __init__(self):
-        super().__init__()
         self.k = nn.Parameter(torch.ones(()))
     def forward(self, p, y): return F.mse_loss(p*self.k, y) + .1*(self.k-2)**2
 
@@ -42,10 +41,9 @@ class Worst(Scaled):
         if p.requires_grad: self.most.copy_(torch.maximum(self.most, (p-y).abs().max().detach()))
         return super().forward(p, y)/(1+self.most)
 
-class Branches(nn.Module):
+class Branches(Module):
     "The second one is taken in the first batch of three alone"
     def __init__(self):
-        super().__init__()
         self.a,self.b,self.n = nn.Linear(5, 1),nn.Linear(5, 1),nn.Buffer(torch.zeros((), dtype=torch.long))
     def forward(self, x):
         y = self.a(x)

@@ -2,7 +2,7 @@
 import json
 from html.parser import HTMLParser
 import pytest, torch
-from helpers import mk_learner
+from helpers import mk_learner, quiet
 from learnloop import Callback, CSVLogger, EMA, GradientClip, Recorder, Tracer, mae
 from learnloop.app.cli import main
 from learnloop.see.compare import Comparison, compare
@@ -10,8 +10,7 @@ from learnloop.see.page import sort_script
 
 def run_in(folder, n=3, cbs=(), logger=CSVLogger, **kwargs):
     learn = mk_learner([Recorder(), *([logger()] if logger else []), *cbs], path=folder, metrics=mae, **kwargs)
-    with learn.no_logging(): learn.fit(n)
-    return learn
+    return quiet(learn, n)
 
 def leave(folder, **columns):
     folder.mkdir(parents=True, exist_ok=True)

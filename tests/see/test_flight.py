@@ -1,6 +1,7 @@
 "What a `FlightRecorder` keeps is what the steps saw, also of a fit that was interrupted or killed, and names the rows that broke it"
 import math
 import pytest, torch
+from helpers import Boom, silent
 from learnloop import (Alternate, Callback, DataLoaders, FlightRecorder, GradientAccumulation, GradientClip, Learner, MicroBatch, TerminateOnNaNCallback, Zip,
     set_seed)
 from learnloop.app.cli import main
@@ -9,10 +10,6 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 
-@pytest.fixture(autouse=True)
-def fast(monkeypatch): monkeypatch.setattr('os.fsync', lambda fd: None)
-
-class Boom(Exception): pass
 g = torch.Generator().manual_seed(0)
 X = torch.randn(60, 5, generator=g)
 Y = torch.randint(3, (60,), generator=g)
@@ -20,9 +17,7 @@ Y = torch.randint(3, (60,), generator=g)
 def mk_learner(path, loss=F.cross_entropy, data=None, n_out=3, cbs=(), **kwargs):
     set_seed(0)
     dl = DataLoader(TensorDataset(X, Y) if data is None else data, 8, shuffle=True, **kwargs) if not hasattr(data, '__iter__') else data
-    learn = Learner(DataLoaders(dl, device='cpu'), nn.Linear(5, n_out), loss, torch.optim.SGD, lr=.1, path=path, cbs=[*cbs])
-    learn.logger = lambda row: None
-    return learn
+    return silent(Learner(DataLoaders(dl, device='cpu'), nn.Linear(5, n_out), loss, torch.optim.SGD, lr=.1, path=path, cbs=[*cbs]))
 def fit(learn, n=2, cbs=(), **kwargs):
     with learn.no_bar(): learn.fit(n, cbs=[*cbs, FlightRecorder()], **kwargs)
     return learn

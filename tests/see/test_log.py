@@ -2,7 +2,7 @@
 import csv, errno, json, math, os, shutil, signal, sys
 from types import SimpleNamespace
 import pytest, torch
-from helpers import VALID, StopAt, batches, covering, fail, kill, mk_learner
+from helpers import StopAt, VALID, batches, covering, fail, kill, mk_learner, quiet
 from learnloop import (Callback, CheckpointCallback, CSVLogger,
     JSONLogger, Logger, MLflowCallback, Recorder, ValidateCallback, WandbCallback, mae)
 
@@ -151,8 +151,7 @@ def train(folder, stop=None, every=1, n=3):
     saver = CheckpointCallback(folder/'run', every_steps=4, every_epochs=2, on_error=False)
     learn = learner(logs[0], [*logs[1:], ValidateCallback(every_steps=2, dl=VALID, name='test'), stop or StopAt(), saver],
         dls=(batches(5),VALID), opt_func=torch.optim.AdamW, metrics=mae)
-    with learn.no_logging(): learn.fit(n, resume=folder/'run')
-    return learn
+    return quiet(learn, n, resume=folder/'run')
 
 def files(folder): return [(folder/o).read_bytes() for o in ('a.csv', 'a.jsonl')]
 

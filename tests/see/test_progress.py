@@ -207,8 +207,7 @@ def fit_at(monkeypatch, stdout, stderr=None):
 def test_a_reader_that_goes_away_does_not_stop_the_fit(n, tty, clock, monkeypatch):
     monkeypatch.setenv('TERM', 'xterm')
     f = Gone(n, tty=tty)
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter('always')
+    with warnings.catch_warnings(record=True, action='always') as seen:
         fit_at(monkeypatch, f)
     told = [str(o.message) for o in seen]
     assert all(f'progress cannot be shown ({f.error.__name__}: gone)' in o for o in told) and len(told)<=2, 'one for the fit, and one for the evaluation'

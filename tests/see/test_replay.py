@@ -3,6 +3,7 @@ import sys
 import pytest, torch
 from torch import nn
 from torch.nn import functional as F
+from helpers import Module
 from learnloop import Callback, CheckpointCallback, Fingerprint, Learner, TrainEvalCallback, diff_runs, set_seed
 from learnloop.app.cli import main
 from learnloop.see.fingerprint import read_fingerprint
@@ -17,15 +18,13 @@ class Twice(torch.autograd.Function):
     @staticmethod
     def backward(ctx, g): return g*ctx.k,None
 
-class Inner(nn.Module):
+class Inner(Module):
     def __init__(self, forward=1., back=1.):
-        super().__init__()
         self.lin,self.k,self.back = nn.Linear(6, 6),forward,back
     def forward(self, x): return Twice.apply(self.lin(x)*self.k, self.back)
 
-class Block(nn.Module):
+class Block(Module):
     def __init__(self, **kwargs):
-        super().__init__()
         self.norm,self.inner,self.drop = nn.BatchNorm1d(6),Inner(**kwargs),nn.Dropout(.2)
     def forward(self, x): return x+self.drop(self.inner(self.norm(x)))
 

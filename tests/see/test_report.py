@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 import pytest, torch
 from fastcore.basics import listify
-from helpers import LR, TRAIN, VALID, check, covering, mk_learner, mk_model, weights
+from helpers import LR, Module, TRAIN, VALID, check, covering, mk_learner, mk_model, weights
 from learnloop import (
     Callback, CancelFitException, CancelStepException, CheckpointCallback, CSVLogger, DataLoaders, Fingerprint, JSONLogger, Learner,
     SaveModelCallback, TensorBoardCallback, Terminated, Tracer, ValueMetric, synth_learner)
@@ -152,9 +152,8 @@ def two_opts(path):
     opts = dict(a=torch.optim.SGD(m[0].parameters(), lr=.1), b=torch.optim.Adam(m[1].parameters()))
     return fit(Learner(DataLoaders(TRAIN, VALID), m, F.mse_loss, opts, path=path))
 def own_loss(path):
-    class Own(nn.Module):
+    class Own(Module):
         def __init__(self):
-            super().__init__()
             self.lin = nn.Linear(2, 1)
         def forward(self, x, y): return dict(loss=F.mse_loss(p := self.lin(x), y), pred=p)
     return fit(Learner(DataLoaders(TRAIN, VALID, n_inp=2), Own(), lr=LR, path=path))

@@ -3,7 +3,7 @@ import errno, os, shutil, sys, threading
 from functools import partial
 from itertools import count
 import numpy as np, pytest, torch
-from helpers import StopAt, TRAIN, VALID, batches, cover, fail, mk_learner, same
+from helpers import Module, StopAt, TRAIN, VALID, batches, cover, fail, mk_learner, quiet, same
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CheckpointCallback,
     CrossEntropyLossFlat, DataLoaders, Learner, Recorder, TensorBoardCallback, Throughput, Tracer, ValidateCallback,
     mae, on, read_tensorboard, GradientAccumulation, GradientClip)
@@ -177,9 +177,8 @@ def graph_of(model, xb, loss_func=None, n_inp=None, **kwargs):
 
 def shape(node): return [o.size for o in node.attr['_output_shapes'].list.shape[0].dim]
 
-class Res(nn.Module):
+class Res(Module):
     def __init__(self):
-        super().__init__()
         self.a,self.b,self.scale = nn.Linear(3, 3),nn.Linear(3, 3),nn.Parameter(torch.ones(3))
     def forward(self, x): return x + self.scale*self.b(F.relu(self.a(x)))
 
@@ -256,10 +255,9 @@ def test_examples_of_images_as_targets(tmp_path):
     with learn.no_logging(): learn.fit(1)
     assert pixels(images(tmp_path)[0]).shape==(128+12, 3*128+2*2+12, 3), 'input, target, prediction'
 
-class Lm(nn.Module):
+class Lm(Module):
     "A language model as those of Hugging Face are: (n,t) to a loss and scores, (n,t,c)"
     def __init__(self, n=30):
-        super().__init__()
         self.emb,self.out = nn.Embedding(n, 4),nn.Linear(4, n)
     def forward(self, input_ids, attention_mask=None, labels=None):
         logits = self.out(self.emb(input_ids))
@@ -281,9 +279,8 @@ def test_examples_of_language_models(kind, tmp_path):
     assert texts(tmp_path)[0].splitlines()[2:]==[f'| {first(x[i])} | {first(y[i])} | **{first(want[i])}** |' for i in range(2)]
 
 def test_examples_of_dicts_lists_and_without_targets(tmp_path):
-    class M(nn.Module):
+    class M(Module):
         def __init__(self):
-            super().__init__()
             self.a = nn.Linear(2, 1)
         def forward(self, x, words=None): return dict(loss=self.a(x).square().mean(), out=self.a(x))
     b = [dict(x=torch.randn(4, 2), words=['a', 'b', 'c', 'd'])]
@@ -313,9 +310,8 @@ WIDTHS = count(1)
 @pytest.mark.parametrize('what,n_warnings', [(lambda x: None, 0), (lambda x: x.mean(), 1), (lambda x: x.repeat(1, next(WIDTHS)), 1), (lambda x: x[:1].expand(9, 2), 1),
     (lambda x: dict(a=x), 0)], ids=['nothing','scalar','widths','items','dict'])
 def test_embeddings_of_what_has_none(what, n_warnings, tmp_path, recwarn):
-    class M(nn.Module):
+    class M(Module):
         def __init__(self):
-            super().__init__()
             self.side,self.lin = Side(what),nn.Linear(2, 1)
         def forward(self, x):
             self.side(x)
@@ -333,8 +329,7 @@ def train(folder, stop=None, every=1, n=3, **kwargs):
     saver = CheckpointCallback(folder/'run', every_steps=4, every_epochs=2, on_error=False)
     cbs = [ValidateCallback(every_steps=2, dl=VALID, name='test'), stop or StopAt(), saver]
     learn = learner(tb, cbs, dls=(batches(5),VALID), opt_func=torch.optim.AdamW, metrics=mae)
-    with learn.no_logging(): learn.fit(n, resume=folder/'run')
-    return learn
+    return quiet(learn, n, resume=folder/'run')
 
 @pytest.mark.parametrize('every,unit,name,stops', [(1, 'steps', 'after_batch', [3]), (2, 'samples', 'after_batch', [5, 9]), (1, 'samples', 'after_batch', [6, 8, 8]),
     (2, 'steps', 'after_epoch', [10])], ids=str)

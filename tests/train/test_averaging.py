@@ -1,8 +1,8 @@
 "Weight averaging: torch's AveragedModel and closed forms; training isn't changed in any bit; whatever happens, live weights come back"
-import builtins, io
+import builtins
 from functools import partial
 import learnloop, pytest, torch
-from helpers import covering, ending, listener, same, weights
+from helpers import covering, ending, listener, reread, same, weights
 from learnloop import (EMA, SWA, Callback, CancelFitException, CancelStepException, CancelZeroGradException, DataLoaders, Learner,
     MixedPrecision, Recorder, TrainEvalCallback, WeightAveraging)
 from torch import nn
@@ -217,10 +217,7 @@ def test_a_run_that_goes_on_in_a_new_learner_is_bit_equal(kind, at_end):
     def stop(cb):
         if cb.learn.epoch==2: raise CancelFitException
     fit(first, 4, cbs=Callback(before_train=stop))
-    f = io.BytesIO()
-    torch.save([first.model.state_dict(), first.opt.state_dict(), getattr(first, kind.replace('mean', 'weight_averaging')).state_dict()], f)
-    f.seek(0)
-    model,opt,cb = torch.load(f, weights_only=True)
+    model,opt,cb = reread([first.model.state_dict(), first.opt.state_dict(), getattr(first, kind.replace('mean', 'weight_averaging')).state_dict()])
     then.create_opt()
     then.model.load_state_dict(model)
     then.opt.load_state_dict(opt)

@@ -2,15 +2,14 @@
 import warnings
 from functools import partial
 import pytest, torch
-from helpers import batches, check
+from helpers import Module, batches, check, silent
 from learnloop import GradientAccumulation, GradientClip, HealMemory, Learner, MicroBatch, set_seed
 from torch import nn
 from torch.nn import functional as F
 
-class Room(nn.Module):
+class Room(Module):
     "Raises what CUDA raises, above so many items, in forward or in backward"
     def __init__(self, room=99, where='forward', drop=0., norm=None):
-        super().__init__()
         self.room,self.where,self.sizes = room,where,[]
         self.net = nn.Sequential(nn.Linear(2, 8), norm or nn.Identity(), nn.Tanh(), nn.Dropout(drop), nn.Linear(8, 3))
     def fails(self, x):
@@ -32,8 +31,7 @@ CBS = dict(none=list, accum=lambda: [GradientAccumulation(14), GradientClip(.1)]
 
 def run(room, cbs=(), loss=F.cross_entropy, where='forward', n_epoch=2, **kwargs):
     set_seed(1)
-    learn = Learner((data(), data(2)), Room(room, where, **kwargs), loss, partial(torch.optim.SGD, momentum=.9), lr=.1, cbs=[*cbs])
-    learn.logger = lambda *args: None
+    learn = silent(Learner((data(), data(2)), Room(room, where, **kwargs), loss, partial(torch.optim.SGD, momentum=.9), lr=.1, cbs=[*cbs]))
     learn.fit(n_epoch)
     return learn
 
@@ -79,6 +77,5 @@ def test_other_errors_and_too_little_memory_are_raised():
     class Full(torch.optim.SGD):
         def step(self, *args): raise torch.OutOfMemoryError('no room for the state')
     set_seed(1)
-    learn = Learner(data(), Room(), F.cross_entropy, Full, cbs=[HealMemory()])
-    learn.logger = lambda *args: None
+    learn = silent(Learner(data(), Room(), F.cross_entropy, Full, cbs=[HealMemory()]))
     with pytest.raises(torch.OutOfMemoryError, match='state'): learn.fit(1)

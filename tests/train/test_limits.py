@@ -2,7 +2,7 @@
 import gc, multiprocessing, weakref
 from functools import cache
 import pytest, torch
-from helpers import TRAIN, VALID, act, batches, cover, covering, ending, listener, mk_learner, same
+from helpers import Module, TRAIN, VALID, act, batches, cover, covering, ending, listener, mk_learner, quiet, same
 from learnloop import (
     Callback, CancelFitException, DetectAnomaly, Deterministic, FastDevRun, LimitBatches, OverfitBatches, ReloadLoaders,
     SanityCheck, ShortEpochCallback, event, on)
@@ -20,10 +20,6 @@ class Stream(IterableDataset):
 
 LOADERS = dict(list=batches, loader=lambda n: DataLoader(rows(n), batch_size=4), stream=lambda n: DataLoader(Stream(n), batch_size=None))
 SHARES  = [(None, 7), (1, 1), (3, 3), (7, 7), (9, 7), (.3, 3), (1/7, 1), (.001, 1), (1., 7)]
-
-def quiet(learn, *args, **kwargs):
-    with learn.no_logging(): learn.fit(*args, **kwargs)
-    return learn
 
 class Seen(Callback):
     "Counts batches by phase, with what `pct_train` and `n_iter` were"
@@ -210,10 +206,9 @@ def test_switches_are_put_back(cls, arg, e, found):
 
 # ---- The largest batch
 
-class Bounded(nn.Module):
+class Bounded(Module):
     "Has room for `room` items, in training alone as backward takes most of the memory"
     def __init__(self, room, error=lambda: torch.OutOfMemoryError('CUDA out of memory'), grow=0):
-        super().__init__()
         self.net,self.room,self.error,self.grow,self.refs = rich_model(),room,error,grow,[]
     def forward(self, x):
         self.refs.append(weakref.ref(x))

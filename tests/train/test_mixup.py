@@ -3,9 +3,8 @@ from contextlib import nullcontext
 from functools import partial
 import helpers, pytest, torch
 from helpers import EVENTS, act, covering, listener, same
-from learnloop.loop.callback import Callback
+from learnloop.loop.callback import Callback, before_batch_cb
 from learnloop.data.loaders import DataLoaders
-from learnloop.loop.callback import before_batch_cb
 from learnloop.measure.losses import *
 from learnloop.train.mixup import *
 from torch import nn

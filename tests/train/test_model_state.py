@@ -3,9 +3,8 @@ import gc, pytest, torch
 from collections import deque
 from copy import deepcopy
 from functools import partial
-from helpers import same
-from learnloop import Callback, CheckFinite, FlightRecorder, GradientAccumulation, GradientCheckpointing, GradientClip
-from learnloop import Learner, MicroBatch, SAM
+from helpers import Module, same
+from learnloop import Callback, CheckFinite, FlightRecorder, GradientAccumulation, GradientCheckpointing, GradientClip, Learner, MicroBatch, SAM
 from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils.parametrizations import spectral_norm
@@ -44,10 +43,9 @@ KINDS = {k:partial(Queue, k) for k in ('buffer','replaced','attribute',*BOXES)} 
     int=lambda: Annealed((0, None)), float=lambda: Annealed((0., None)), counts=lambda: Annealed((0, dict(n=0))),
     spectral=lambda: spectral_norm(nn.Linear(6, 6)), norm=lambda: nn.BatchNorm1d(6))
 
-class Centered(nn.Module):
+class Centered(Module):
     "As DINO's loss: a buffer has the mean of earlier predictions"
     def __init__(self):
-        super().__init__()
         self.register_buffer('center', torch.zeros(2))
     def forward(self, pred, y):
         loss = F.cross_entropy(pred-self.center.clone(), y)
@@ -165,10 +163,9 @@ def test_a_cache_is_no_state_of_parts(): fitted(Cached(6, 2), MicroBatch(3))
 def test_parts_that_are_not_the_batch_are_named(kind, name):
     with pytest.warns(UserWarning, match=f'MicroBatch: with {name} in training mode'): fitted(mk(kind), MicroBatch(3))
 
-class Bag(nn.Module):
+class Bag(Module):
     "Embeddings of 7 rows, some of which a batch has twice"
     def __init__(self, sparse):
-        super().__init__()
         torch.manual_seed(0)
         self.emb,self.lin = nn.Embedding(7, 3, sparse=sparse),nn.Linear(3, 2)
     def forward(self, x): return self.lin(self.emb((x[:,:2].abs()*3).long().clamp(max=6)).mean(1))

@@ -1,7 +1,7 @@
 "Precision: the hand-written torch.amp loop, bit for bit; nothing leaks; skipped steps are no steps; state goes on"
-import builtins, io
+import builtins
 import learnloop, pytest, torch
-from helpers import covering, ending, listener, same
+from helpers import covering, ending, listener, reread, same
 from learnloop import (Callback, CancelStepException, CancelZeroGradException, DataLoaders, Learner, MixedPrecision, TrainEvalCallback,
     TruePrecision)
 from torch import nn
@@ -146,10 +146,7 @@ def test_scaler_state_goes_on_in_a_new_learner_bit_for_bit():
     one.fit(4)
     first = mk_learner([MixedPrecision(**cfg)])
     first.fit(2)
-    f = io.BytesIO()
-    torch.save([first.model.state_dict(), first.opt.state_dict(), first.mixed_precision.state_dict()], f)
-    f.seek(0)
-    sds = torch.load(f, weights_only=True)
+    sds = reread([first.model.state_dict(), first.opt.state_dict(), first.mixed_precision.state_dict()])
     then = mk_learner([MixedPrecision(**cfg)])
     then.create_opt()
     for o,sd in zip((then.model, then.opt, then.mixed_precision), sds, strict=True): o.load_state_dict(sd)

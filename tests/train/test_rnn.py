@@ -1,14 +1,13 @@
 "Hidden states over batches and evaluations, and the two penalties, against loops written by hand"
 import pytest, torch
-from helpers import act, ending, same
+from helpers import Module, act, ending, quiet, same
 from learnloop import Callback, DataLoaders, Learner, ModelResetter, RNNCallback, RNNRegularizer, rnn_cbs
 from torch import nn
 from torch.nn import functional as F
 
-class Net(nn.Module):
+class Net(Module):
     "A GRU that keeps its hidden state, and returns what `rnn_cbs` wants; `kind` says how it is kept"
     def __init__(self, kind='attr', p=0., n_layers=1):
-        super().__init__()
         self.gru,self.lin,self.drop,self.kind,self.n_layers,self.resets = nn.GRU(2, 4, n_layers, batch_first=True),nn.Linear(4, 1),nn.Dropout(p),kind,n_layers,0
         if kind=='buffer': self.register_buffer('h', torch.zeros(1, 3, 4), persistent=False)
         else: self.h = None
@@ -36,10 +35,6 @@ KINDS = ['attr', 'tuple', 'buffer', 'lists']
 def mk_learner(cbs=None, net=None, n=4, seq=5, **kwargs):
     dls = DataLoaders(batches(n, seq), batches(2, seed=1), device='cpu')
     return Learner(dls, net or mk_net(), F.mse_loss, torch.optim.SGD, lr=.1, cbs=rnn_cbs() if cbs is None else cbs, **kwargs)
-
-def quiet(learn, *args, **kwargs):
-    with learn.no_logging(): learn.fit(*args, **kwargs)
-    return learn
 
 def by_hand(net, n_epoch, alpha=0., beta=0., seq=5):
     "The loop, with hidden states carried on within an epoch, and the penalties as Merity et al. write them; returns raw losses"

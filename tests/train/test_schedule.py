@@ -1,11 +1,10 @@
 "Schedules against torch's own, closed forms and loops by hand; a finder of learning rates that leaves no trace"
-import io, math
+import math
 from contextlib import suppress
 from copy import deepcopy
 from functools import partial
-import numpy as np
-import pytest, torch
-from helpers import FIT, VALID, batches, covering, events_of, mk_learner, mk_model, same, weights
+import numpy as np, pytest, torch
+from helpers import FIT, Module, VALID, batches, covering, events_of, mk_learner, mk_model, reread, same, silent, weights
 from learnloop import (Callback, CancelEpochException, CancelFitException, CancelStepException, DataLoaders, GradualUnfreezing,
     Learner, LRFinder, ParamScheduler, SchedCos, SchedExp, SchedLin, SchedNo, SchedPoly, Scheduler, TorchScheduler, annealer, combine_scheds,
     combined_cos, event, get_hypers, on)
@@ -20,10 +19,7 @@ SGD,ADAM = torch.optim.SGD,torch.optim.Adam  # without weight decay, which would
 PCTS = np.linspace(0, 1, 21).tolist()
 FOUR = batches(4)  # with two epochs, eighths: `pct_train` is exact
 
-def mk(cbs=None, n=4, **kwargs): return quiet(mk_learner(cbs, **dict(dls=(batches(n), VALID), defaults=True) | kwargs))
-def quiet(learn):
-    learn.logger = lambda row: None
-    return learn
+def mk(cbs=None, n=4, **kwargs): return silent(mk_learner(cbs, **dict(dls=(batches(n), VALID), defaults=True) | kwargs))
 def two_groups(m): return [[m.weight], [m.bias]]
 def lrs(learn): return [g['lr'] for g in learn.opt.param_groups]
 def seen(k='lr'):
@@ -249,10 +245,7 @@ def test_torchs_schedulers_go_on_where_they_were(sched):
     ts = TorchScheduler(sched, unit='step')
     def keep(cb):
         if cb.epoch: return
-        f = io.BytesIO()
-        torch.save(dict(sched=ts.state_dict(), model=cb.model.state_dict(), opt=cb.opt.state_dict()), f)
-        f.seek(0)
-        sd.update(torch.load(f, weights_only=True))
+        sd.update(reread(dict(sched=ts.state_dict(), model=cb.model.state_dict(), opt=cb.opt.state_dict())))
     whole.fit(2, cbs=[ts, Callback(cleanup_epoch=keep)])
     assert ts.state_dict()=={}
     for when in ('before', 'in'):
@@ -345,10 +338,9 @@ def test_gradual_unfreezing_is_checked_before_training():
 
 # Finding learning rates
 
-class Net(nn.Module):
+class Net(Module):
     "Buffers of all kinds, dropout, and state that is no parameter"
     def __init__(self):
-        super().__init__()
         self.lin,self.bn,self.drop,self.n,self.hidden = nn.Linear(2, 3),nn.BatchNorm1d(3),nn.Dropout(.5),0,[torch.zeros(3)]
         self.out = nn.Linear(3, 1)
         self.register_buffer('calls', torch.zeros(()), persistent=False)
@@ -397,7 +389,7 @@ def unchanged(a, b): assert {k for k in a if not is_same(a[k], b[k])}==set()
 
 def mk_finder(fitted=True, **kwargs):
     gen = torch.Generator().manual_seed(3)
-    learn = quiet(Learner(DataLoaders(shuffled(generator=gen), VALID), mk_net(), F.mse_loss, lr=.01, metrics=F.l1_loss, cbs=[Own()], **kwargs))
+    learn = silent(Learner(DataLoaders(shuffled(generator=gen), VALID), mk_net(), F.mse_loss, lr=.01, metrics=F.l1_loss, cbs=[Own()], **kwargs))
     if fitted: learn.fit(2)
     return learn
 
@@ -512,10 +504,9 @@ def test_plots():
 
 # The finder in a fit of one's own
 
-class Learned(nn.Module):
+class Learned(Module):
     "A loss with a parameter of its own"
     def __init__(self):
-        super().__init__()
         self.scale = nn.Parameter(torch.ones(1))
     def forward(self, pred, y): return F.mse_loss(pred*self.scale, y)
 

@@ -1,9 +1,8 @@
 "Trackers: what is best, stopping, saving, plateaus, NaN, spikes, time, and validation within epochs"
 import math, operator, pytest, torch, numpy as np, learnloop.train.tracker as tracker
 from pathlib import Path
-from helpers import LR, TRAIN, VALID, batches, cover, mk_learner, mk_model, same, weights
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from helpers import LR, Module, TRAIN, VALID, batches, cover, mk_learner, mk_model, same, weights
+from hypothesis import assume, given, strategies as st
 from learnloop import (
     Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelTrainException, CancelValidException, EarlyStoppingCallback,
     ReduceLROnPlateau, SaveModelCallback, SpikeDetection, TerminateOnNaNCallback, TimeLimit, TrackerCallback, ValidateCallback, ValueMetric)
@@ -164,9 +163,8 @@ def test_a_stop_within_an_epoch_ends_training_there_and_the_epoch_in_good_order(
 
 # Plateaus
 
-class Groups(nn.Module):
+class Groups(Module):
     def __init__(self):
-        super().__init__()
         self.a,self.b = nn.Linear(2, 2),nn.Linear(2, 1)
         with torch.no_grad():
             for p in self.parameters(): p.fill_(.25)
@@ -334,10 +332,9 @@ def test_a_resumed_run_loads_the_best_from_before_the_crash(tmp_path):
 
 # NaN
 
-class Broken(nn.Module):
+class Broken(Module):
     "A line whose loss or gradients break in the third training batch, or in validation"
     def __init__(self, how):
-        super().__init__()
         self.lin,self.how,self.n = mk_model(),how,0
     def forward(self, x):
         res = self.lin(x)

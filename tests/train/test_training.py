@@ -1,5 +1,5 @@
 "Accumulation, clipping, frozen statistics, memory formats, checkpointing, double steps: each against a computation by hand"
-import io, math
+import math
 from contextlib import nullcontext
 from copy import deepcopy
 import pytest, torch
@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils import clip_grad_norm_
 from torch.testing import assert_close
-from helpers import LR, act, batches, covering, listener, mk_learner, mk_model, same, weights
+from helpers import LR, Module, act, batches, covering, listener, mk_learner, mk_model, reread, same, weights
 from learnloop import Checks, Callback, CancelBackwardException, CancelStepException, DataLoaders, event, on
 from learnloop.train.clip import *
 from learnloop.train.training import *
@@ -165,18 +165,14 @@ def test_state_of_an_open_window_goes_on():
     saved = {}
     def save(cb, e):
         if cb.learn.iter!=1: return
-        f = io.BytesIO()
         model = cb.learn.model
-        torch.save(dict(acc=cb.learn.gradient_accumulation.state_dict(), model=model.state_dict(), grads=[p.grad for p in model.parameters()]), f)
-        saved['f'] = f
+        saved.update(reread(dict(acc=cb.learn.gradient_accumulation.state_dict(), model=model.state_dict(), grads=[p.grad for p in model.parameters()])))
     learn = fitted(bs, GradientAccumulation(12), listener('saver', ['after_batch'], save, order=99))
-    saved['f'].seek(0)
-    sd = torch.load(saved['f'], weights_only=True)
     acc = GradientAccumulation(12)
-    acc.load_state_dict(sd['acc'])
+    acc.load_state_dict(saved['acc'])
     new = mk_learner([acc], dls=DataLoaders(bs[2:]))
-    new.model.load_state_dict(sd['model'])
-    for p,g in zip(new.model.parameters(), sd['grads'], strict=True): p.grad = g
+    new.model.load_state_dict(saved['model'])
+    for p,g in zip(new.model.parameters(), saved['grads'], strict=True): p.grad = g
     new.fit(1)
     assert same(new.model, learn.model)
 
@@ -317,9 +313,8 @@ def test_checkpointing_nothing_is_an_error(modules):
 
 # --- other modules
 
-class Loss(nn.Module):
+class Loss(Module):
     def __init__(self):
-        super().__init__()
         self.scale = nn.Parameter(torch.ones(1))
         self.moved = []
     def forward(self, pred, y): return F.mse_loss(pred, y)*self.scale
@@ -356,9 +351,8 @@ def test_parts_keep_autocast():
     assert dtypes==[torch.bfloat16]*2 and not torch.is_autocast_enabled('cpu')
 
 def test_parts_of_dict_batches():
-    class M(nn.Module):
+    class M(Module):
         def __init__(self):
-            super().__init__()
             self.lin = mk_model()
         def forward(self, x, y, k):
             assert k=='all' and len(x)==len(y)
