@@ -28,6 +28,7 @@ class Checks(Callback):
     _hooks,_n_own = (),0 # Hooks that count steps outside of *step*, and their number
     def before_fit(self):
         self._begins,self._had = True,{id(o):{*vars(o)} for o in (self.learn.model, *self.learn.cbs)}
+        self._had['opt_func'] = self.learn.opt_func
         self._look_at_loss()
     def before_evaluate(self):
         if not self.learn.predicting and not self.learn.inside('fit'): self._look_at_loss()
@@ -73,6 +74,8 @@ def _unread(learn, had):
             # a callback may have a flag of its own, such as `stop`
             if 'CancelFit' in here and not (nm!='learn.model' and 'PyTorch' in here): yield f'{nm}.{k}',here
     h = learn._holds
+    if h and h.made_by and learn.opt_func not in (h.made_by[0], had['opt_func']):
+        yield 'learn.opt_func',': to change the optimizer in a fit, call learn.switch_opt(opt_func)'
     for o,attrs in zip(h.opts, h.attrs, strict=True) if h and h.opts==opts(learn.opt) else ():
         if not type(o).__module__.startswith('torch.optim'): continue  # others may have such attributes
         for k in {'learning_rate', *o.defaults, *hyper_names(o.defaults)} & vars(o).keys() - attrs:

@@ -607,7 +607,7 @@ def _repr_markdown_(self:Recorder): return self._table()._repr_markdown_() if se
 @patch
 def state_dict(self:Recorder)->dict: # Plain data
     "Return the history, for a checkpoint"
-    if not len(self._raw) and not self.values: return {}
+    if not (len(self._raw) or self.values or self.parts or self._logged): return {}  # parts may come before a loss
     sd = dict(raw=self._raw, sizes=self._sizes, lrs=self._lrs, values=self.values, iters=self.iters,
         records=self.records, hps=self.hps, metric_names=self._names, row=self.row, begun=self._begun)
     better = {k:v for k,v in self.directions.items() if k not in LOSSES}
