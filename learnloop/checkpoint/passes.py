@@ -207,14 +207,16 @@ class _Few:
         f = _MapDatasetFetcher(self.dataset, self.whole, self.collate_fn, False)
         return f.fetch([*idxs][:2] if self.whole else idxs) if self.reads else None
 
-def _counter_of(few):
-    "Return the name of a number in the data set that changes when items are read, or ''"
+def _name_counter(few, name, fix):
+    "Return a warning of a number in the data set that changes when items are read, or ''"
     ds = few.dataset
     while type(ds) is Subset: ds = ds.dataset
     was = {**getattr(ds, '__dict__', {})}
     next(iter(few), None)
     new = {k:v for k,v in getattr(ds, '__dict__', {}).items() if type(v) in (int,float)}
-    return next((k for k,v in new.items() if v!=was.get(k, getattr(type(ds), k, v))), '')
+    k = next((k for k,v in new.items() if v!=was.get(k, getattr(type(ds), k, v))), '')
+    return k and (f'{name}: reading items changes {k} of its data set, which no checkpoint has, so a resumed fit will '
+        f'not be exact if items depend on it: let them depend on their index and set_epoch(epoch){fix}')
 
 def _tried(dl):
     "Return the part of `dl` to test: the loader without workers, or a few items; None if no test is needed"
@@ -260,10 +262,7 @@ def try_loader(
             if aside: return exact,(
                 f'{name}: its threads may draw random numbers, which depend on when they run, so a resumed fit may not '
                 f'be exact: let them draw from a generator seeded by the epoch from set_epoch(epoch){fix}')
-            if same and is_few and (k := _counter_of(make())): return exact,(
-                f'{name}: reading items changes {k} of its data set, which no checkpoint has, so a resumed fit will '
-                f'not be exact if items depend on it: let them depend on their index and set_epoch(epoch){fix}')
-            if same: return exact,''
+            if same: return exact,is_few and _name_counter(make(), name, fix) or ''
     except Exception as err:  # a loader that can't be copied may still be exact, unless it holds an iterator
         at = getattr(err, 'at', None)
         has_place = isinstance(at, Iterator) and not (isinstance(at, IOBase) and isinstance(o, _Few))

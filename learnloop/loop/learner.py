@@ -273,7 +273,7 @@ def calc_loss(self:Learner):
     loss = self.loss
     self('after_loss')
     is_new = turn is not None and self.loss is not loss
-    if is_new and getattr(self.loss, 'requires_grad', True) is False: turn.check_copy()
+    if is_new and getattr(self.loss, 'requires_grad', True) is False: turn._check_copy()
 
 # %% ../../nbs/loop/05_learner.ipynb #e1f3b800
 @patch

@@ -222,7 +222,7 @@ def backward(self:Turn):
         return
     loss = self.learn.loss_grad
     if not loss.requires_grad or loss.numel()!=1: _refuse_loss(loss)
-    if getattr(self.learn.loss, 'requires_grad', False): self.check_copy()
+    if getattr(self.learn.loss, 'requires_grad', False): self._check_copy()
     if not self.is_special: return fast_backward(loss)
     if self.opt_name is None and not self.create_graph: return loss.backward(retain_graph=self.retain_graph)
     params = [p for p in held_params(self.opt) if p.requires_grad]
@@ -237,7 +237,7 @@ def backward(self:Turn):
 
 # %% ../../nbs/loop/04_turn.ipynb #7a00f1d8
 @patch
-def check_copy(self:Turn):
+def _check_copy(self:Turn):
     "Raise an error if a callback changed `loss` instead of `loss_grad`; only warn if it may be meant for logging"
     loss,loss_grad = self.learn.loss,self.learn.loss_grad
     if loss.shape==loss_grad.shape and not (loss!=loss_grad).any(): return
