@@ -16,7 +16,7 @@ from io import IOBase
 from itertools import chain, islice
 from time import monotonic
 from fastcore.basics import patch
-from torch.utils.data import ChainDataset, DataLoader, IterableDataset
+from torch.utils.data import ChainDataset, DataLoader, IterableDataset, Subset
 from torch.utils.data._utils.fetch import _MapDatasetFetcher
 from ..data.batch import BatchSample, batch_map
 from ..data.begin import Endless, batches_draw, iter_from, goes_by_state, items_draw, sampler_draws
@@ -99,7 +99,7 @@ def _is_endless(dl):
     return isinstance(dl, Endless)
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0003
-_END = 'none left'
+_END,_MOST = 'none left',2**12 # What a loader returns after its last batch; batches of a test that go unused
 
 def _next_hash(batches):
     b = next(batches, None)
@@ -130,8 +130,8 @@ def _state_leads_back(a, b, n, later=True):
 def _state_is_exact(make, has_end):
     "Whether a copy of a loader continues at any place that another one saved, also at the end if it `has_end`"
     if not all(_state_leads_back(make(), make(), n, n>0) for n in (2, 0)): return False
-    n = _skim(iter(make()), 65) if has_end else 0
-    return not 0<n<65 or _state_leads_back(make(), make(), n, False)
+    n = _skim(iter(make()), _MOST+1) if has_end else 0
+    return not 0<n<=_MOST or _state_leads_back(make(), make(), n, False)
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #9a2b0f33
 def _taken(a, states, epoch, n, more=0):
@@ -207,6 +207,17 @@ class _Few:
         f = _MapDatasetFetcher(self.dataset, self.whole, self.collate_fn, False)
         return f.fetch([*idxs][:2] if self.whole else idxs) if self.reads else None
 
+def _name_counter(few, name, fix):
+    "Return a warning of a number in the data set that changes when items are read, or ''"
+    ds = few.dataset
+    while type(ds) is Subset: ds = ds.dataset
+    was = {**getattr(ds, '__dict__', {})}
+    next(iter(few), None)
+    new = {k:v for k,v in getattr(ds, '__dict__', {}).items() if type(v) in (int,float)}
+    k = next((k for k,v in new.items() if v!=was.get(k, getattr(type(ds), k, v))), '')
+    return k and (f'{name}: reading items changes {k} of its data set, which no checkpoint has, so a resumed fit will '
+        f'not be exact if items depend on it: let them depend on their index and set_epoch(epoch){fix}')
+
 def _tried(dl):
     "Return the part of `dl` to test: the loader without workers, or a few items; None if no test is needed"
     if dl is None or hasattr(dl, 'resumes_exactly') or isinstance(dl, Iterator|list|tuple): return None
@@ -241,7 +252,7 @@ def try_loader(
             has_end = (is_stream or batch_len(dl) is None) and not hasattr(dl, 'restart_on_stop_iteration')
             if by_state: exact = _state_is_exact(make, has_end)
             # a stream of streams begins each soon; indices are cheap, and samplers may draw for several batches at once
-            n,more = 12 if is_few or _is_chain(o) else 3,2**12 if is_few else 32
+            n,more = 12 if is_few or _is_chain(o) else 3,_MOST if is_few else 32
             same = exact or _repeats(make, epoch, once, n, more)
             if same and is_few and dl.num_workers and _draws_late(same): return exact,(f'{name}: its '
                 'sampler draws random numbers during the pass, while its workers load ahead, so a resumed fit will not '
@@ -251,7 +262,7 @@ def try_loader(
             if aside: return exact,(
                 f'{name}: its threads may draw random numbers, which depend on when they run, so a resumed fit may not '
                 f'be exact: let them draw from a generator seeded by the epoch from set_epoch(epoch){fix}')
-            if same: return exact,''
+            if same: return exact,is_few and _name_counter(make(), name, fix) or ''
     except Exception as err:  # a loader that can't be copied may still be exact, unless it holds an iterator
         at = getattr(err, 'at', None)
         has_place = isinstance(at, Iterator) and not (isinstance(at, IOBase) and isinstance(o, _Few))

@@ -20,7 +20,7 @@ from torch import Tensor
 from .batch import default_device
 
 # %% ../../nbs/data/01_rng.ipynb #2865b2e2
-_evaluations = WeakKeyDictionary()  # number since `set_seed`, by learner
+_evaluations = WeakKeyDictionary()  # number since `set_seed`, by `fit_state`: a learner may define `__eq__`
 
 def set_seed(
     s:int, # Seed, from 0 to 2**32-1, the range of NumPy
@@ -120,7 +120,9 @@ def all_rngs(
     learn=None # Learner whose number of evaluations is included
 ): # For each: its name, a function that returns its state, and one that sets it
     "Yield all random number generators that a fit may draw from"
-    if learn: yield 'evaluations',partial(_evaluations.get, learn, 0),partial(_evaluations.__setitem__, learn)
+    if learn is not None:
+        of = learn.fit_state
+        yield 'evaluations',partial(_evaluations.get, of, 0),partial(_evaluations.__setitem__, of)
     yield 'python',random.getstate,partial(_set_python, random)
     yield 'torch',torch.get_rng_state,torch.set_rng_state
     if np := sys.modules.get('numpy.random'): yield 'numpy',partial(_numpy_state, np),partial(_set_numpy, np)
@@ -211,8 +213,8 @@ def own_stream(
     own = [g for dl in dls for _,g in _generators_of(dl, in_workers=True)]  # workers copy their current states
     saved = [(put, get()) for _,get,put in all_rngs()]
     saved += [(put, get()) for get,put in map(_access, own)]
-    n = _evaluations.get(learn, 0)
-    _evaluations[learn] = n+1
+    n = _evaluations.get(learn.fit_state, 0)
+    _evaluations[learn.fit_state] = n+1
     try:
         branch_rngs(n, own)
         if dev := _accelerator(): getattr(dev, 'manual_seed_all', dev.manual_seed)(torch.initial_seed())

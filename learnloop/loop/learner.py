@@ -270,7 +270,10 @@ def calc_loss(self:Learner):
         self._denominator = self.loss,turn.declared if turn.declared is not None else self.bs
         if self.loss_grad is None: raise ValueError(f'{turn}: its loss function returned None: it must return a '
             'scalar, or a dict of parts')
+    loss = self.loss
     self('after_loss')
+    is_new = turn is not None and self.loss is not loss
+    if is_new and getattr(self.loss, 'requires_grad', True) is False: turn._check_copy()
 
 # %% ../../nbs/loop/05_learner.ipynb #e1f3b800
 @patch
@@ -375,14 +378,15 @@ Learner.denominator = property(_get_denominator, _set_denominator, doc='What the
 # %% ../../nbs/loop/05_learner.ipynb #55c45050
 @patch
 def _do_grad_opt(self:Learner):
-    self.with_events('backward', self._backward)
+    self.backward()
     self.with_events('step', self._step)
     self.with_events('zero_grad', self._zero_grad)
 
 @patch
 def backward(self:Learner):
     "Run the *backward* phase, which adds the gradients of the loss"
-    self.with_events('backward', self._backward)
+    if not (self.open_turn and self.open_turn.repeats): self.with_events('backward', self._backward)
+    else: self.engine_stack.bodies['backward'](self, 'backward', self._backward)  # the phase is open
 
 @patch
 def _backward(self:Learner): (self.open_turn or Turn(self)).backward()

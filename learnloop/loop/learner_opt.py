@@ -18,7 +18,7 @@ from .loss import loss_params
 from .opt_mode import OptModes, check_momentum, with_modes
 from .opt_state import OptState
 from .optimizer import HeldParams, default_lr, freeze_to, get_hypers, held_params, hyper_names
-from .optimizer import is_opt, make_opt, n_groups, norm_params, opts, set_hypers, split_params
+from .optimizer import is_opt, make_opt, n_groups, norm_params, opts, set_hypers, split_params, zero_grad
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #fc21c77a
 def _move_first(learn):
@@ -223,6 +223,8 @@ def _prepare_opt(self:Learner, lr, wd, reset_opt, fuse):
     if lr is None and _opt_lr(self)!=_lr_of(self.opt): lr = self.lr
     hypers = dict(lr=lr, wd=self.wd if wd is None else wd)
     set_hypers(self.opt, self.model, **{k:v for k,v in hypers.items() if v is not None})
+    # those of a backward pass before the fit would be part of its first step
+    if not any(getattr(o, 'has_window', False) for o in self.cbs): zero_grad(self.opt)
     self._seen_hypers = None
     self.fit_state.opt_at_start = OptState(self, whole=False)
 

@@ -22,7 +22,7 @@ from torch.utils.data.distributed import DistributedSampler
 from ..data.batch import batch_parts, find_bs, narrow_batch, to_concat
 from ..data.begin import Endless, goes_by_state, sampler_draws
 from ..data.loaders import batch_len
-from ..data.rng import all_rngs, branch_rngs, read_rngs, write_rngs
+from ..data.rng import all_rngs, branch_rngs, read_rngs, same_states, write_rngs
 
 # %% ../../nbs/scale/02_share.ipynb #5a000007
 def part_of(
@@ -151,7 +151,7 @@ class _SharedLoader:
     is_sure = property(lambda self: not sampler_draws(self), doc='Is the number of batches equal in all processes?')
     crc = property(lambda self: self._parts.crc, doc='Checksum of the indices of this pass so far')
     # Is it one of several loaders? Do they draw for it? Its random states before and after the first indices
-    _is_part,_waits,began_with = False,False,None
+    _is_part,_waits,began_with,_first = False,False,None,({}, None)
     def __iter__(self):
         self.began_with = None
         if self._waits: return super().__iter__()
@@ -159,8 +159,17 @@ class _SharedLoader:
             before = read_rngs([self]) if self._is_part else None
             batches = super().__iter__()
             if self._is_part: self.began_with = [before, read_rngs([self])]
+            undrawn = self._own_states()
             self._parts.prime()
+            self._first = undrawn,self._own_states()
         return batches
+    def _own_states(self):
+        rngs = _generators(self._plain).items()
+        return {nm:get() for nm,(get,_) in rngs if not (self._team.rank and nm in _COMMON)}
+    def undraw(self):
+        "Take back the draw of the first indices, as a single process draws them in the first fetch"
+        undrawn,drawn = self._first
+        if same_states(self._own_states(), drawn): _write(_generators(self._plain), undrawn)
     def n_items(self, i):
         "Return the number of items of batch `i` of the pass, over all processes"
         sizes = self._parts.sizes

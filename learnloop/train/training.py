@@ -52,6 +52,7 @@ class GradientAccumulation(Callback):
             if v is not None and not callable(v): check_whole(f'GradientAccumulation: {nm}', v)
         if n_acc is None and n_batches is None: raise ValueError('GradientAccumulation: give n_acc or n_batches')
         self._windows = {}  # by optimizer, since several turns may share one
+    has_window = property(lambda self: any(w.n for w in self._windows.values()), doc='Do gradients wait for a step?')
     @property
     def _window(self): return self._windows.setdefault(opt_name_of(self.learn), _Window())
     @property
@@ -360,7 +361,7 @@ def _repeat(learn, autocast, has_backward=True):
         with autocast(): learn.calc_loss()
         if not has_backward: return
         fire_for(learn, 'before_backward')
-        learn.engine_stack.bodies['backward'](learn, 'backward', learn._backward)
+        learn.backward()
 
 # %% ../../nbs/train/03_training.ipynb #11dad604
 class MicroBatch(Callback, Engine):  # chkstyle: ignore-node

@@ -194,3 +194,16 @@ def test_case_76_loaders_of_different_lengths():
     assert a['counts']==b['counts'] and a['counts']['batches']==8
     assert all(map(torch.equal, a['weights'], b['weights']))
     assert sum('the pass ends with the shortest, on rank 1' in o for o in a['said'])>=1
+
+def test_a_pass_that_ends_before_its_first_fetch_leaves_the_order_of_one_process():
+    def rows(at, cancel):
+        seen = []
+        def look(cb): seen.extend((cb.learn.epoch, cb.learn.iter, int(i)) for i in cb.learn.rows if cb.learn.training)
+        def stop(cb):
+            if cb.learn.training and cb.learn.epoch==1 and not cb.learn.n_done: raise CANCELS[cancel]
+        learn = mk_learner([Callback(name='look', before_batch=look), Callback(name='stop', **{at:stop})])
+        if find_team(): learn.to_ddp()
+        learn.fit(3)
+        return sorted(seen)
+    def every(): return [rows(*o) for o in product(('before_train', 'between_batches', 'before_fetch', 'before_batch'), ('train', 'epoch'))]
+    assert [sorted(a+b) for a,b in zip(*together(every), strict=True)]==every()
