@@ -14,7 +14,6 @@ from math import inf
 from types import SimpleNamespace
 from fastcore.basics import noop, patch
 from torch import Tensor
-from .own_state import take_own
 from .resume_point import ResumePoint, read_resume_point, same_for_all
 from .shards import copy_state
 from .storage import list_checkpoints, named_checkpoint
@@ -307,8 +306,7 @@ def _named(self:Rewinder, path):
 
 @patch
 def _read(self:Rewinder, c):
-    origin = read_resume_point(c)
-    take_own(origin, self.learn)
+    origin = read_resume_point(c, self.learn)
     self.learn.keeper.check(origin)
     return origin.state,c.path
 
