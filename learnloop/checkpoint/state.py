@@ -17,7 +17,7 @@ import torch
 from fastcore.basics import listify, patch
 from torch import Tensor
 from torch.utils.data import DataLoader
-from .changes import as_sentences, changed_facts, is_accepted, names_of
+from .changes import as_sentences, changed_facts, names_of
 from .passes import random_states, set_random_states
 from .saving import can_copy, cut_like, cut_named, is_torch_opt, model_state, param_names, state_for, unwrapper, whole
 from .saving import check_opt
@@ -280,7 +280,7 @@ def describe_run(self:Checkpointer)->dict: # Plain data
     self.about = about_run(self.learn) | dict(fresh=self.learn.count.batches==0)
     return self.about
 
-# %% ../../nbs/checkpoint/03_state.ipynb #fcd8e405
+# %% ../../nbs/checkpoint/03_state.ipynb #fcd8e4a1
 # Setting -> facts of a description that follow from it
 _IMPLIED = dict(loss_func='settings.loss', optimizer='optimizer', loader='data.train', parts='data.train',
     dataset='data.train.dataset', sampler='data.train.sampler', items='data.train')
@@ -289,12 +289,17 @@ def _differs(a, b):
     try: return bool(a!=b)
     except RuntimeError: return True  # tensors of several values
 
+def _is_accepted(name, accept):
+    "Whether `accept` contains the fact `name` or its topic"
+    return any(name==o or name.startswith(f'{o}.') for o in accept)
+
 def _check_accept(accept, known):
     starts = {'.'.join(o.split('.')[:i+1]) for o in known for i in range(o.count('.')+1)}
     for o in accept:
         if o not in starts:
             raise ValueError(f'accept has {o!r}, which is not compared{did_you_mean(o, starts)}')
 
+# %% ../../nbs/checkpoint/03_state.ipynb #fcd8e405
 @patch
 def compare(self:Checkpointer,
     old:dict, # Settings of the saved run, from `mk_config`
@@ -310,7 +315,7 @@ def compare(self:Checkpointer,
     others = [k for k in {**old, **new} if _differs(old.get(k), new.get(k))]
     changes = changed_facts(*facts) if facts[0] else []
     implied = [_IMPLIED[k] for k in others if k in _IMPLIED]
-    changes = [o for o in changes if not is_accepted(o.name, [*accept, *implied])]
+    changes = [o for o in changes if not _is_accepted(o.name, [*accept, *implied])]
     bad,refused = [k for k in others if k not in accept],[o for o in changes if o.is_refused]
     if not bad and not refused: return changes
     text = '; '.join([f'{k} was {old.get(k)!r} and is {new.get(k)!r}' for k in bad])
