@@ -6,8 +6,7 @@ Docs: https://learnloop.github.io/learnloop/interop/core.html.md"""
 
 # %% auto #0
 __all__ = ['as_cb', 'Hook', 'done', 'not_failed', 'name_rows', 'replacements', 'Facade', 'attr', 'absent', 'Adapter', 'HookTable',
-           'hooks_base', 'system_of', 'adapters', 'names_others', 'sharing', 'public_names', 'Coverage',
-           'compare_names', 'coverage']
+           'hooks_base', 'system_of', 'adapters', 'names_others', 'sharing', 'Coverage', 'coverage']
 
 # %% ../../nbs/interop/00_core.ipynb #4a5e40f2
 import ast, inspect, re, sys, textwrap, torch
@@ -601,9 +600,7 @@ def load_state_dict(self:Adapter, sd):
     if self.own_name in sd: self.load_saved_state(sd[self.own_name])
 
 # %% ../../nbs/interop/00_core.ipynb #b6c0a002
-def public_names(
-    cls:type # A class
-)->list: # Sorted
+def _public_names(cls):
     "List the public attributes of `cls` that classes of its package define, or set in their methods"
     pkg,names = cls.__module__.split('.')[0],set()
     for c in cls.__mro__:
@@ -633,12 +630,9 @@ def _is_there(o, k):
     try: return hasattr(o, k)
     except Exception: return True  # a property that fails outside a fit exists
 
-def compare_names(
-    cls:type, # A class of another system
-    ours      # The stand-in for an instance of it
-)->tuple:     # Three lists of names: there, refused, neither
+def _compare_names(cls, ours):
     "Sort the public attributes of `cls` by whether `ours` has them, refuses them, or neither"
-    refused,names = getattr(ours, 'refused', None) or (),public_names(cls)
+    refused,names = getattr(ours, 'refused', None) or (),_public_names(cls)
     there = [k for k in names if k not in refused and _is_there(ours, k)]
     return there,[k for k in names if k in refused],[k for k in names if k not in refused and k not in there]
 
@@ -654,5 +648,5 @@ def coverage(
     for path,at in cls.parts.items():
         mod,_,name = path.partition(':')
         ours = at(trainer) if callable(at) else attrgetter(at)(trainer) if at else trainer
-        parts[name] = compare_names(getattr(import_module(mod), name), ours)
+        parts[name] = _compare_names(getattr(import_module(mod), name), ours)
     return Coverage(parts)

@@ -17,8 +17,7 @@ from types import SimpleNamespace
 import torch
 from ..data.loaders import batch_len
 from .core import Facade, attr, sharing
-from .facts import batch_size, batches_per_step, find_cb, has_base
-from .facts import local_rank, plain
+from .facts import batch_size, batches_per_step, find_cb, has_base, local_rank, plain
 from ..loop.optimizer import opts
 
 # %% ../../nbs/interop/06_lightning_parts.ipynb #71a0c002

@@ -14,12 +14,8 @@ from .team import PeerError
 
 # %% ../../nbs/scale/02_sharded.ipynb #sd000007
 def _facts(p):
-    with open(p, 'rb') as f: return dict(size=p.stat().st_size, blake2b=_digest(f))
-
-def _digest(f):
-    h = hashlib.blake2b(digest_size=32)
-    while b := f.read(2**22): h.update(b)
-    return h.hexdigest()
+    with open(p, 'rb') as f: h = hashlib.file_digest(f, lambda: hashlib.blake2b(digest_size=32))
+    return dict(size=p.stat().st_size, blake2b=h.hexdigest())
 
 # %% ../../nbs/scale/02_sharded.ipynb #sd000014
 def _contents(metadata):

@@ -25,7 +25,7 @@ from ..measure.interpret import Interpretation, find_vocab
 from ..measure.metric import LOSSES
 from ..measure.about import flat_facts
 from .chart import timeline_chart
-from .page import Grid, Numbers, Page, by_metric, el, folded, grids, shown, small_chart, to_number, write_page
+from .page import Grid, Numbers, Page, by_metric, el, folded, shown, small_chart, to_number, write_page
 from .runfile import describe_run
 from .runs import Run, check_one_run, is_metric, last_attempt, results_of, series_of
 from .trace import Tracer
@@ -101,6 +101,8 @@ def _curves(rec):
     return res
 
 # %% ../../nbs/see/06_report.ipynb #6cd6c3a6
+def _grids(caption, head, rows): return [Grid(caption, head, rows)] if rows else []
+
 def _schedules(rec):
     moving,still = [],[]
     for k,vs in ({'lr':rec.lrs} | rec.hps).items():
@@ -112,11 +114,11 @@ def _schedules(rec):
 def _epochs(rec, num):
     cols = {k:[num.cell(k, v) for v in vs] for k,vs in _columns(rec).items()}
     rows = [[i, *r] for i,r in enumerate(zip(*cols.values(), strict=True))]
-    res = grids('Loss and metrics by epoch', ['epoch', *cols], rows)
+    res = _grids('Loss and metrics by epoch', ['epoch', *cols], rows)
     names = list(dict.fromkeys(k for o in rec.records for k in o['values']))
     num.see({k:[o['values'].get(k) for o in rec.records] for k in names})
     rows = [[o['name'], o['epoch'], o['step'], *(num.cell(k, o['values'].get(k)) for k in names)] for o in rec.records]
-    return res + grids('Validations within epochs', ['of', 'epoch', 'step', *names], rows)
+    return res + _grids('Validations within epochs', ['of', 'epoch', 'step', *names], rows)
 
 # %% ../../nbs/see/06_report.ipynb #cf62f6bd
 def _results(results, directions, num):
@@ -150,7 +152,7 @@ def _model(learn, shapes):
             'partly' if len(trains)>1 else ''.join(trains)])
     opts = [o for nm,what,groups in seen.optimizers for o in ({nm:what}, groups) if o]
     head = ['name', 'type', 'layers', 'output', 'parameters', 'trainable']
-    return [facts, *grids('Layers', head, rows), {'Loss':seen.loss}, *opts]
+    return [facts, *_grids('Layers', head, rows), {'Loss':seen.loss}, *opts]
 
 # %% ../../nbs/see/06_report.ipynb #da3be8fe
 def _data(learn, facts):
@@ -162,7 +164,7 @@ def _data(learn, facts):
         rows.append([nm, o['class'], _size(o.get('batches')), o.get('batch_size')])
         rows[-1] += ['', None] if ds is None else [type(ds).__name__, _size(o.get('items'))]
         if known is not None: vocab = [str(o) for o in known]
-    res = grids('Loaders', ['loader', 'type', 'batches', 'batch size', 'dataset', 'items'], rows)
+    res = _grids('Loaders', ['loader', 'type', 'batches', 'batch size', 'dataset', 'items'], rows)
     if vocab is None: return res
     return [*res, {f'{len(vocab)} classes':', '.join(vocab if len(vocab)<=30 else [*vocab[:30], '…'])}]
 
@@ -185,7 +187,7 @@ def _checkpoints(folder, num, monitor='valid_loss', better='less'):
     for o in there:
         v = to_number(o.metrics.get(monitor))
         if v is not None and v==v: scored.setdefault(v, o)
-    res = grids(f'Checkpoints in {folder}', ['step', 'epoch', 'MB', 'metrics', 'remarks'], rows)
+    res = _grids(f'Checkpoints in {folder}', ['step', 'epoch', 'MB', 'metrics', 'remarks'], rows)
     if not scored or not better: return res
     v = max(scored) if better=='more' else min(scored)
     return [f'Best: {scored[v].path}, with {_said(monitor, v)} after {scored[v].step:,} steps.', *res]
@@ -233,12 +235,12 @@ def _times(tracer):
     whole = max((s for _,s in phases.values()), default=0) or 1
     def _row(n, secs): return [n, _brief(secs), round(100*secs/whole, 1)]
     rows = [['\u00a0'*3*(tracer.depth(k)-1)+k, *_row(n, s), _brief(1000*s/n)] for k,(n,s) in phases.items()]
-    res = grids('Time by phase', ['phase', 'times', 'seconds', '% of all', 'ms each'], rows)
+    res = _grids('Time by phase', ['phase', 'times', 'seconds', '% of all', 'ms each'], rows)
     if res:
         line = tracer.timeline()
         res.insert(0, timeline_chart(line.lanes, 'When each phase ran', line.unit, 400))
     rows = [[k, *_row(n, s), ', '.join(sorted(es))] for k,(n,s,es) in tracer.by_callback().items()]
-    return res + grids('Time by callback', ['callback', 'calls', 'seconds', '% of all', 'events'], rows)
+    return res + _grids('Time by callback', ['callback', 'calls', 'seconds', '% of all', 'events'], rows)
 
 def _brief(v): return round(v, 3) if v>=1 else float(f'{v:.3g}')
 
@@ -251,7 +253,7 @@ def _cancels(tracer):
         for o in os: by.setdefault((o.callback or o.label or 'the loop', o.exception, o.in_event), []).append(o)
         return [[*k, len(os), _where(os[0]), _where(os[-1]), os[-1].message] for k,os in by.items()]
     head = ['by', 'exception', 'in event', 'times', 'first', 'last', 'message of the last']
-    res = grids('What was cancelled', head, _rows(tracer.cancels)) + grids('Errors', head, _rows(tracer.errors))
+    res = _grids('What was cancelled', head, _rows(tracer.cancels)) + _grids('Errors', head, _rows(tracer.errors))
     return res or ['Nothing was cancelled.']
 
 # %% ../../nbs/see/06_report.ipynb #a77e0006
@@ -265,7 +267,7 @@ def _rewinds(rewinds, cbs):
         return f'{SpikeRecovery.__name__}: the loss was {spikes[-1]["loss"]:.4g}' if spikes else f'raised in {at[3]}'
     def _changes(o): return ', '.join(f'{k}={v!r}' for k,v in o['changes'].items())
     rows = [[o['attempt']+1, _at(*o['at']), _at(*o['to']), _changes(o), _why(o)] for o in rewinds]
-    return grids('Where the fit went back', ['attempt', 'from', 'to', 'changes', 'why'], rows)
+    return _grids('Where the fit went back', ['attempt', 'from', 'to', 'changes', 'why'], rows)
 
 # %% ../../nbs/see/06_report.ipynb #1a3f0131
 _TOPICS = dict(hparams='Your hyper-parameters', settings='Fit', numerics='Numbers and seed', model='Model',
@@ -360,7 +362,7 @@ def _of_learner(learn, cbs, shapes, n_preds, title):
     s['Predictions'] = []  # reserve the place; computed last, else the tracer would record it
     if kept is not None:
         head = ['kind', 'message', 'place', 'times']
-        s['Warnings'] = grids('Warnings that were shown', head, kept.rows) or ['There were none.']
+        s['Warnings'] = _grids('Warnings that were shown', head, kept.rows) or ['There were none.']
     if learn.keeper and learn.keeper.rewinds: s['Rewinds'] = _rewinds(learn.keeper.rewinds, cbs)
     if tracer is not None: s |= _traced(tracer)
     facts = describe_run(learn)
@@ -385,7 +387,7 @@ def _of_rows(rows, num, directions):
     table = [o for o in rows if any(k in o for k in own)]
     num.see({k:[o.get(k) for o in table] for k in own})
     cells = [[o.get('epoch'), o.get('step'), *(num.cell(k, o.get(k)) for k in own)] for o in table]
-    res += grids('Loss and metrics by epoch', ['epoch', 'step', *own], cells)
+    res += _grids('Loss and metrics by epoch', ['epoch', 'step', *own], cells)
     return res,_results(results_of(series, directions), directions, num)
 
 # %% ../../nbs/see/06_report.ipynb #1a3f0141

@@ -14,8 +14,7 @@ from learnloop import (
 from learnloop.checkpoint.storage import HashingFile, locked_folder
 from learnloop.checkpoint import checkpoint as checkpoint_module
 from learnloop.checkpoint.passes import iter_from
-from learnloop.checkpoint.own_state import take_own
-from learnloop.checkpoint.resume_point import read_resume_point
+from learnloop.checkpoint.resume_point import _take_own, read_resume_point
 from learnloop.loop.place import drop_batch, Pass
 from learnloop.train.limits import FirstBatches
 from learnloop.data.rng import preserve_rng
@@ -1058,7 +1057,7 @@ def test_point_14_a_checkpoint_that_does_not_say_what_was_to_be_seen(tmp_path):
     "An older learnloop wrote none of it"
     quiet(mk_learner(), 2, resume=tmp_path)
     learn = mk_learner()
-    going = read_resume_point(newest_checkpoint(tmp_path))
+    going = read_resume_point(newest_checkpoint(tmp_path), mk_learner())
     for k in ('seen', 'after'): del going.state['loop'][k]
     going.state['resting'] = []
     learn.create_opt()
@@ -1066,26 +1065,23 @@ def test_point_14_a_checkpoint_that_does_not_say_what_was_to_be_seen(tmp_path):
     learn.keeper.restore_end(going.state['loop'])
     assert learn.model.training and learn.final_record is None and learn.n_epoch==1
 
-def of_processes(folder, *ranks):
-    "The state of a run that is done, as if processes had `ranks` for themselves"
+def of_process(folder, mk_own):
+    "The state of a run that is done, as if its process had had `mk_own` of that state for itself"
     quiet(mk_learner(), 1, resume=folder)
-    origin = read_resume_point(newest_checkpoint(folder))
-    origin.state['ranks'] = [*ranks]
-    return origin
+    s = read_resume_point(newest_checkpoint(folder), mk_learner()).state
+    own = mk_own(s)
+    _take_own(s, [own], mk_learner(), folder)
+    return s,own
 
 def test_what_a_process_had_for_itself_is_read_in_the_layout_of_an_older_learnloop(tmp_path):
-    origin = of_processes(tmp_path)
-    rng = {k:dict(v) for k,v in origin.state['rng'].items()}
-    origin.state['ranks'] = [dict(rng=rng, loader=dict(n=3), callbacks=dict(noise=dict(seen=.5)))]
-    take_own(origin, mk_learner())
-    s = origin.state
-    assert s['rng'] is rng and s['loader']==dict(n=3) and s['callbacks']['noise']==dict(seen=.5) and 'recorder' in s['callbacks']
+    s,own = of_process(tmp_path, lambda s: dict(rng={k:dict(v) for k,v in s['rng'].items()}, loader=dict(n=3), callbacks=dict(noise=dict(seen=.5))))
+    assert s['rng'] is own['rng'] and s['loader']==dict(n=3) and s['callbacks']['noise']==dict(seen=.5) and 'recorder' in s['callbacks']
 
 @pytest.mark.parametrize('own,why', [([[['loop', 'epoch'], -1]], 'loop.epoch is -1'), ([[['loop', 'count', 'opt_steps'], 5]], 'is from step 5'),
     ([[['grads'], {}]], 'not a place in a state'), ([[['callbacks'], {}]], 'not a place in a state'), ([[]], 'not a place in a state'),
     ([[[3], 3]], 'not a place in a state'), ([[['a', 'b'], 3]], 'no such place'), ([[['rng']]], "no 'rng'")])
 def test_what_a_process_cannot_have_had_is_refused(own, why, tmp_path):
-    with pytest.raises(DamagedCheckpoint, match=why): take_own(of_processes(tmp_path, own), mk_learner())
+    with pytest.raises(DamagedCheckpoint, match=why): of_process(tmp_path, lambda s: own)
 
 def test_point_14_a_stopped_run_stays_stopped_in_the_middle_of_an_epoch_too(tmp_path):
     "What stopped it in training is known before validation, which is gone on with"

@@ -3,7 +3,7 @@ import re, sys
 import pytest
 from helpers import as_script, mk_learner
 from learnloop import *
-from learnloop.checkpoint import last_line
+from learnloop.checkpoint import interrupt
 
 SCRIPT = """
 import os, signal
@@ -31,7 +31,7 @@ def test_ctrl_c_ends_a_script_with_one_line(name, tmp_path):
     assert 'Traceback' not in res.out and 'learn.resume()' not in res.out and res.rc==1
 
 def test_the_line_is_for_that_exception_alone_and_holds_nothing(monkeypatch):
-    monkeypatch.setattr(last_line, 'is_script', lambda: True)
+    monkeypatch.setattr(interrupt, '_is_script', lambda: True)
     seen = []
     monkeypatch.setattr(sys, 'excepthook', lambda *args: seen.append(args))
     @on(event.between_batches, once=2)

@@ -2,7 +2,7 @@
 import pytest
 from learnloop.app.synth import synth_learner
 from learnloop.interop import as_cb, coverage
-from learnloop.interop.core import Coverage, Facade, adapters, compare_names, name_rows, replacements
+from learnloop.interop.core import Coverage, Facade, adapters, _compare_names, name_rows, replacements
 from learnloop.interop.transformers import TrainerCallback
 
 class StandIn(Facade):
@@ -24,8 +24,8 @@ def test_what_is_refused_cannot_be_set(stand_in):
 def test_each_name_is_there_or_refused_or_neither(stand_in):
     class Theirs:
         epoch,fails,fit,loss = 0,0,0,0
-    assert compare_names(Theirs, stand_in)==(['epoch', 'fails'], ['fit'], ['loss'])  # a property that fails now is there
-    cov = Coverage({'Trainer': compare_names(Theirs, stand_in), 'Other': ([], [], [f'n{i}' for i in range(14)])})
+    assert _compare_names(Theirs, stand_in)==(['epoch', 'fails'], ['fit'], ['loss'])  # a property that fails now is there
+    cov = Coverage({'Trainer': _compare_names(Theirs, stand_in), 'Other': ([], [], [f'n{i}' for i in range(14)])})
     assert cov.n_neither==15 and 'n11, …' in str(cov) and 'n12' not in str(cov) and len(cov.parts['Other']['neither'])==14
 
 def test_each_refused_name_of_the_table_is_refused_by_a_stand_in():

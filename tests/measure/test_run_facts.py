@@ -7,7 +7,7 @@ from helpers import mk_learner
 from learnloop import Callback, CheckpointCallback, CSVLogger, Learner, Recorder, run_facts
 from learnloop.measure.describe import described
 from learnloop.data.rng import read_rngs, same_states
-from learnloop.measure.about import about_run, find_commit
+from learnloop.measure.about import about_run, _find_commit
 from torch import nn
 
 class Secretive(Callback):
@@ -47,7 +47,7 @@ def test_the_commit_of_a_repository(how, tmp_path):
         (tree/'HEAD').write_text('ref: refs/heads/main\n')
         (tree/'commondir').write_text('../..\n')
         (inner/'.git').write_text(f'gitdir: {tree}\n')
-    assert find_commit(inner)==(None if how in ('unborn','broken','none') else HASH)
+    assert _find_commit(inner)==(None if how in ('unborn','broken','none') else HASH)
 
 def test_describing_a_run_draws_no_random_numbers_even_if_a_repr_does():
     class Drawing:

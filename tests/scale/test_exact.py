@@ -6,7 +6,7 @@ from learnloop import (Callback, CheckFinite, EMA, GradientAccumulation, Gradien
     LimitBatches, MicroBatch, MixedPrecision, ReloadLoaders, SAM, SWA, SpikeDetection, TimeLimit,
     ValidateCallback, ValidateEvery)
 from learnloop.data.checks import replaced
-from learnloop.scale.share import part_of
+from learnloop.scale.share import _part_of
 from runs import TOL, check_alike, differ, mk_dls, mk_learner, mlp, result, tensor_dls, train
 from together import ending, together
 from where import noted, where
@@ -114,7 +114,7 @@ class Numbers:
         team = learnloop.scale.team.find_team()
         world,rank = (team.world,team.rank) if team else (1, 0)
         every = draw(n*world, width, generator=self.g, dtype=torch.float64)
-        return every[part_of(n*world, rank, world)]
+        return every[_part_of(n*world, rank, world)]
 
 # A surgery of gradients is done with those of a part: it is another one with each number of processes
 LOOPS = [nm for nm in turn_loops.LOOPS if nm!='pcgrad']

@@ -8,7 +8,7 @@ from learnloop.data.loaders import batch_len
 from learnloop.data.rng import read_rngs, write_rngs
 from learnloop.data.multi import Alternate, Zip
 from learnloop.data.tensors import TensorLoader
-from learnloop.scale.share import is_sharded, narrow_batch, part_of, share
+from learnloop.scale.share import _is_sharded, _part_of, narrow_batch, share
 from share_team import Stand, each_rank, passes, seed
 from torch.utils.data import DataLoader, Dataset, IterableDataset, RandomSampler, TensorDataset, WeightedRandomSampler
 from torch.utils.data.distributed import DistributedSampler
@@ -157,7 +157,7 @@ def test_workers_of_each_rank_draw_other_numbers(init, persistent):
 Named = namedtuple('Named', 'x y')
 @pytest.mark.parametrize('b,want', [(torch.arange(5), [3,4]), (np.arange(5), [3,4]), (list('abcde'), ['d','e']), ([3,4,5,6,7], [6,7])])
 def test_what_is_cut(b, want):
-    at = part_of(5, 1, 2)
+    at = _part_of(5, 1, 2)
     def _list(o): return o if isinstance(o, list) else o.tolist()
     assert _list(narrow_batch(b, at, 5))==want
     nested = narrow_batch(Named(b, dict(y=[torch.zeros(5, 2), 'all'], mask=torch.zeros(3, 3))), at, 5)
@@ -239,7 +239,7 @@ def test_a_distributed_sampler_is_taken_as_it_is():
 
 def test_who_says_so_is_taken_as_it_is():
     class Mine(Stream): is_sharded = True
-    assert is_sharded(DataLoader(Mine(4))) and not is_sharded(DataLoader(Stream(4))) and not is_sharded([1])
+    assert _is_sharded(DataLoader(Mine(4))) and not _is_sharded(DataLoader(Stream(4))) and not _is_sharded([1])
     assert [b.tolist() for b in share(DataLoader(Mine(5), 2), Stand(1, 2, []), True)]==[[0,1],[2,3],[4]]
     f = Foreign(5, 2)
     f.is_sharded = True

@@ -4,7 +4,7 @@ import datasets
 from datasets.distributed import split_dataset_by_node
 from learnloop.data.begin import iter_from, goes_by_state
 from learnloop.data.rng import read_rngs, write_rngs
-from learnloop.scale.share import is_sharded, share
+from learnloop.scale.share import _is_sharded, share
 from share_team import Stand, each_rank, passes
 from test_share import Items, Stream, alone, together
 from torch.utils.data import IterableDataset, TensorDataset
@@ -71,7 +71,7 @@ def test_a_stream_that_hugging_face_split_is_taken_as_it_is(shuffled):
     said,seen = [],[]
     for rank in range(2):
         dl = share(StatefulDataLoader(hf(rank, 2, shuffled), 4, collate_fn=xs), Stand(rank, 2, said), True)
-        assert is_sharded(dl) and not dl.is_sure and dl.n_items(0) is None
+        assert _is_sharded(dl) and not dl.is_sure and dl.n_items(0) is None
         whole = [b.tolist() for b in dl]
         seen += sum(whole, [])
         again = share(StatefulDataLoader(hf(rank, 2, shuffled), 4, collate_fn=xs), Stand(rank, 2, said), True)

@@ -5,8 +5,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 from helpers import silent
 from learnloop import Callback, Learner, PeerError
-from learnloop.scale.sockets import connections
-from learnloop.scale.team import find_team
+from learnloop.scale.team import _connections, find_team
 from together import LIMIT, SOON, ending, together
 
 def mk_learn(*cbs, **kwargs):
@@ -118,7 +117,7 @@ def fail_while_gloo_waits():
 
 def test_an_error_does_not_wait_for_gloo(monkeypatch):
     "As when gloo misses that a connection was cut, and what it waits for never comes"
-    monkeypatch.setattr('learnloop.scale.team.cut', lambda inodes: None)
+    monkeypatch.setattr('learnloop.scale.team._cut', lambda inodes: None)
     assert together(fail_while_gloo_waits, timeout=SOON)[1]==('boom', False)
 
 def told_by(event, rank, f, rank_invariant, folder):
@@ -176,11 +175,11 @@ def join(path, backend='gloo'):
     return rank
 
 def on_anybodys(path):
-    rank,before = join(path),{*connections()}
+    rank,before = join(path),{*_connections()}
     learn = mk_learn()
     learn.fit(1)
     group = dist.new_group()
-    assert len({*connections()}-before)>=3, 'of the team, and of the new group'
+    assert len({*_connections()}-before)>=3, 'of the team, and of the new group'
     def wait_or_fail(): dist.all_reduce(torch.ones(1), group=group) if rank==0 else boom()
     learn.add_cb(At('after_loss', rank, wait_or_fail))
     return ending(learn.fit, 1),learn.team.rank

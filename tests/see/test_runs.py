@@ -6,7 +6,7 @@ import pytest, torch
 from helpers import StopAt, as_script, mk_learner
 from learnloop import Callback, CancelFitException, CheckpointCallback, CSVLogger, EarlyStoppingCallback, Recorder, Tracer, mae, on
 from learnloop.see.runfile import LOCK, is_held, open_run, read_run
-from learnloop.see.runs import Run, age_of, runs
+from learnloop.see.runs import Run, _age_of, runs
 
 def run_in(folder, n=3, cbs=(), logger=CSVLogger, resume=None, **kwargs):
     learn = mk_learner([Recorder(), *([logger()] if logger else []), *cbs], path=folder, metrics=mae, **kwargs)
@@ -167,7 +167,7 @@ def test_the_best_of_a_metric_is_not_guessed(tmp_path):
         with pytest.raises(ValueError, match='better is'): runs(tmp_path, **kw)
 
 def test_ages():
-    assert [age_of(o) for o in (-5, 59, 61, 3599, 7300, 90_000)]==['0 s', '59 s', '1 min', '60 min', '2 h', '1 d']
+    assert [_age_of(o) for o in (-5, 59, 61, 3599, 7300, 90_000)]==['0 s', '59 s', '1 min', '60 min', '2 h', '1 d']
 
 def test_hyper_parameters_that_differ_are_columns(tmp_path):
     for nm,hp in dict(a=dict(width=8, same=1), b=dict(width=16, same=1, act='relu'), c={}).items():
