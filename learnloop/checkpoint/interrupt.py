@@ -122,7 +122,7 @@ def must_wait(self:Signals,
 )->bool:
     "Whether a batch, or a callback's evaluation, has to end first, in this learner or an outer one"
     learn,h = self.learn,self.old.get(signal.SIGINT)
-    evaluates = learn.outer_phases or in_callback and learn.open
+    evaluates = learn.evaluation.outer or in_callback and learn.open
     if mid_batch(learn) or evaluates and not learn.keeper.in_own_validation(): return True
     return isinstance(h, Signals) and h.must_wait(not self.is_fit)
 
@@ -139,7 +139,7 @@ def _is_waiting(self:Signals):
 @patch
 def _ends_evaluation(self:Signals):
     "Whether the run stops after a callback's evaluation, rather than after a batch"
-    learn,outer = self.learn,self.learn.outer_phases or ()
+    learn,outer = self.learn,self.learn.evaluation.outer or ()
     return bool(outer) and not learn.keeper.in_own_validation() and not any(per_batch(learn, p.name) for p in outer)
 
 @patch

@@ -372,7 +372,7 @@ def is_whole(self:FitKeeper)->bool:
     learn,at = self.learn,[p.name for p in self.learn.open]
     if self.in_own_validation(): return True
     # the callback that runs the evaluation isn't finished
-    if at[:3]!=['fit', 'epoch', 'train'] or learn.outer_phases is not None: return False
+    if at[:3]!=['fit', 'epoch', 'train'] or learn.evaluation.outer is not None: return False
     if learn.data_pass is None or not learn.data_pass.at_rest: return False
     if self.resume_blocker() or at[3:] not in ([], ['fetch']): return False
     making = being_made(learn.data_pass)
@@ -383,7 +383,7 @@ def is_whole(self:FitKeeper)->bool:
 def in_own_validation(self:FitKeeper)->bool:
     "Whether the fit is in its own validation, which a resumed fit starts again"
     learn = self.learn
-    phases = learn.open if learn.outer_phases is None else learn.outer_phases
+    phases = learn.open if learn.evaluation.outer is None else learn.evaluation.outer
     return [p.name for p in phases[:3]]==['fit', 'epoch', 'validate'] and 'validate' not in self.no_place
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d600000a

@@ -30,7 +30,7 @@ class Checks(Callback):
         self._begins,self._had = True,{id(o):{*vars(o)} for o in (self.learn.model, *self.learn.cbs)}
         self._look_at_loss()
     def before_evaluate(self):
-        if not self.learn.predicting and not self.learn.inside('fit'): self._look_at_loss()
+        if not self.learn.evaluation.predicts and not self.learn.inside('fit'): self._look_at_loss()
     def before_epoch(self):
         if self._begins: check_held(self.learn, _CHANGED)
         self._begins = False
@@ -39,7 +39,7 @@ class Checks(Callback):
         warn_of_unheld(self.learn)
         self._versions,self._pass = self._now(),self.learn.data_pass
         # an optimizer with hooks isn't compiled
-        if hasattr(self.learn, 'first_loss_checks') and self.learn.fuser is None: self._hook()
+        if hasattr(self.learn, 'first_loss_checks') and self.learn.engines.fuser is None: self._hook()
     def after_train(self):
         learn,n = self.learn,self._n_batches('train')
         if n is None or not learn.training: return
@@ -139,7 +139,7 @@ class _FirstLoss(Callback):
         self.learn._check_target()
     def after_pred(self):
         learn = self.learn
-        if self._watch or learn.predicting or learn.loss_func is None or not learn.yb: return
+        if self._watch or learn.evaluation.predicts or learn.loss_func is None or not learn.yb: return
         self._watch = watch_broadcast(learn.pred, learn.yb, is_over=lambda: learn.loss_grad is not None)
         self._watch.__enter__()
     def after_loss(self): self.cleanup_batch()
