@@ -208,7 +208,7 @@ class Flow:
         _check_misspelt(cls)
 
     def __init__(self):
-        self._cbs,self.open,self.outcome,self.exception = [],[],{},None
+        self._cbs,self.open,self.outcome,self.exception,self._created = [],[],{},None,False
         self.phases,self.events = {},[]
         # Names of phases and events that repeat with each batch, and phases inside each phase
         self._recurring,self._inside = set(),{}

@@ -78,6 +78,7 @@ class Learner(Flow):
         restack(self)
         for cb in [*(o() for o in _cbs if default_cbs), *as_list(cbs)]: attach_cb(self, cb)
         self('after_create')
+        self._created = True
 
     def _do_fit(self):
         _rest(self, 'fit')

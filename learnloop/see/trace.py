@@ -462,7 +462,7 @@ def handlers(self:Tracer,
 )->list: # A method that records the event, and a subclass's handlers
     "Handle every event"
     own,learn = Callback.handlers(self, event),self.learn
-    if learn is None or (event=='after_create' and learn.created): return own
+    if learn is None or (event=='after_create' and learn._created): return own
     self._note(event)
     phase = learn.phases.get(self._whose[event])
     if phase and event not in phase.events: phase = None
