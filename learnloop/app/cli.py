@@ -28,7 +28,7 @@ from ..data.checks import check_place
 from ..see.compare import compare
 from ..see.diff import diff_runs
 from ..see.flight import find_blame
-from ..see.replay import diff_steps, replay_runs, run_checkpoints
+from ..see.replay import diff_steps, record_step, replay_runs, run_checkpoints
 from ..see.report import report_from
 from ..see.runfile import LOCK, is_held, plain
 from ..see.runs import Run, check_one_run, runs
@@ -169,7 +169,7 @@ def _record(run, replay, step, record, against):
     other = read_state(against) if against else None
     step = step or (other and other['step'])
     if not step: raise ValueError('give --step, the step to replay')
-    res = _maker(replay[0])().record_step(step, run_checkpoints(run))
+    res = record_step(_maker(replay[0])(), step, run_checkpoints(run))
     if record:
         write_state(record, res)
         print(f'Step {step} of {run}: {record}')

@@ -19,7 +19,7 @@ from .resume_point import ResumePoint, forget_batches
 from ..data.batch import batch_map
 from ..data.checks import replaced
 from ..loop.callback import Callback, as_list, mk_cb
-from ..loop.flow import CancelFitException, CancelStepException, per_batch
+from ..loop.flow import CancelFitException, CancelStepException, per_batch, set_fuser
 from ..loop.learner import Learner
 
 # %% ../../nbs/checkpoint/08_failed_batch.ipynb #3ebd7ae1
@@ -71,10 +71,11 @@ def replay_batch(self:Learner)->SimpleNamespace:
     away = [o for o in (*self.cbs, *cbs) if o.writes]
     f.replay = res
     with ExitStack() as stack:
-        for o in (self.team.as_single(), self.engine_stack.running(self, 'evaluate'), replaced(self, 'failed', None),
-            replaced(self, 'paused', None), replaced(self, 'fuser', None), self.added_cbs(cbs), self.undone(),
+        for o in (self.team.as_single(), self.engines.running(self, 'evaluate'), replaced(self, 'failed', None),
+            replaced(self, 'paused', None), self.added_cbs(cbs), self.undone(),
             self.removed_cbs(away), self.no_logging(), self.no_bar(),
             replaced(self.dls, 'train', train), replaced(self.dls, 'valid', None)):
             stack.enter_context(o)
+        stack.callback(set_fuser, self, set_fuser(self))
         self.fit(**args, resume=ResumePoint(state, 'the failed batch'))
     return res

@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/data/begin.html.md"""
 
 # %% auto #0
 __all__ = ['SeededItems', 'items_draw', 'batches_draw', 'sampler_draws', 'goes_by_state', 'loader_state', 'persistent',
-           'start_workers', 'stop_workers', 'inexact_reason', 'iter_from', 'Feed', 'Endless']
+           'start_workers', 'inexact_reason', 'iter_from', 'Feed', 'Endless']
 
 # %% ../../nbs/data/05_begin.ipynb #2d43a003
 import hashlib, math, random, sys, torch
@@ -125,9 +125,7 @@ def start_workers(
     return bool(todo)
 
 # %% ../../nbs/data/05_begin.ipynb #12f6ad0c
-def stop_workers(
-    dl # Loader: any iterable of batches
-):
+def _stop_workers(dl):
     "Release the persistent workers of `dl`, so that the next pass starts new ones"
     for o in persistent(dl): o._iterator = None
 
@@ -220,7 +218,7 @@ def iter_from(
     # with workers, the sampler drew before the recorded states
     skip = _Skipping(dl.batch_sampler, want, noop if dl.num_workers else put) if _can_skip(dl) else None
     with _replaced_in(dl, batch_sampler=skip) if skip else nullcontext():
-        if not had_workers: stop_workers(dl)
+        if not had_workers: _stop_workers(dl)
         elif start_workers(dl): rewind()
         if skip: skip.n = n
         batches = batches_of(dl)
@@ -318,7 +316,7 @@ def go_to(self:Feed,
     for k in _PLACE: setattr(self, k, place[k])
     self.last = place.get('last_batch')
     self._set_epoch()
-    if not self.warm: stop_workers(self.dl)  # running workers would draw no seed
+    if not self.warm: _stop_workers(self.dl)  # running workers would draw no seed
     put = partial(write_rngs, dls=[self.dl])
     rewind,*first = [partial(put, o) for o in self.rngs]
     rewind()

@@ -289,7 +289,7 @@ class Trainer(Facade):
     def _record(self, metric):
         "Add the loss of the ending phase to the run history"
         r = getattr(self.learn, 'recorder', None)
-        if r is None or self.learn.predicting: return
+        if r is None or self.learn.evaluation.predicts: return
         value = r.row.get('train_loss') if self.learn.training else r.valid_mets[0].value
         if value is not None: self.run_history.update_metric(metric, value)
 
@@ -499,7 +499,7 @@ class Accelerated(Adapter):  # chkstyle: ignore-node
     def cleanup_fit(self): self.trainer.__dict__.update(_output=None, _ending=True)
 
     def before_evaluate(self):
-        if not self.learn.predicting: self._check_recorder()
+        if not self.learn.evaluation.predicts: self._check_recorder()
         if self.group[0] is self and not self.trainer._inner: self.trainer._guest = self.trainer._guest_config = None
 
     def then_cleanup_fit(self):

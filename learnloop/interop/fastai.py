@@ -339,7 +339,7 @@ def _gather_args(self):
 _arguments = 'loss_func opt_func lr splitter metrics path model_dir wd wd_bn_bias train_bn moms'.split()
 
 # %% ../../nbs/interop/05_fastai.ipynb #c20bf1a2
-_hidden = {'batch','bs','count','created','events','exception','open','outcome','phases'}
+_hidden = {'batch','bs','count','events','exception','open','outcome','phases'}
 
 class _Learner(_Methods):
     _called,gather_args = 'Learner',property(_gather_args)
@@ -355,10 +355,10 @@ class _Learner(_Methods):
 
     def _named(self):
         "Return callbacks by their fastai names"
-        if self._version!=self.learn.version:
+        if self._version!=self.learn._handlers.version:
             cbs,theirs = self.learn.cbs,[o.foreign for o in self.learn.cbs if isinstance(o, FastAI)]
             named = {o.name:o for o in cbs} | {_name_of(o):o for o in cbs} | {o.name:o for o in theirs}
-            self.__dict__.update(_cbs=named, _version=self.learn.version)
+            self.__dict__.update(_cbs=named, _version=self.learn._handlers.version)
         return self._cbs
     def _has(self): return [*super()._has(), *self._extra, *self._named()]
     def __getattr__(self, k):

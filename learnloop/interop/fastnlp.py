@@ -17,7 +17,7 @@ from operator import attrgetter
 from pathlib import Path
 from types import SimpleNamespace
 from torch import distributed
-from ..data.batch import split_batch, to_device
+from ..data.batch import by_name, split_batch, to_device
 from ..data.loaders import batch_len
 from ..data.checks import check_whole, did_you_mean, replaced
 from ..loop.flow import CancelFitException
@@ -297,9 +297,9 @@ class Trainer(_Files):
 def _batch(o):
     learn,at,indices = o.learn,o.trainer._at,getattr(o.learn.dls.train, 'get_batch_indices', None)
     if at.batch is None:
-        if learn._named: learn.xb = (copy(learn.xb[0]),)
+        if by_name(learn.xb, learn.batch): learn.xb = (copy(learn.xb[0]),)
         b,parts = learn.batch,(*learn.xb, *learn.yb)
-        if learn._named: at.batch = whole_batch(learn)
+        if by_name(learn.xb, learn.batch): at.batch = whole_batch(learn)
         else: at.batch = list(parts) if isinstance(b, list) else parts if isinstance(b, tuple) else parts[0]
     return o.trainer,at.batch,indices and indices()
 

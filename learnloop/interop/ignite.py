@@ -348,7 +348,7 @@ def _is_mine(self:Ignite):
     "Whether the validation that begins is a run of the evaluator"
     learn = self.learn
     if self._asked: return True
-    if learn.predicting or n_open(learn, 'validate')>1: return False
+    if learn.evaluation.predicts or n_open(learn, 'validate')>1: return False
     kind = evaluation_kind(learn)
     return kind=='outside' or (kind=='epoch' and not self._ran)
 

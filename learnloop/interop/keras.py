@@ -405,7 +405,7 @@ class Keras(Adapter):  # chkstyle: ignore-node
     def before_validate(self):
         learn = self.learn
         inner = n_open(learn, 'validate')>1 or evaluation_kind(learn) in ('sanity', 'within')
-        self.trainer._enter(None if inner else 'predict' if learn.predicting else 'test')
+        self.trainer._enter(None if inner else 'predict' if learn.evaluation.predicts else 'test')
         if not inner and not learn.inside('fit'): self._introduce(self.group)
     def before_batch(self):
         run = self.trainer._run

@@ -18,6 +18,7 @@ import torch
 from fastcore.basics import camel2snake, listify, patch
 from torch import nn
 from ..data.checks import NoAttribute, did_you_mean
+from ..data.batch import by_name
 from ..loop.flow import CancelEpochException, CancelFitException, CancelTrainException
 from .core import Adapter, Facade, Hook, absent, attr, done, hooks_base, names_others
 from .facts import evaluation_kind, find_cb, has_base, is_valid_dl
@@ -264,7 +265,7 @@ def _opt(o): return (*_two(o), opts(o.learn.opt)[0])
 def _batch(o):
     "Return the batch as the loader gave it, on the model's device"
     learn,b = o.learn,o.learn.batch
-    if learn._named: return whole_batch(learn)
+    if by_name(learn.xb, learn.batch): return whole_batch(learn)
     new = (*learn.xb, *learn.yb)
     if not isinstance(b, (tuple,list)): return new[0] if len(new)==1 else new
     if len(new)!=len(b): return new
@@ -478,7 +479,7 @@ def then_cleanup_fit(self:Lightning):
     for o in self.trainer.loggers: o.finalize('success' if _ok(self) else 'failed')
 
 # %% ../../nbs/interop/06_lightning.ipynb #c622a057
-def _is_between_batches(learn): return learn.inside('train') and not learn.predicting and is_valid_dl(learn)
+def _is_between_batches(learn): return learn.inside('train') and not learn.evaluation.predicts and is_valid_dl(learn)
 
 @patch
 def _find_stage(self:Lightning):
@@ -487,7 +488,7 @@ def _find_stage(self:Lightning):
     if kind=='epoch': return 'validate'
     if n_open(learn, 'evaluate')>1: return ''
     if kind=='within': return 'validate' if _is_between_batches(learn) else ''
-    return 'predict' if learn.predicting else 'validate' if is_valid_dl(learn) else 'test'
+    return 'predict' if learn.evaluation.predicts else 'validate' if is_valid_dl(learn) else 'test'
 
 # %% ../../nbs/interop/06_lightning.ipynb #20193af3
 @patch

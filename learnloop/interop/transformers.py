@@ -379,7 +379,8 @@ def after_batch(self:Transformers):
     elif self._kind():
         tr.n_eval += 1
         tr.eval_samples += learn.n_items
-        if learn.predicting and learn.bs and learn.loss_grad is not None: tr.losses.append(learn.loss.mean()*learn.bs)
+        if learn.evaluation.predicts and learn.bs and learn.loss_grad is not None:
+            tr.losses.append(learn.loss.mean()*learn.bs)
 
 @patch
 def then_after_batch(self:Transformers):
@@ -454,7 +455,7 @@ def _log_train(self:Transformers):
 def _kind(self:Transformers):
     "Return the kind of evaluation: 'epoch', 'step', 'outside', 'predict'; None if foreign callbacks don't receive it"
     kind = evaluation_kind(self.learn)
-    if kind=='outside' and self.learn.predicting: return 'predict'
+    if kind=='outside' and self.learn.evaluation.predicts: return 'predict'
     if kind=='within': return 'step' if self.trainer.evaluating else None
     return None if kind=='sanity' else kind
 

@@ -9,9 +9,9 @@ __all__ = ['Engine', 'EngineStack']
 
 # %% ../../nbs/loop/00_engines.ipynb #f9787aa9
 from contextlib import ExitStack, contextmanager
-from difflib import get_close_matches
 from functools import partial
 from operator import attrgetter
+from ..data.checks import did_you_mean
 
 # %% ../../nbs/loop/00_engines.ipynb #43c4507b
 class Engine:
@@ -20,12 +20,12 @@ class Engine:
     around = '' # Names of the phases for which its `body` is called, separated by spaces; '*' for all
     takes = ''  # What its `take` may run by itself: 'pass', 'batch' and 'turn', separated by spaces
     saves_fits = False # Does it save and resume fits? `learn.keeper` is the one that does
-    compiles = False   # Does it compile turns? `learn.fuser` is the one that does
+    compiles = False   # Does it compile turns? `learn.engines.fuser` is the one that does
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         for k in [k for k,v in vars(cls).items() if callable(v) and k[0]!='_' and k not in vars(Engine)]:
-            near = get_close_matches(k, [o for o in vars(Engine) if callable(getattr(Engine, o))], 1, .85)
-            if near: raise ValueError(f'{cls.__name__}.{k} would never be called; did you mean {near[0]!r}?')
+            near = did_you_mean(k, [o for o in vars(Engine) if callable(getattr(Engine, o))], .85)
+            if near: raise ValueError(f'{cls.__name__}.{k} would never be called{near}')
     def __repr__(self): return type(self).__name__
     @contextmanager
     def running(self,
@@ -78,21 +78,25 @@ class Engine:
         return inner(learn, phase, e)
 
 # %% ../../nbs/loop/00_engines.ipynb #64a701d8
-class EngineStack:
+class EngineStack(list):
     "Engines, with each hook composed to one function, outermost first; None for a hook that none overrides"
-    def __init__(self,
-        engines=(), # In any order
+    def __init__(self):
+        super().__init__()
+        self.compose()
+    def compose(self,
+        engines=(), # These, and others that take part: in any order
         phases=()   # Names of all phases
     ):
-        self.engines = sorted(engines, key=attrgetter('level'))
+        "Compose the hooks of `engines`"
+        self.order = sorted(engines, key=attrgetter('level'))
         self.start,self.batches,self.at_rest,self.ended = map(self._chain, ('start', 'batches', 'at_rest', 'ended'))
-        takes = dict.fromkeys(nm for e in self.engines for nm in e.takes.split())
+        takes = dict.fromkeys(nm for e in self.order for nm in e.takes.split())
         self.takes,self.bodies = {nm:self._chain('take', nm) for nm in takes},{}
         for e in reversed(self._with('body')):
             for nm in phases if e.around=='*' else e.around.split():
                 inner = self.bodies.get(nm)
                 self.bodies[nm] = e.body if inner is None else partial(_body, e.body, inner)
-    def _with(self, hook): return [e for e in self.engines if getattr(type(e), hook) is not getattr(Engine, hook)]
+    def _with(self, hook): return [e for e in self.order if getattr(type(e), hook) is not getattr(Engine, hook)]
     def _chain(self, hook, what=None):
         res = None
         for e in reversed(self._with(hook)):
@@ -104,6 +108,8 @@ class EngineStack:
     )->bool:
         "Return True if an engine runs around one of these phases"
         return any(e.around=='*' or {*names} & {*e.around.split()} for e in self._with('body') if e not in but)
+    fuser = property(lambda self: next((e for e in self if e.compiles), None), doc='The engine that compiles turns, or '
+        'None: see `learn.fuse`')
     @contextmanager
     def running(self,
         learn, # The learner

@@ -21,16 +21,16 @@ from ..data.loaders import check_loader
 from ..data.rng import own_stream
 from .callback import as_list, mk_cb
 from .errors import release_refs
-from .learner import Learner
+from .learner import Learner, end_run
 from .loss import innermost, loss_modules
 from .place import PASS_FIELDS
-from .flow import restack
+from .flow import Evaluation, overridden, restack
 
 # %% ../../nbs/loop/06_evaluate.ipynb #7a40080d
 _GENERATORS = 'Generator','Random','RandomState'  # classes of random generators
 
 @contextmanager
-def _pushed(learn, dl, **own):
+def _pushed(learn, dl, own):
     "Replace the fields `own` inside a `with` block, and restore all that an evaluation on `dl` may change"
     modes = [(m, m.training) for m in learn.model.modules()]
     changed = [cb for cb in learn.cbs if not cb.safe_in_evaluate]
@@ -42,7 +42,7 @@ def _pushed(learn, dl, **own):
     if learn.device.type!='cpu': torch.empty(0, device=learn.device)  # the device creates its generator on first use
     drawing = [m for m,_ in modes if any(type(v).__name__ in _GENERATORS for v in vars(m).values())]
     try:
-        with kept, own_stream(dl, *drawing, learn=learn), restored(learn, ['training', *PASS_FIELDS, *own]):
+        with kept, own_stream(dl, *drawing, learn=learn), restored(learn, ['training', *PASS_FIELDS]):
             vars(learn).update(own)
             learn._changed()
             yield
@@ -62,7 +62,8 @@ def evaluate_on(
     inner:bool=False, # Skip the `evaluate` phase? For callbacks that already opened a `validate` phase
     muted=(), # Callbacks that are muted during the evaluation
     engines=(), # Engines for this evaluation only
-    **own # Fields of the pass that have other values during the evaluation
+    name:str='valid', # Name of the set
+    loss_func=None # Used instead of the learner's `loss_func`
 ):
     "Validate on `dl`, and restore the learner's state"
     has = getattr(dl, '_iterator', None) is not None
@@ -71,19 +72,19 @@ def evaluate_on(
         dl = copy(dl)
         dl._iterator = None
     f,cbs = partial(learn._do_epoch_validate, dl=dl),[mk_cb(o) for o in as_list(cbs)]
-    outer = [*learn.open] if learn.outer_phases is None else learn.outer_phases
-    # `data_pass` is None: if an error occurs before the new pass exists, `_end` must not close the pass of the fit
-    own = dict(data_pass=None, open_turn=None, loss_parts={}, outcome=dict(learn.outcome), last_cancels={},
-        outer_phases=outer, _eval_cbs=cbs, _muted=[*muted, *(learn._muted if learn.resuming else ())],
-        _own_engines=engines, _loss_call=None) | own
+    outer = [*learn.open] if learn.evaluation.outer is None else learn.evaluation.outer
+    # `data_pass` is None: if an error occurs before the new pass exists, `end_run` must not close the pass of the fit
+    own = dict(data_pass=None, open_turn=None, loss_parts={}, outcome=dict(learn.outcome),
+        evaluation=Evaluation(outer, name, cbs, engines, loss_func),
+        _muted=[*muted, *(learn._muted if learn.resuming else ())])
     restack(learn)
-    with (learn.engine_stack.running(learn, 'evaluate'), learn.removed_cbs(learn._eval_cbs), _pushed(learn, dl, **own),
-        learn.added_cbs(cbs)):
+    with (learn.engines.running(learn, 'evaluate'), learn.removed_cbs(learn.evaluation.cbs),
+        _pushed(learn, dl, own), learn.added_cbs(cbs)):
         try: f() if inner else learn.with_events('evaluate', f)
         except BaseException as e:
             with suppress(Exception): release_refs(learn, e)
             raise
-        finally: learn._end()
+        finally: end_run(learn)
 
 # %% ../../nbs/loop/06_evaluate.ipynb #8d8dd5ef
 @patch
@@ -94,11 +95,9 @@ def validate(self:Learner,
     cbs=None   # Callbacks for this evaluation only
 )->list|None: # Loss, metrics and loss parts, as the recorder's named `Scores`; None without a recorder
     "Compute loss and metrics"
-    with replaced(self, 'final_record', None), replaced(self, 'evaluated', _set_name(self.dls, ds_idx, dl)):
-        evaluate_on(self, find_dl(self, ds_idx, dl), cbs)
+    with replaced(self, 'final_record', None):
+        evaluate_on(self, find_dl(self, ds_idx, dl), cbs, name=_set_name(self.dls, ds_idx, dl))
         return self.final_record
-
-Learner.evaluated = 'valid'  # Name of the set that `validate` evaluates
 
 def _set_name(dls, ds_idx, dl):
     "Return the name in `dls` of this loader; 'valid' if it has none"
@@ -116,7 +115,7 @@ def find_dl(
     if dl is None and not isinstance(ds_idx, int|str):
         raise TypeError(f'ds_idx is {describe(ds_idx)}: it must be the index or the name of a loader in learn.dls; '
             'pass any other loader as dl=…')
-    dl = learn._pick(ds_idx, dl)
+    if dl is None: dl = learn.dls.valid if ds_idx==1 else learn.dls[ds_idx]
     if dl is None: raise ValueError('the learner has no validation loader: pass DataLoaders(train, valid), or dl=…')
     return check_loader('dl', dl)
 
@@ -194,7 +193,6 @@ def may_have_parts(
     learn # The learner
 )->bool: # False for losses of torch and learnloop, unless a subclass overrides the loop
     "Whether a loss may have parts"
-    pieces = 'one_batch','_do_one_batch','train_batch','valid_batch','_do_loss'
-    if any(getattr(type(learn), k, None) is not getattr(Learner, k, None) for k in pieces): return True
+    if overridden(learn, 'one_batch', '_do_one_batch', 'train_batch', 'valid_batch', '_do_loss'): return True
     module = getattr(innermost(learn.loss_func), '__module__', None) or ''
     return module.split('.')[0] not in ('torch','learnloop')

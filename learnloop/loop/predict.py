@@ -16,6 +16,7 @@ from itertools import groupby, starmap
 from numbers import Real
 from operator import itemgetter
 from pathlib import Path
+from weakref import WeakKeyDictionary
 from fastcore.basics import noop, patch
 from torch.utils.data import DataLoader, IterableDataset, default_collate
 from ..data.batch import batch_args, batch_like, batch_parts, describe, detuplify, is_items, split_batch
@@ -28,6 +29,7 @@ from .learner import Learner
 from .denominator import element_weights
 from .loss import EachItem, decode_preds, innermost, own_loss
 from ..data.rng import preserve_rng
+from .flow import overridden
 from .place import drop_batch
 from .evaluate import evaluate_on, find_dl
 
@@ -63,8 +65,8 @@ class GatherPredsCallback(Callback):
 @patch
 def before_validate(self:GatherPredsCallback):
     learn,around = self.learn,{o.name for o in self.learn.open[:-1]}
-    is_inner = 'validate' in around or 'fit' in around and ('evaluate' in around or learn.predicting)
-    if is_inner and self not in learn._eval_cbs:
+    is_inner = 'validate' in around or 'fit' in around and ('evaluate' in around or learn.evaluation.predicts)
+    if is_inner and self not in learn.evaluation.cbs:
         self.run = False  # an evaluation inside this one, or inside a fit: `run` is restored after it
         return
     self._start()
@@ -176,7 +178,7 @@ def loss_not_reduced(self:Learner):
 def _is_taken(learn, name, cbs):
     "Whether `name` is used by one of `cbs` or by the learner; callbacks of an outer evaluation don't count"
     if any(o.name==name for o in cbs): return True
-    return hasattr(learn, name) and not any(getattr(learn, name) is o for o in learn._eval_cbs)
+    return hasattr(learn, name) and not any(getattr(learn, name) is o for o in learn.evaluation.cbs)
 
 # %% ../../nbs/loop/06_predict.ipynb #c12a0004
 _LOOP_METHODS = ('one_batch', '_do_one_batch', 'valid_batch', 'calc_loss', 'forward', 'set_loss', '_do_loss', '_fetch',
@@ -184,8 +186,8 @@ _LOOP_METHODS = ('one_batch', '_do_one_batch', 'valid_batch', 'calc_loss', 'forw
 
 def _only_gathers(learn, cb):
     "Whether no callback except `cb` handles events of a batch, apart from read-only ones in `after_batch`"
-    if any(getattr(type(learn), k) is not getattr(Learner, k) or k in vars(learn) for k in _LOOP_METHODS): return False
-    if learn.engine_stack.is_around(('fetch', 'batch'), but=[learn.team]): return False
+    if overridden(learn, *_LOOP_METHODS): return False
+    if learn.engines.is_around(('fetch', 'batch'), but=[learn.team]): return False
     for e in (*learn.phases['fetch'].events, *learn.phases['batch'].events, 'after_pred', 'after_loss'):
         for f in learn._handlers[e]:
             looks = e=='after_batch' and getattr(f.__self__, 'read_only', False)
@@ -196,9 +198,9 @@ def _only_gathers(learn, cb):
 def _predict_all(learn, cb, batches):
     "Predict `batches` until another callback needs events; return True if all were predicted"
     if not _only_gathers(learn, cb) or learn.team.world>1 and not getattr(batches.dl, 'is_sure', False): return False
-    version,n,after,learn.loss = learn.version,len(learn.open),learn._handlers['after_batch'],None
+    lists,n,after,learn.loss = learn._by_mode,len(learn.open),learn._handlers['after_batch'],None
     try:
-        while version==learn.version:
+        while lists is learn._by_mode:
             try:
                 learn._between()
                 learn.open.append(learn.phases['fetch'])
@@ -265,7 +267,7 @@ def get_preds(self:Learner,
     muted = [o for o in self.cbs if o.remove_on_fetch]  # trackers and recorders, since nothing is measured
     evaluate_on(self, in_order(dl) if reorder else dl, [cb, *cbs], inner, muted,
         engines=[] if with_loss else [_QuickPass(cb)],
-        _loss_call=partial(_with_targets, EachItem(f, element_weights(f)) if with_loss else f))
+        loss_func=partial(_with_targets, EachItem(f, element_weights(f)) if with_loss else f))
     res,i = cb.all_tensors(),int(with_input)
     out = res[i]
     if out is None:  # nothing was kept, or a callback cancelled it
@@ -273,7 +275,7 @@ def get_preds(self:Learner,
         return tuple(res)
     if act is None: act = getattr(innermost(f), 'activation', noop)
     res[i] = act(out)
-    targs = self._known_kind[2] if isinstance(dl, _Item) else res[i+1]
+    targs = _kinds[self][2] if isinstance(dl, _Item) else res[i+1]
     if with_decoded: res.insert(i+2, decode_preds(f, res[i], targs, out))
     return tuple(res)
 
@@ -351,15 +353,15 @@ def _find_mismatch(o, like):
 
 
 # %% ../../nbs/loop/06_predict.ipynb #5a7c3e04
-Learner._known_kind = None,None,None  # A loader, the kind of its items, and an example of its targets
+_kinds = WeakKeyDictionary() # Learner -> a loader, the kind of its items, and an example of its targets
 
 def _training_kind(learn, dl):
-    if learn._known_kind[0] is not dl:
+    if learn not in _kinds or _kinds[learn][0] is not dl:
         def _split(b): return split_batch(b, *batch_args(learn.dls))[1]
-        learn._known_kind = dl,None,None
+        _kinds[learn] = dl,None,None
         # a fit reports errors in the data
-        with suppress(Exception): learn._known_kind = dl,*_item_kind(dl, _split)
-    return learn._known_kind[1]
+        with suppress(Exception): _kinds[learn] = dl,*_item_kind(dl, _split)
+    return _kinds[learn][1]
 
 def _as_item(item, like, n_inp):
     "Return `item` for `collate_fn`, and whether it includes its target; `like` is the kind of a training item"

@@ -19,7 +19,7 @@ from ..loop.callback import Callback
 from ..data.batch import batch_args, by_name, describe, detuplify, unpack
 from ..data.checks import note_on, safely
 from ..data.loaders import DataLoaders, batch_len
-from ..loop.flow import ControlException
+from ..loop.flow import ControlException, overridden
 from ..loop.evaluate import kept_tensors
 from ..loop.learner import Learner, one_turn
 from ..loop.loss import innermost, loss_modules, named_loss, own_loss, split_loss
@@ -134,12 +134,11 @@ def _needs_others(learn):
 def _can_try(learn, dl):
     "Whether validation calls only the model and the loss, and can be tried now on a cheap batch of `dl`"
     if dl is None or learn.resuming or not _is_free(dl): return False
-    called,cls = learn.forward_model,type(learn)
+    called = learn.forward_model
     inside = getattr(called, 'module', None),getattr(called, '_orig_mod', None)
     if all(o is not learn.model for o in (called, *inside)): return False
-    pieces = ('_pick','_do_epoch_validate','all_batches','one_batch','_do_one_batch','valid_batch','calc_loss',
-        'forward','set_loss','_do_loss')
-    if any(getattr(cls, k, None) is not getattr(Learner, k, None) for k in pieces): return False
+    if overridden(learn, '_do_epoch_validate', 'all_batches', 'one_batch', '_do_one_batch', 'valid_batch', 'calc_loss',
+        'forward', 'set_loss', '_do_loss'): return False
     return _is_plain(learn.model) and not _needs_others(learn)
 
 def _foresees_validation(learn):

@@ -18,12 +18,12 @@ from torch import Tensor
 from torch.nn.modules import module as torch_module
 from torch.nn.parameter import is_lazy
 from torch.utils.hooks import RemovableHandle
-from ..data.batch import describe, tensors_in
+from ..data.batch import by_name, describe, tensors_in
 from ..data.checks import check_whole, did_you_mean, say
 from ..data.rng import read_rngs, same_states, write_rngs
 from ..loop.callback import Callback, InGraph
 from ..loop.engines import Engine
-from ..loop.flow import PHASES, fire_for, listeners
+from ..loop.flow import PHASES, fire_for, listeners, set_fuser
 from ..loop.learner import Learner, one_turn
 from ..loop.optimizer import held_params
 from ..measure.table import Table
@@ -42,23 +42,17 @@ def fuse(self:Learner,
     **options # For `torch._inductor.config`
 )->Learner: # The learner itself
     "Compile the training steps of this learner's fits"
-    self.fuser = Fuser(self, dict(max_shapes=max_shapes, backend=backend, cache=cache, background=background,
-        check_every=check_every, options=options))
-    return self
-
-# %% ../../nbs/scale/08_fuse.ipynb #fb000013
-@patch
-def unfuse(self:Learner)->Learner: # The learner itself
-    "Train uncompiled from now on"
-    self.fuser = None
+    set_fuser(self, Fuser(self, dict(max_shapes=max_shapes, backend=backend, cache=cache, background=background,
+        check_every=check_every, options=options)))
     return self
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000014
 @patch
 def fuse_report(self:Learner): # A `FuseReport`
     "Report which steps were fused, which weren't, and why"
-    if self.fuser is None: raise ValueError('fuse_report: this learner was not fused: call learn.fuse(), then fit')
-    return FuseReport(self.fuser)
+    fuser = self.engines.fuser
+    if fuser is None: raise ValueError('fuse_report: this learner was not fused: call learn.fuse(), then fit')
+    return FuseReport(fuser)
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000021
 _FORWARD = 'after_pred','after_loss'
@@ -121,7 +115,7 @@ def why_unfusable(
     if type(learn.forward_model).__module__.startswith(('torch.nn.parallel','torch.distributed')):
         return f'forward_model is set, to a {type(learn.forward_model).__name__}'
     if isinstance(learn.opt, dict): return 'there are several optimizers'
-    for e in learn.engine_stack.engines:
+    for e in learn.engines.order:
         if e.compiles or type(e).__module__.startswith('learnloop.'): continue
         if _INSIDE & {*e.around.split()} or {'batch','turn'} & {*e.takes.split()}:
             return f'{type(e).__name__} runs around the turn, or a part of it'
@@ -192,7 +186,7 @@ def _look_around(self:Fuser):
     learn,device = self.learn,self.learn.device.type
     opt = learn.opt,type(learn.opt)
     if self.opt not in (None, opt): self.forget()
-    if self.settings is None or self.settings[1]!=learn.version: self.refused = {}
+    if self.settings is None or self.settings[1]!=learn._handlers.version: self.refused = {}
     self.opt,self.last = opt,None
     self.kind = self.backend or dict(cpu='inductor', cuda='cudagraph').get(device, 'aten')
     passing = _LAZY if any(map(is_lazy, learn.model.parameters())) else ''
@@ -209,9 +203,9 @@ def _look_around(self:Fuser):
 def _settings(self:Fuser):
     "Return values that the region depends on, and that may change at any time"
     learn,own = self.learn,getattr(self.learn.opt, '__dict__', {})
-    return ([f() for f in self.region.flags],learn.version,learn.opt,type(learn.opt),_methods_of(type(learn)),
-        one_turn(learn),len(vars(learn)),learn.engine_stack,own.get('step'),own.get('grad_scale'),len(own),
-        RemovableHandle.next_id)
+    return ([f() for f in self.region.flags],learn._handlers.version,learn.opt,type(learn.opt),_methods_of(type(learn)),
+        type(learn).train_batch,len(vars(learn)),learn.engines.takes,learn.engines.bodies,own.get('step'),
+        own.get('grad_scale'),len(own),RemovableHandle.next_id)
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00044b
 _grad,_hooks = attrgetter('grad'),attrgetter('_backward_hooks','_post_accumulate_grad_hooks')
@@ -247,7 +241,7 @@ class _Inputs:
             return self.read()
         known = [*dict.fromkeys(counts)]
         pattern = tuple(map(known.index, counts)) if len(known)>1 else None
-        facts = learn._named,torch.is_autocast_enabled(self.device),pattern,len(known)
+        facts = by_name(learn.xb, learn.batch),torch.is_autocast_enabled(self.device),pattern,len(known)
         if facts!=self.facts: self._plan(facts)
         for p in self.takers: known += map(float, p.hypers())
         return dict(plan=self.plan, parts=self.parts, model=learn.forward_model, loss_func=learn.loss_func, xb=learn.xb,

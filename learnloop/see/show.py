@@ -69,7 +69,7 @@ class TrainingLoop:
             is_only = o.name=='turn' and (not isinstance(flow, Learner) or one_turn(flow))
             if is_only and not any(map(_event, o.events)): return body
             return [_Row('phase', o.name, (o.cancel, body))] if drawn[o.name] else []
-        engines = ' > '.join(type(o).__name__ for o in flow.engine_stack.engines)
+        engines = ' > '.join(type(o).__name__ for o in flow.engines.order)
         self.rows = [_Row('code', f'# engines: {engines}', None)] if engines else []
         if everywhere: self.rows.append(_Row('event', 'every event', [_Who(o, []) for o in everywhere]))
         for o in table:

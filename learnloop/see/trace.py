@@ -396,9 +396,9 @@ def _mk_cleanup(tracer, event, phase):
 
 def _mk_hears(tracer, event):
     "Make a function that returns whether the tracer is active; it checks again if callbacks have changed"
-    learn,version = tracer.learn,tracer.learn.version
+    learn,lists = tracer.learn,tracer.learn._by_mode
     always = tracer.run and tracer.run_train and tracer.run_valid
-    def hears(): return always and learn.version==version or learn._listens(tracer, event, learn.training)
+    def hears(): return always and learn._by_mode is lists or learn._listens(tracer, event, learn.training)
     return hears
 
 @patch
@@ -462,7 +462,7 @@ def handlers(self:Tracer,
 )->list: # A method that records the event, and a subclass's handlers
     "Handle every event"
     own,learn = Callback.handlers(self, event),self.learn
-    if learn is None or (event=='after_create' and learn.created): return own
+    if learn is None or (event=='after_create' and learn._created): return own
     self._note(event)
     phase = learn.phases.get(self._whose[event])
     if phase and event not in phase.events: phase = None

@@ -1159,7 +1159,7 @@ def test_point_8_an_error_in_a_phase_beside_the_batch_saves_a_checkpoint(tmp_pat
 
 # --- subclasses that replace pieces of the loop
 
-PIECES = '_do_fit _do_epoch _do_epoch_train _do_epoch_validate all_batches _between _fetch one_batch _do_one_batch _do_loss _do_grad_opt _backward _step _zero_grad _pick'
+PIECES = '_do_fit _do_epoch _do_epoch_train _do_epoch_validate all_batches _between _fetch one_batch _do_one_batch _do_loss _do_grad_opt _backward _step _zero_grad'
 def through(names):
     "A subclass whose methods call those that they override"
     exec('class Through(Learner):\n    keeps_place = True\n' + '\n'.join(f'    def {o}(self, *args, **kwargs): return super().{o}(*args, **kwargs)' for o in names.split()), globals(), there := {})

@@ -71,7 +71,8 @@ def test_hooks_are_called_in_the_order_that_the_page_tells():
 
 def test_the_lowest_level_is_outermost_and_clean_ups_go_the_other_way():
     said = []
-    stack = EngineStack([mk_engine(n, said, HOOKS, 'step', n) for n in (30, 0, 20)], ['step'])
+    stack = EngineStack()
+    stack.compose([mk_engine(n, said, HOOKS, 'step', n) for n in (30, 0, 20)], ['step'])
     with stack.running(None, 'fit'):
         stack.at_rest(None, 'batch')
         assert stack.bodies['step'](None, 'step', lambda: 5)==5

@@ -124,7 +124,7 @@ def listens_at_times(every=5):
     return Comes()
 
 def quiet(learn):
-    if learn.fuser: learn.fuser._tell = lambda why: None
+    if learn.engines.fuser: learn.engines.fuser._tell = lambda why: None
 
 def test_a_listener_comes_and_goes(): both(n=2, cbs=lambda: [listens_at_times()], min_fused=60, before=quiet)
 
@@ -323,7 +323,7 @@ def test_replaying_a_batch():
         if cb.iter==5: raise ValueError('bad')
     with pytest.raises(ValueError, match='bad'): learn.fit(1, cbs=[Callback(after_batch=bad)], keep_failed=True)
     with pytest.raises(ValueError, match='bad'): learn.replay_batch()
-    assert learn.fuser is not None
+    assert learn.engines.fuser is not None
 
 def test_versions_of_weights_go_up():
     learn = fitted(dict(check_every=None))
@@ -334,7 +334,7 @@ def test_versions_of_weights_go_up():
 def test_unfuse_and_report():
     learn = fitted()
     assert '39 of 40 steps were fused' in str(learn.fuse_report()) and '| whole |' in learn.fuse_report()._repr_markdown_()
-    learn.unfuse().fit(1)
+    learn.fit(1, fuse=False)
     with pytest.raises(ValueError, match='was not fused'): learn.fuse_report()
 
 def test_wrong_arguments():
@@ -550,7 +550,7 @@ def test_a_fault_is_found(fault, at):
     learn = mk_learner([], model=small(), dls=(DATA,), opt_func=Adam, lr=.01).fuse(backend='aten', check_every=8)
     kept = {}
     def plant(cb):
-        for g in cb.learn.fuser.graphs:
+        for g in cb.learn.engines.fuser.graphs:
             if cb.train_iter==at: g.call = lambda args, right=g.call: right(fault(args, kept))
     torch.manual_seed(3)
     with pytest.warns(UserWarning, match='the compiled step computes another') as told: learn.fit(3, cbs=[Callback(before_batch=plant)])
@@ -606,7 +606,7 @@ def program(fuse, cbs, acts, **kwargs):
         SHARED[key] = mk_learner()
         if fuse:
             SHARED[key].fuse(**kwargs)
-            SHARED[key].fuser._tell = lambda why: None  # callbacks that listen are what this is about
+            SHARED[key].engines.fuser._tell = lambda why: None  # callbacks that listen are what this is about
     learn,trace = start_anew(SHARED[key]),[]
     end = ending(lambda: learn.fit(2, cbs=players(cbs, acts, trace)))
     return learn,trace,end
@@ -672,7 +672,7 @@ def test_fit_says_whether_to_fuse(library):
     learn.fit(1, fuse=True)
     assert n_fused(learn)==5
     learn.fit(1, fuse=False)
-    assert learn.fuser is None
+    assert learn.engines.fuser is None
     with pytest.raises(TypeError, match="fuse is 'yes'"): learn.fit(1, fuse='yes')
 
 def test_several_processes_say_why_not():

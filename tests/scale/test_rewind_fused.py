@@ -23,7 +23,7 @@ def fit(opt, *cbs, n=4, items=42, backend='aten', cache=None, **how):
     return learn
 
 def equal(a, b):
-    assert vars(a.count)==vars(b.count) and sum(a.fuser.eager.values())<=5 and not any(g.failed for g in a.fuser.graphs)
+    assert vars(a.count)==vars(b.count) and sum(a.engines.fuser.eager.values())<=5 and not any(g.failed for g in a.engines.fuser.graphs)
     for o in (a, b): assert all(p.isfinite().all() for p in o.model.parameters())
     x,y = ([*o.model.state_dict().items(), *((k, v) for i,s in o.opt.state_dict()['state'].items() for k,v in s.items()),
         *enumerate(tensors_in(o.saved))] for o in (a, b))

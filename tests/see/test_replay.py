@@ -7,7 +7,7 @@ from helpers import Module
 from learnloop import Callback, CheckpointCallback, Fingerprint, Learner, TrainEvalCallback, diff_runs, set_seed
 from learnloop.app.cli import main
 from learnloop.see.fingerprint import read_fingerprint
-from learnloop.see.replay import diff_steps, replay_runs, run_checkpoints
+from learnloop.see.replay import diff_steps, record_step, replay_runs, run_checkpoints
 
 class Twice(torch.autograd.Function):
     "The same, and twice the gradient"
@@ -42,8 +42,8 @@ def run(path, n_epoch=2, **kwargs):
 def test_a_step_made_again_is_the_one_that_the_run_had(tmp_path):
     run(tmp_path/'a')
     rows = {o.step:o.loss_value for o in read_fingerprint(tmp_path/'a')}
-    for n in (1, 5, 6, 13, 24): assert mk_learn().record_step(n, tmp_path/'a/checkpoints')['loss'].item()==rows[n]
-    assert mk_learn().record_step(14, n_epoch=2)['loss'].item()==rows[14], 'without checkpoints, from the start'
+    for n in (1, 5, 6, 13, 24): assert record_step(mk_learn(), n, tmp_path/'a/checkpoints')['loss'].item()==rows[n]
+    assert record_step(mk_learn(), 14, n_epoch=2)['loss'].item()==rows[14], 'without checkpoints, from the start'
 
 @pytest.mark.parametrize('change, module, kind', [(dict(forward=1+1e-6), '2.inner', 'forward'), (dict(back=1+1e-6), '2.inner', 'backward'),
     (dict(loss=F.l1_loss), None, 'loss')])
@@ -55,25 +55,25 @@ def test_the_module_that_differs_is_named(change, module, kind, tmp_path):
     if kind=='forward': assert 'ulps' in res.distance and [o[0] for o in res.rows]==['2.inner','2.drop','2','3','the model']
 
 def test_steps_that_begin_otherwise(tmp_path):
-    a,b = mk_learn().record_step(1),mk_learn(data=2.).record_step(1)
+    a,b = record_step(mk_learn(), 1),record_step(mk_learn(data=2.), 1)
     assert 'a different batch' in str(diff_steps(a, b))
     learn = mk_learn()
     with torch.no_grad(): learn.model[2].inner.lin.bias[0] += 1
-    res = diff_steps(a, learn.record_step(1))
+    res = diff_steps(a, record_step(learn, 1))
     assert (res.module, res.kind)==('2.inner.lin', 'weights') and 'in 1 of 12 tensors' in str(res)
-    same = diff_steps(a, mk_learn().record_step(1))
+    same = diff_steps(a, record_step(mk_learn(), 1))
     assert same.equal and 'the same, bit for bit' in str(same)
-    with pytest.raises(ValueError, match='records of steps 1 and 2'): diff_steps(a, mk_learn().record_step(2))
+    with pytest.raises(ValueError, match='records of steps 1 and 2'): diff_steps(a, record_step(mk_learn(), 2))
 
 def test_an_error_leaves_no_hooks():
     def fail(cb): raise RuntimeError('bad')
     learn = mk_learn(cbs=[Callback('fail', after_pred=fail)])
-    with pytest.raises(RuntimeError, match='bad'): learn.record_step(1)
+    with pytest.raises(RuntimeError, match='bad'): record_step(learn, 1)
     assert not any(m._forward_hooks for m in learn.model.modules())
 
 def test_steps_that_are_not_there():
-    with pytest.raises(ValueError, match='step'): mk_learn().record_step(0)
-    with pytest.raises(ValueError, match='ended before batch 30'): mk_learn().record_step(30, n_epoch=1)
+    with pytest.raises(ValueError, match='step'): record_step(mk_learn(), 0)
+    with pytest.raises(ValueError, match='ended before batch 30'): record_step(mk_learn(), 30, n_epoch=1)
 
 def test_where_checkpoints_are(tmp_path):
     run(tmp_path/'a')
