@@ -35,6 +35,11 @@ def test_backward_counts_wherever_gradients_are_added(cb):
         return calls
     assert n_calls('backward')==n_calls('_backward') and len(n_calls('backward'))==(1+(cb is not None))*len(TRAIN)
 
+def test_an_override_of_backward_without_its_phase_is_refused():
+    class Own(Learner):
+        def backward(self): self.loss_grad.backward()
+    with pytest.raises(ValueError, match=r'Own.backward did not run the phase \*backward\*'): mk_learner(cls=Own).fit(1)
+
 def test_gradients_from_before_a_fit_are_not_in_its_first_step():
     once,twice = mk_learner(),mk_learner()
     F.mse_loss(twice.model(TRAIN[0][0]), TRAIN[0][1]).backward()

@@ -8,11 +8,13 @@ Docs: https://learnloop.github.io/learnloop/checkpoint/interrupt.html.md"""
 __all__ = ['Terminated', 'Interrupted', 'Signals']
 
 # %% ../../nbs/checkpoint/04_interrupt.ipynb #55241ac0
-import asyncio, os, signal, sys, torch
+import asyncio, os, signal, sys, sysconfig, torch
 from contextlib import ExitStack, contextmanager, suppress
 from fastcore.basics import patch
+from pathlib import Path
 from .passes import being_made
-from .last_line import end_in_a_line, is_script
+from .storage import list_checkpoints
+from ..data.checks import is_interactive, safely
 from ..data.loaders import leaves
 from ..loop.flow import mid_batch, per_batch
 
@@ -33,6 +35,48 @@ def _in_a_task():
     frame = getattr(task and task.get_coro(), 'cr_frame', None)
     if task is None or frame is None: return task is not None
     return frame.f_globals.get('__name__', '').split('.')[0] not in ('ipykernel','IPython')
+
+# %% ../../nbs/checkpoint/04_interrupt.ipynb #b0a56a6a
+def _is_script():
+    "Whether the main program is a user's script, without a prompt after it"
+    file = getattr(sys.modules.get('__main__'), '__file__', None)
+    if file is None or is_interactive(): return False
+    paths = sysconfig.get_paths()
+    installed = [Path(paths[k]).resolve() for k in ('stdlib','purelib','platlib','scripts')]
+    return not any(Path(file).resolve().is_relative_to(p) for p in installed)
+
+# %% ../../nbs/checkpoint/04_interrupt.ipynb #fc8a9e6c
+def _here(path):
+    "Return `path` relative to the current folder, if it is in there"
+    cwd,path = Path.cwd(),Path(path)
+    return path.relative_to(cwd) if path.is_absolute() and path.is_relative_to(cwd) else path
+
+def _last_line(learn):
+    "Describe where the fit was interrupted, what was saved, and how to continue"
+    e,at,n = learn.paused.place
+    where = f'epoch {e}' + dict(train=f', batch {n}', validate=', validation', epoch='')[at]
+    cbs = *learn.cbs,*learn.paused.args['cbs']
+    folder = next((_here(o.folder) for o in cbs if hasattr(o, 'folder') and getattr(o, 'on_error', False)), None)
+    there = list_checkpoints(folder, verify=False) if folder is not None else []
+    if not there:
+        return (f"KeyboardInterrupt in {where}; nothing was saved. fit(…, resume='folder') saves checkpoints there, "
+            'and continues from the newest one when you run the script again')
+    return (f'KeyboardInterrupt in {where}; saved in {there[-1].path}. To continue, run the script again with '
+        f"fit(…, resume={str(folder)!r})")
+
+# %% ../../nbs/checkpoint/04_interrupt.ipynb #755c0fa1
+def _end_in_a_line(e, learn):
+    "Print `e` as one line if it ends a script"
+    line = safely(_last_line, learn) if _is_script() else ''
+    if not line: return
+    e.last_line,before = line if learn.team.is_first else '',sys.excepthook
+    if getattr(before, 'is_ours', False): return
+    def _show(kind, err, tb):
+        line = getattr(err, 'last_line', None)
+        if line is None: return before(kind, err, tb)
+        if line:
+            with suppress(OSError, ValueError): print(line, file=sys.stderr, flush=True)
+    _show.is_ours,sys.excepthook = True,_show
 
 # %% ../../nbs/checkpoint/04_interrupt.ipynb #51972b46
 class Signals:
@@ -122,7 +166,7 @@ def must_wait(self:Signals,
 )->bool:
     "Whether a batch, or a callback's evaluation, has to end first, in this learner or an outer one"
     learn,h = self.learn,self.old.get(signal.SIGINT)
-    evaluates = learn.outer_phases or in_callback and learn.open
+    evaluates = learn.evaluation.outer or in_callback and learn.open
     if mid_batch(learn) or evaluates and not learn.keeper.in_own_validation(): return True
     return isinstance(h, Signals) and h.must_wait(not self.is_fit)
 
@@ -139,7 +183,7 @@ def _is_waiting(self:Signals):
 @patch
 def _ends_evaluation(self:Signals):
     "Whether the run stops after a callback's evaluation, rather than after a batch"
-    learn,outer = self.learn,self.learn.outer_phases or ()
+    learn,outer = self.learn,self.learn.evaluation.outer or ()
     return bool(outer) and not learn.keeper.in_own_validation() and not any(per_batch(learn, p.name) for p in outer)
 
 @patch
@@ -158,7 +202,7 @@ def _end(self:Signals, e, signum):
     if self._is_waiting(): self.between()  # otherwise a checkpoint may be being written
     if again or told or signum not in (signal.SIGINT, signal.SIGTERM): return
     what = f"stopping after this {'evaluation' if self._ends_evaluation() else 'batch'}"
-    if signum==signal.SIGINT and self._can_resume() and not is_script(): what += '; learn.resume() continues the fit'
+    if signum==signal.SIGINT and self._can_resume() and not _is_script(): what += '; learn.resume() continues the fit'
     what = f'Ctrl-C: {what}; press it again to stop at once' if signum==signal.SIGINT else f'SIGTERM: {what}'
     # ignore a broken pipe
     with suppress(OSError, ValueError, RuntimeError): print(what, file=sys.stderr, flush=True)
@@ -199,7 +243,7 @@ def handled(self:Signals,
             e.add_note(f'learnloop: {self.due!r} was about to end the run after this batch')
         if isinstance(e, KeyboardInterrupt) and self.is_fit and self.learn.paused:
             e.add_note('learnloop: learn.resume() continues the fit')
-            end_in_a_line(e, self.learn)
+            _end_in_a_line(e, self.learn)
         raise
     finally:
         self.state = 'going'  # signals from here on wait until the earlier handlers are restored

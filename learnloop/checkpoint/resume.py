@@ -18,7 +18,6 @@ from fastcore.basics import listify, noop, patch
 from .changes import as_sentences, changed_facts, names_of
 from .checkpoint import CheckpointCallback
 from .interrupt import Signals
-from .own_state import take_own
 from .passes import KeptPass, being_made, copy_batch, parts_of, random_states, set_random_states, try_loader
 from .resume_point import (
     ResumePoint, checkpoint_to_load, find_checkpoint, forget_batches, read_resume_point, saver_for)
@@ -242,8 +241,7 @@ def _find(self:FitKeeper, resume, accept):
             warnings.warn(f'{folder} has only checkpoints from the middle of a batch, from which no fit can resume: '
                 'this fit starts from the beginning, with the current weights', stacklevel=2)
         return None
-    origin = read_resume_point(c)
-    take_own(origin, learn)
+    origin = read_resume_point(c, learn)
     s,origin.there,origin.accept = origin.state,there,accept
     old = s['config']
     old.setdefault('loader', config['loader'])  # older checkpoints lack it
@@ -372,7 +370,7 @@ def is_whole(self:FitKeeper)->bool:
     learn,at = self.learn,[p.name for p in self.learn.open]
     if self.in_own_validation(): return True
     # the callback that runs the evaluation isn't finished
-    if at[:3]!=['fit', 'epoch', 'train'] or learn.outer_phases is not None: return False
+    if at[:3]!=['fit', 'epoch', 'train'] or learn.evaluation.outer is not None: return False
     if learn.data_pass is None or not learn.data_pass.at_rest: return False
     if self.resume_blocker() or at[3:] not in ([], ['fetch']): return False
     making = being_made(learn.data_pass)
@@ -383,7 +381,7 @@ def is_whole(self:FitKeeper)->bool:
 def in_own_validation(self:FitKeeper)->bool:
     "Whether the fit is in its own validation, which a resumed fit starts again"
     learn = self.learn
-    phases = learn.open if learn.outer_phases is None else learn.outer_phases
+    phases = learn.open if learn.evaluation.outer is None else learn.evaluation.outer
     return [p.name for p in phases[:3]]==['fit', 'epoch', 'validate'] and 'validate' not in self.no_place
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d600000a
@@ -530,8 +528,7 @@ def load_checkpoint(self:Learner,
             'restored: call it before the fit, or use fit(…, resume=checkpoint); learn.load loads only weights')
     c = checkpoint_to_load(self, folder)
     if self._opt is None: self.create_opt()
-    keeper,origin = self.keeper,read_resume_point(c)
-    take_own(origin, self)
+    keeper,origin = self.keeper,read_resume_point(c, self)
     origin.accept,loop = accept,origin.state['loop']
     changes = keeper.compare(origin.state['config'], keeper.mk_config(), accept, c.path,
         (origin.state.get('about', {}), {} if accept is True else keeper.describe_run()))

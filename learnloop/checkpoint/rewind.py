@@ -14,7 +14,6 @@ from math import inf
 from types import SimpleNamespace
 from fastcore.basics import noop, patch
 from torch import Tensor
-from .own_state import take_own
 from .resume_point import ResumePoint, read_resume_point, same_for_all
 from .shards import copy_state
 from .storage import list_checkpoints, named_checkpoint
@@ -26,7 +25,7 @@ from ..loop.flow import CancelBatchException, RewindException
 from ..loop.learner import Learner, default_engine
 from ..loop.opt_mode import check_momentum
 from ..loop.optimizer import get_hyper, hyper_names, n_groups, set_hypers, spread_hyper
-from ..loop.place import Place
+from ..loop.place import Place, use_part
 
 # %% ../../nbs/checkpoint/09_rewind.ipynb #9e710002
 class Snapshots(Callback, Engine):
@@ -107,7 +106,7 @@ class Skips(Callback):
             if here: raise CancelBatchException
         rows = {r for o in rewinds for r in o['changes'].get('skip_rows', ())}
         if rows: self._leave_out(rows)
-    def cleanup_batch(self): self.learn.part = None
+    def cleanup_batch(self): use_part(self.learn)
     def _leave_out(self, rows):
         learn,own = self.learn,self.learn.rows
         if not isinstance(own, list): raise ValueError('skip_rows: the rows of this batch are unknown: use a loader '
@@ -118,7 +117,8 @@ class Skips(Callback):
         if not any(m for _,m in every): raise CancelBatchException
         at = keep or [0]  # a process that has none left only goes along with the others
         learn.xb,learn.yb = (narrow_batch(b, at, learn.bs) if b else b for b in (learn.xb, learn.yb))
-        learn.part,learn.bs,learn.n_items = at,len(keep),sum(m for _,m in every)
+        learn.bs,learn.n_items = len(keep),sum(m for _,m in every)
+        use_part(learn, at)
 
 # %% ../../nbs/checkpoint/09_rewind.ipynb #9e710004
 _NEXT = dict(epoch=0, train=1, validate=2)
@@ -185,7 +185,7 @@ def origin_for(self:Rewinder,
     "Agree on where to go, and find the state to start from"
     if getattr(e, 'origin', None): return e.origin
     learn = self.learn
-    if ended := learn.engine_stack.ended:
+    if ended := learn.engines.ended:
         other = ended(learn, learn.open[-1], e)
         if other is not e: raise other from e
     e.origin = self._find(e, self._now())
@@ -307,8 +307,7 @@ def _named(self:Rewinder, path):
 
 @patch
 def _read(self:Rewinder, c):
-    origin = read_resume_point(c)
-    take_own(origin, self.learn)
+    origin = read_resume_point(c, self.learn)
     self.learn.keeper.check(origin)
     return origin.state,c.path
 

@@ -181,6 +181,7 @@ def by_name(
     b   # Batch from the loader
 )->bool:
     "Whether to call the model by keyword, as `model(**xb[0])`"
+    if xb is None or type(xb) is tuple and xb and type(xb[0]) is Tensor: return False  # the usual batch
     if isinstance(xb, Tensor|Mapping):
         raise TypeError(f'xb is {describe(xb)}: it must be a tuple of inputs, such as (x,)')
     if len(xb)!=1 or not isinstance(xb[0], Mapping): return False

@@ -18,10 +18,11 @@ from pathlib import Path
 # %% ../../nbs/data/00_checks.ipynb #8b47c768
 def did_you_mean(
     name:str, # The name received
-    known     # The known names
+    known,    # The known names
+    cutoff:float=.6 # How similar, from 0 to 1
 )->str: # `'; did you mean …?'`, or `''` if no name is similar
     "Suggest the name in `known` nearest to `name`, for the end of an error message"
-    near = difflib.get_close_matches(name, list(known), n=1)
+    near = difflib.get_close_matches(name, list(known), 1, cutoff)
     return f'; did you mean {near[0]!r}?' if near else ''
 
 # %% ../../nbs/data/00_checks.ipynb #06d30b79

@@ -546,7 +546,7 @@ def _call_hooks(self:Adapter, event):
 @patch
 def _cached(self:Adapter, find, key):
     "Return `find(key)`, cached until callbacks are added or removed"
-    version = self.learn,getattr(self.learn, 'version', None)
+    version = self.learn,getattr(getattr(self.learn, '_handlers', None), 'version', None)
     if self._found[0]!=version: self._found = version,{}
     found = self._found[1]
     if key not in found: found[key] = find(key)

@@ -20,8 +20,9 @@ from torch.func import functional_call
 from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 from fastcore.basics import patch
-from ..data.batch import batch_map, tensors_in
+from ..data.batch import batch_map, by_name, tensors_in
 from ..data.rng import preserve_rng
+from .flow import overridden
 from .loss import innermost, named_loss, own_loss, split_loss, take_items
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000001
@@ -426,7 +427,7 @@ def _in_common(learn):
 
 def _randomized(learn):
     "Return a copy of the model as a function, without dropout, with constant weights randomized; or why not"
-    is_named,g = learn._named,torch.Generator().manual_seed(0)
+    is_named,g = by_name(learn.xb, learn.batch),torch.Generator().manual_seed(0)
     if learn.team.spreads: return None,'is sharded'
     hooks = [h for m in learn.model.modules() for o in (m._forward_hooks, m._forward_pre_hooks) for h in o.values()]
     # those of libraries record nothing here, such as transformers' for hidden states
@@ -517,7 +518,9 @@ def _probe(self:LossDenominator, learn):
     is_wider,is_new = self._is_wider(learn.yb),shape not in self.shapes and len(self.shapes)<8
     if not (is_wider or is_new or _is_due(self.n)): return
     if is_new: self.shapes.append(shape)
-    if _is_of_model(learn): found = _refute_model(learn) if learn.training or learn._one_loss else {}
+    if _is_of_model(learn):
+        has_one = learn.training or not overridden(learn, '_do_one_batch', 'valid_batch')
+        found = _refute_model(learn) if has_one else {}
     else: found = refute_mean(f, learn.pred, learn.yb, learn.bs, _in_common(learn))
     self.why = found | self.why
 

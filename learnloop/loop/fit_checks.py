@@ -28,9 +28,10 @@ class Checks(Callback):
     _hooks,_n_own = (),0 # Hooks that count steps outside of *step*, and their number
     def before_fit(self):
         self._begins,self._had = True,{id(o):{*vars(o)} for o in (self.learn.model, *self.learn.cbs)}
+        self._had['opt_func'] = self.learn.opt_func
         self._look_at_loss()
     def before_evaluate(self):
-        if not self.learn.predicting and not self.learn.inside('fit'): self._look_at_loss()
+        if not self.learn.evaluation.predicts and not self.learn.inside('fit'): self._look_at_loss()
     def before_epoch(self):
         if self._begins: check_held(self.learn, _CHANGED)
         self._begins = False
@@ -39,7 +40,7 @@ class Checks(Callback):
         warn_of_unheld(self.learn)
         self._versions,self._pass = self._now(),self.learn.data_pass
         # an optimizer with hooks isn't compiled
-        if hasattr(self.learn, 'first_loss_checks') and self.learn.fuser is None: self._hook()
+        if hasattr(self.learn, 'first_loss_checks') and self.learn.engines.fuser is None: self._hook()
     def after_train(self):
         learn,n = self.learn,self._n_batches('train')
         if n is None or not learn.training: return
@@ -73,6 +74,8 @@ def _unread(learn, had):
             # a callback may have a flag of its own, such as `stop`
             if 'CancelFit' in here and not (nm!='learn.model' and 'PyTorch' in here): yield f'{nm}.{k}',here
     h = learn._holds
+    if h and h.made_by and learn.opt_func not in (h.made_by[0], had['opt_func']):
+        yield 'learn.opt_func',': to change the optimizer in a fit, call learn.switch_opt(opt_func)'
     for o,attrs in zip(h.opts, h.attrs, strict=True) if h and h.opts==opts(learn.opt) else ():
         if not type(o).__module__.startswith('torch.optim'): continue  # others may have such attributes
         for k in {'learning_rate', *o.defaults, *hyper_names(o.defaults)} & vars(o).keys() - attrs:
@@ -139,7 +142,7 @@ class _FirstLoss(Callback):
         self.learn._check_target()
     def after_pred(self):
         learn = self.learn
-        if self._watch or learn.predicting or learn.loss_func is None or not learn.yb: return
+        if self._watch or learn.evaluation.predicts or learn.loss_func is None or not learn.yb: return
         self._watch = watch_broadcast(learn.pred, learn.yb, is_over=lambda: learn.loss_grad is not None)
         self._watch.__enter__()
     def after_loss(self): self.cleanup_batch()

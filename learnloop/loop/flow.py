@@ -9,8 +9,8 @@ __all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpoch
            'CancelEvaluateException', 'CancelValidException', 'CancelBatchException', 'CancelTurnException',
            'CancelBackwardException', 'CancelStepException', 'CancelZeroGradException', 'CancelSaveException', 'event',
            'ControlException', 'CancelException', 'RewindException', 'UncaughtCancelError', 'Phase', 'Event', 'Events',
-           'near_miss', 'check_event_name', 'Flow', 'restack', 'per_batch', 'mid_batch', 'listeners', 'fire_for',
-           'silent_copy', 'catcher', 'in_phase']
+           'near_miss', 'check_event_name', 'Evaluation', 'Flow', 'restack', 'per_batch', 'mid_batch', 'overridden',
+           'listeners', 'fire_for', 'silent_copy', 'set_fuser', 'catcher', 'in_phase']
 
 # %% ../../nbs/loop/00_flow.ipynb #6b358ab8
 import difflib, inspect, re, warnings
@@ -176,13 +176,26 @@ def check_event_name(
 # %% ../../nbs/loop/00_flow.ipynb #f03637f1
 class _Handlers(dict):
     "Event -> bound methods to call in one mode, collected on first use"
-    def __init__(self, flow, training): self.flow,self.training = flow,training
+    # `version` differs from that of earlier lists
+    def __init__(self, flow, training, version=0): self.flow,self.training,self.version = flow,training,version
     def __missing__(self, event):
         if event not in self.flow.events:
             near = called_here('event', event) or did_you_mean(event, self.flow.events)
             raise ValueError(f"unknown event {event!r}{near} (`declare` adds events)")
         self[event] = _collect(self.flow, event, self.training)
         return self[event]
+
+# %% ../../nbs/loop/00_flow.ipynb #029b9b4a
+class Evaluation:
+    "What differs while an evaluation runs; without arguments, for code outside of evaluations"
+    def __init__(self,
+        outer=None,    # Phases that were open when the outermost evaluation began; None outside
+        name='valid',  # Name of the set that it evaluates
+        cbs=(),        # Its callbacks: a nested evaluation doesn't use them
+        engines=(),    # Its engines: likewise
+        loss_func=None # Replaces `loss_func` in `get_preds` and `predict`
+    ): self.outer,self.name,self.cbs,self.engines,self.loss_func = outer,name,cbs,engines,loss_func
+    predicts = property(lambda self: self.loss_func is not None, doc='Is it `get_preds` or `predict`?')
 
 # %% ../../nbs/loop/00_flow.ipynb #029b9b4b
 @with_lazy_methods
@@ -195,16 +208,15 @@ class Flow:
         _check_misspelt(cls)
 
     def __init__(self):
-        self._cbs,self.open,self.outcome,self.exception,self.created = [],[],{},None,False
+        self._cbs,self.open,self.outcome,self.exception,self._created = [],[],{},None,False
         self.phases,self.events = {},[]
         # Names of phases and events that repeat with each batch, and phases inside each phase
         self._recurring,self._inside = set(),{}
-        self.engines,self._own_engines,self.engine_stack = [],(),EngineStack() # What runs it: see `Engine`
+        self.engines,self.evaluation = EngineStack(),Evaluation() # What runs it: see `Engine`
         self._muted = ()      # Muted callbacks
         self.team = SingleProcess(self) # The processes of this run
         self.last_cancels = {} # Phase -> callback and event of the last exception that cancelled it
         self._cleanups = []   # (depth, event, method) for each `before_x` that began; phases unwind to their depth
-        self.version = 0      # Changes whenever the list of handlers of some event may change
         self._handlers = _Handlers(self, False)
         self.declare(*self.table)
 
@@ -220,26 +232,22 @@ class Flow:
     def _tip(self, e): return ''  # and the fix
     def _changed(self, muted=False):
         "Discard the handler lists: callbacks were added or removed, or only `muted`"
-        self.version,training = self.version+1,self.training
+        version,training = self._handlers.version+1,self.training
         if not muted: restack(self)
-        self._by_mode = _Handlers(self, False),_Handlers(self, True)
+        self._by_mode = _Handlers(self, False, version),_Handlers(self, True, version)
         self.training = training
 
 # %% ../../nbs/loop/00_flow.ipynb #f10a0002
 def restack(
     flow # A `Flow`
 ):
-    "Compose `engine_stack` from `engines`, those of an evaluation, callbacks that are engines, and the team"
+    "Compose the hooks of `engines`, of those of an evaluation, of callbacks that are engines, and of the team"
     also = [o for o in (*flow._cbs, flow.team) if isinstance(o, Engine)]
-    engines = [*flow.engines, *flow._own_engines, *also]
+    engines = [*flow.engines, *flow.evaluation.engines, *also]
     for e in engines:
         if isinstance(e, type): raise TypeError(f'learn.engines has the class {e.__name__}: append {e.__name__}()')
     for nm in {nm for e in engines for nm in e.around.split() if nm!='*'}: flow._phase(nm)  # raises the error
-    flow.engine_stack = EngineStack(engines, flow.phases)
-
-# %% ../../nbs/loop/00_flow.ipynb #083ed182
-Flow.cbs = property(lambda self: (*self._cbs,), lambda self, cbs: self._set_cbs(cbs),
-    doc='The callbacks, as a tuple; assign another to add and remove some at once')
+    flow.engines.compose(engines, flow.phases)
 
 # %% ../../nbs/loop/00_flow.ipynb #548a15ec
 def _repeats_per_batch(flow, o):
@@ -322,6 +330,17 @@ def _check_misspelt(cls):
         here = called_here('event', k) if re.match('(on|begin)_', k) else ''
         if here: raise ValueError(f'{cls.__name__}.{k} would never be called{here}')
 
+# %% ../../nbs/loop/00_flow.ipynb #604e9525
+def overridden(
+    flow, # A `Flow`
+    *names:str # Names of its methods
+)->str: # '' if there is none
+    "Return the first of the methods `names` that the flow itself, or a subclass of `Learner`, overrides"
+    def _is_ours(k):
+        owner = next(c for c in type(flow).__mro__ if k in vars(c))
+        return k not in vars(flow) and (owner is Flow or Flow in owner.__bases__)
+    return next((k for k in names if not _is_ours(k)), '')
+
 # %% ../../nbs/loop/00_flow.ipynb #767f631e
 def _plan_cleanup(flow, phase, f, who, /, **kwargs):
     "In `before_x`: make `f`, a method of `who`, run when `phase` unwinds"
@@ -390,7 +409,7 @@ def fire_for(
 # %% ../../nbs/loop/00_flow.ipynb #f10a0015
 class _NoHandlers(dict):
     "Event -> bound methods, set by the code that made the copy"
-    training = True
+    training,version = True,0
     def __missing__(self, event): return ()
 
 def silent_copy(
@@ -426,10 +445,10 @@ def _check_result(res, f, event):
 # %% ../../nbs/loop/00_flow.ipynb #3ec3934c
 @patch
 def _call_handlers(self:Flow, fs, event, kwargs=None):
-    f,version = None,self.version
+    f,lists = None,self._by_mode
     try:
         for f in fs:
-            if self.version!=version and not self._listens(f.__self__, event, self.training): continue
+            if self._by_mode is not lists and not self._listens(f.__self__, event, self.training): continue
             if (res := f(**kwargs) if kwargs else f()) is not None: _check_result(res, f, event)
     except BaseException as e:
         if f is not None: self._note_origin(e, f, event)
@@ -465,6 +484,8 @@ def __call__(self:Flow,
         if catcher(self, e) is None: raise _uncaught(self, e) from e
         raise
 
+del Flow._orig___call__  # `patch` took the metaclass's method for an earlier one
+
 # %% ../../nbs/loop/00_flow.ipynb #d983396b
 @patch
 def with_events(self:Flow,
@@ -475,7 +496,7 @@ def with_events(self:Flow,
 ): # Return value of `f`, None if cancelled
     "Run `f(*args, **kwargs)` as the body of `phase`, with its events around it"
     p = self.phases.get(phase) or self._phase(phase)
-    depth,opened,bodies,out,res,err = len(self.open),self.open,self.engine_stack.bodies,None,None,None
+    depth,opened,bodies,out,res,err = len(self.open),self.open,self.engines.bodies,None,None,None
     for o in self._inside[phase]:
         if o in self.outcome: del self.outcome[o]
     opened.append(p)
@@ -488,7 +509,7 @@ def with_events(self:Flow,
         except p.catches as e:
             out,self.last_cancels[phase] = 'cancelled',(e.callback, e.event)
             self.outcome[phase] = out
-            if ended := self.engine_stack.ended: _check_same(p, e, ended(self, p, e))
+            if ended := self.engines.ended: _check_same(p, e, ended(self, p, e))
             if fs := self._handlers[p.after_cancel]: self._call_handlers(fs, p.after_cancel)
         if fs := self._handlers[p.after]: self._call_handlers(fs, p.after)
     except p.catches: self._unwind(depth)
@@ -515,7 +536,7 @@ def _check_same(p, e, other):
 def _in_flight(flow, p, e):
     "Return the exception that leaves the phase `p`: `e`, or one that replaces it"
     if isinstance(e, ControlException) and catcher(flow, e) is None: e = _uncaught(flow, e)
-    if not (ended := flow.engine_stack.ended): return e
+    if not (ended := flow.engines.ended): return e
     if isinstance(e, ControlException): e = ended(flow, p, e)
     if isinstance(e, ControlException): return e
     _say_where(flow, e)  # first, since other processes may get the note, too
@@ -524,6 +545,17 @@ def _in_flight(flow, p, e):
 def _say_where(flow, e):
     if any(o.startswith('learnloop: in ') for o in getattr(e, '__notes__', ())): return
     note_on(e, f'learnloop: in the {flow._doing()} phase{safely(flow._where)}')
+
+# %% ../../nbs/loop/00_flow.ipynb #f10a00f4
+def set_fuser(
+    flow, # A `Flow`
+    fuser:Engine|None=None # An engine that compiles turns; None to run them uncompiled
+)->Engine|None: # The earlier one
+    "Replace the engine that compiles turns"
+    was = flow.engines.fuser
+    flow.engines[:] = [*(o for o in flow.engines if o is not was), *([] if fuser is None else [fuser])]
+    restack(flow)
+    return was
 
 # %% ../../nbs/loop/00_flow.ipynb #0b5154f1
 @patch
@@ -558,7 +590,7 @@ def _merge(self:Flow, err, e, ending):
         elif err is None: return None if ending and at==len(self.open)-1 else e
         elif isinstance(err, ControlException): return e if at<catcher(self, err) else err
     if err is None or isinstance(err, ControlException):
-        ended = self.engine_stack.ended
+        ended = self.engines.ended
         return _announce(self, ended(self, self.open[-1], e) if ended else e)
     _add_then(err, e)
     return err

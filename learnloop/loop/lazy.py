@@ -43,14 +43,14 @@ LAZY = {  # chkstyle: ignore-node
     'train.precision': 'MixedPrecision TruePrecision Learner.to_bf16 Learner.to_fp16 Learner.to_fp32',
     'train.mixup': 'CutMix MixHandler MixUp', 'train.rnn': 'ModelResetter RNNCallback RNNRegularizer rnn_cbs',
     'scale.launch': 'launch', 'scale.team': 'PeerError Team', 'scale.distributed': 'Learner.to_ddp Learner.to_fsdp',
-    'scale.fuse': 'FuseReport Learner.fuse Learner.fuse_report Learner.unfuse',
+    'scale.fuse': 'FuseReport Learner.fuse Learner.fuse_report',
     'see.trace': 'Trace Tracer Flow.trace',
     'see.timeline': 'Timeline load_trace Trace.save Trace.timeline',
     'see.log': 'CSVLogger JSONLogger Logger MLflowCallback WandbCallback',
     'see.tensorboard': 'TensorBoardCallback read_tensorboard',
     'see.report': 'KeepWarnings report_from Learner.report',
     'see.runs': 'Run runs', 'see.compare': 'compare', 'see.fingerprint': 'Fingerprint', 'see.diff': 'diff_runs',
-    'see.flight': 'FlightRecorder Learner.blame', 'see.replay': 'diff_steps replay_runs Learner.record_step',
+    'see.flight': 'FlightRecorder Learner.blame', 'see.replay': 'diff_steps record_step replay_runs',
     'see.show': 'Flow.show_training_loop', 'see.why': 'Trace.why',
     'app.synth': 'RegModel synth_dls synth_learner'}
 

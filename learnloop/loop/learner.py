@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/loop/learner.html.md"""
 
 # %% auto #0
 __all__ = ['Learner', 'one_turn', 'use_dl', 'format_value', 'print_row', 'move_model', 'TrainEvalCallback', 'default_cb',
-           'default_engine']
+           'default_engine', 'end_run']
 
 # %% ../../nbs/loop/05_learner.ipynb #be85b565
 import math, torch, warnings
@@ -18,12 +18,12 @@ from fastcore.basics import listify, noop, patch
 from torch import nn
 from ..data.batch import batch_args, batch_like, batch_parts, by_name, count_items, default_device, describe
 from ..data.batch import detuplify, row_keys, tensors_in, to_detach, unpack
-from .callback import Callback, as_list, mk_cb
+from .callback import Callback, as_list, attach_cb, mk_cb
 from .denominator import LossDenominator
 from ..data.checks import check_place, check_whole, checked_args, did_you_mean, replaced, say
 from ..data.loaders import batch_len, mk_dls, rows_of, why_empty
 from .errors import release_refs, tip, where
-from .flow import Flow, restack
+from .flow import Flow, overridden, restack
 from .lazy import with_lazy_methods
 from .loss import check_loss_func, loss_modules, named_loss, own_loss, refuse_no_loss, scalar_copy, split_loss
 from .optimizer import make_opt, trainable_params, zero_grad
@@ -33,13 +33,12 @@ from .steps import StepLimit
 from .turn import Turn, opt_of
 
 # %% ../../nbs/loop/05_learner.ipynb #f6dc7caf
-_engines = [] # Classes of engines that every learner gets: see `default_engine`
+_cbs,_engines = [],[] # Classes of what every learner gets: see `default_cb` and `default_engine`
 
 # %% ../../nbs/loop/05_learner.ipynb #f6dc7cad
 @with_lazy_methods  # chkstyle: ignore-node
 class Learner(Flow):
     "Loaders, model, loss and optimizer, and the loop that trains them"
-    defaults = []  # Callbacks that every learner gets: see `default_cb`
     @checked_args
     def __init__(self,
         dls,               # `DataLoaders`, a tuple of loaders (train, valid, …), or any iterable of batches to train on
@@ -56,7 +55,7 @@ class Learner(Flow):
         wd_bn_bias:bool=False, # Decay norms and biases, too? By default no: their size needs no limit
         train_bn:bool=True, # Train norms in frozen groups, too? By default yes: their statistics must fit the new data
         moms=(.95,.85,.95), # Momentum at the start, the peak and the end of one-cycle schedules
-        default_cbs:bool=True, # Add `Learner.defaults`?
+        default_cbs:bool=True, # Add the callbacks of `default_cb`?
         denominator=None # What the loss is averaged over: f(pred, *yb), 'items', 'batches' or 'sum'; None to find out
     ):
         _check_learner(dls, model, splitter, opt_func)
@@ -77,19 +76,19 @@ class Learner(Flow):
         self.count = SimpleNamespace(epochs=0, batches=0, opt_steps=0, samples=0)
         self.engines += [Plain(), *(o(self) for o in _engines)]
         restack(self)
-        self.add_cbs([o() for o in self.defaults] if default_cbs else []).add_cbs(cbs)
+        for cb in [*(o() for o in _cbs if default_cbs), *as_list(cbs)]: attach_cb(self, cb)
         self('after_create')
-        self.created = True
+        self._created = True
 
     def _do_fit(self):
-        self._rest('fit')
+        _rest(self, 'fit')
         for self.epoch in _epochs(self):  # noqa: B020
-            self._rest('epoch')
+            _rest(self, 'epoch')
             self.with_events('epoch', self._do_epoch)
     def _do_epoch(self):
         # else this epoch is already trained
         if self.fit_state.start!=Place(self.epoch, 'validate'): self._do_epoch_train()
-        self._rest('validate')
+        _rest(self, 'validate')
         self._do_epoch_validate()
     def _do_epoch_train(self):
         self.fit_state.train_pass,self.last_cancels = None,{}
@@ -97,12 +96,12 @@ class Learner(Flow):
         with torch.enable_grad(): self.with_events('train', self.all_batches)
         if not self.training and self.outcome['train']=='done': _warn_not_training(self)
     def _do_epoch_validate(self, ds_idx=1, dl=None):
-        if not use_dl(self, self._pick(ds_idx, dl)): return
+        if not use_dl(self, (self.dls.valid if ds_idx==1 else self.dls[ds_idx]) if dl is None else dl): return
         with torch.set_grad_enabled(self.valid_grad): self.with_events('validate', self.all_batches)
     def all_batches(self):
         "Run `one_batch` for each batch of `dl`"
         with Pass(self, self.dl) as batches:
-            if self._run_by_engine('pass'): return
+            if _run_by_engine(self, 'pass'): return
             while self._between() and self.with_events('fetch', self._fetch, batches):
                 self.one_batch(batches.n_done, self.batch)
                 batches.n_done += 1
@@ -116,9 +115,9 @@ class Learner(Flow):
     def _do_one_batch(self):
         if self.xb is not self._unpacked[0] or self.yb is not self._unpacked[1]: _recount(self)
         if not self.training: self.valid_batch()
-        elif not (self.engine_stack.takes and self._run_by_engine('batch')): self.train_batch()
+        elif not (self.engines.takes and _run_by_engine(self, 'batch')): self.train_batch()
     def _do_turn(self):
-        if not (self.engine_stack.takes and self._run_by_engine('turn')): self.open_turn.run()
+        if not (self.engines.takes and _run_by_engine(self, 'turn')): self.open_turn.run()
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb8085e
 @patch
@@ -141,19 +140,13 @@ def _epochs(learn):
         e = learn.epoch+1
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80860
-@patch
-def _rest(self:Learner,
-    next:str # 'fit', 'epoch', 'validate', 'batch' or 'fetch'
-):
-    "Call the hook `at_rest` of the engines before the phase `next`, while no batch is held"
-    if f := self.engine_stack.at_rest: f(self, next)
+def _rest(learn, next):
+    "Call the hook `at_rest` of the engines before `next`, a phase or 'fetch', while no batch is held"
+    if f := learn.engines.at_rest: f(learn, next)
 
-@patch
-def _run_by_engine(self:Learner,
-    what:str # 'pass', 'batch' or 'turn'
-)->bool:
-    "Call the hook `take` of the engines; return whether one of them ran `what`"
-    return (f := self.engine_stack.takes.get(what)) is not None and f(self, what)
+def _run_by_engine(learn, what):
+    "Let engines run `what`: 'pass', 'batch' or 'turn'; return whether one of them did"
+    return (f := learn.engines.takes.get(what)) is not None and f(learn, what)
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb808f1
 @patch
@@ -161,12 +154,12 @@ def _between(self:Learner):
     "Let engines act and fire `between_batches` before the next fetch; always return True"
     p = self.data_pass
     p.rested_at = p.n_taken
-    self._rest('batch')
+    _rest(self, 'batch')
     if self.training and p.heard_at!=p.n_taken:
         # else the fit was interrupted after this event, and resumes after it
         self('between_batches')
         p.heard_at = p.n_taken
-        self._rest('fetch')
+        _rest(self, 'fetch')
     return True
 
 @patch
@@ -182,7 +175,7 @@ def _fetch(self:Learner, batches):
 @patch(as_prop=True)
 def place(self:Learner):
     "The place in the fit: epoch, phase and number of batches done"
-    names = [p.name for p in (self.open if self.outer_phases is None else self.outer_phases)]
+    names = [p.name for p in (self.open if self.evaluation.outer is None else self.evaluation.outer)]
     p = self.fit_state.train_pass
     if 'train' in names: return Place(self.epoch, 'train', p.n_done if p else 0)
     if names[:3]==['fit', 'epoch', 'validate']: return Place(self.epoch, 'validate')
@@ -200,18 +193,11 @@ def rows(self:Learner)->list|None:
     else: res = rows_of(p.batches)
     # a process without a part of the batch only takes part in collective calls
     if not self.bs and self.n_items: return [] if isinstance(res, list) else None
-    if self.part is None or res is None: return None if self._unpacked[2] is None else res
-    def _of(o): return [o[i] for i in self.part] if isinstance(self.part, list) else o[self.part]
+    if p.part is None or res is None: return None if self._unpacked[2] is None else res
+    def _of(o): return [o[i] for i in p.part] if isinstance(p.part, list) else o[p.part]
     return _of(res) if isinstance(res, list) else batch_like(res, [o and _of(o) for o in batch_parts(res)])
 
 # %% ../../nbs/loop/05_learner.ipynb #5e1d0c41
-@patch(as_prop=True)
-def _named(self:Learner):
-    "Return True if the model takes `xb` by keyword; checked at each call, since a callback may change `xb`"
-    xb = self.xb
-    if xb is None or type(xb) is tuple and xb and type(xb[0]) is torch.Tensor: return False
-    return by_name(xb, self.batch)
-
 @patch
 def _unpack(self:Learner, i, b):
     "Unpack `b` as batch `i`, and move it to the device"
@@ -250,7 +236,8 @@ def _unsure(self:Learner, n, other):
 @patch
 def forward(self:Learner): # `pred`
     "Call the model on `xb`"
-    self.pred = self.forward_model(**self.xb[0]) if self._named else self.forward_model(*self.xb)
+    is_named = by_name(self.xb, self.batch)  # at each call, since a callback may change `xb`
+    self.pred = self.forward_model(**self.xb[0]) if is_named else self.forward_model(*self.xb)
     self('after_pred')
     return self.pred
 
@@ -279,7 +266,8 @@ def calc_loss(self:Learner):
 @patch
 def _do_loss(self:Learner):
     loss = _own_loss(self) if self.loss_func is None or not self.yb else None
-    if loss is None and self.loss_func is not None: loss = (self._loss_call or self.loss_func)(self.pred, *self.yb)
+    if loss is None and self.loss_func is not None:
+        loss = (self.evaluation.loss_func or self.loss_func)(self.pred, *self.yb)
     if isinstance(loss, torch.Tensor): self.loss_grad,self.loss = loss,loss.detach().clone()
     else: self.set_loss(loss)
     if self.loss_grad is None and self.training: refuse_no_loss(self)
@@ -344,15 +332,11 @@ Learner.turn_name = property(lambda self: self.open_turn.name if self.open_turn 
     doc='Name of the current turn; None for an unnamed turn, and between turns')
 
 # %% ../../nbs/loop/05_learner.ipynb #55c45g52
-def _is_ours(learn, k): return getattr(getattr(learn, k, None), '__func__', None) is getattr(Learner, k)
-# Has a validation batch one loss, as without overrides?
-Learner._one_loss = property(lambda self: _is_ours(self, '_do_one_batch') and _is_ours(self, 'valid_batch'))
-
 def one_turn(
     learn # The learner
 )->bool:
     "Whether a training batch is one turn, as without overrides"
-    return _is_ours(learn, '_do_one_batch') and _is_ours(learn, 'train_batch')
+    return not overridden(learn, '_do_one_batch', 'train_batch')
 
 # %% ../../nbs/loop/05_learner.ipynb #55c45053
 @patch
@@ -379,6 +363,9 @@ Learner.denominator = property(_get_denominator, _set_denominator, doc='What the
 @patch
 def _do_grad_opt(self:Learner):
     self.backward()
+    if 'backward' not in self.outcome:
+        raise ValueError(f'{type(self).__name__}.backward did not run the phase *backward*, so callbacks and engines '
+            'missed it: call super().backward(), or override _backward, the body of the phase')
     self.with_events('step', self._step)
     self.with_events('zero_grad', self._zero_grad)
 
@@ -386,7 +373,7 @@ def _do_grad_opt(self:Learner):
 def backward(self:Learner):
     "Run the *backward* phase, which adds the gradients of the loss"
     if not (self.open_turn and self.open_turn.repeats): self.with_events('backward', self._backward)
-    else: self.engine_stack.bodies['backward'](self, 'backward', self._backward)  # the phase is open
+    else: self.engines.bodies['backward'](self, 'backward', self._backward)  # the phase is open
 
 @patch
 def _backward(self:Learner): (self.open_turn or Turn(self)).backward()
@@ -399,12 +386,6 @@ def _step(self:Learner): (self.open_turn or Turn(self)).step()
 def _zero_grad(self:Learner): zero_grad(opt_of(self))
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80865
-@patch
-def _pick(self:Learner, ds_idx, dl):
-    "Return `dl`, or the loader `ds_idx`; None if there is no validation loader"
-    if dl is not None: return dl
-    return self.dls.valid if ds_idx==1 else self.dls[ds_idx]
-
 def use_dl(
     learn, # The learner
     dl # Loader: any iterable of batches, or None
@@ -442,7 +423,6 @@ def print_row(
 # What an interrupted or failed fit left for `resume`
 Learner.paused = Learner.failed = None
 Learner.valid_grad = False             # Compute gradients in validation?
-Learner.predicting = property(lambda self: self._loss_call is not None, doc='Whether `get_preds` or `predict` runs')
 Learner._holds = None                  # Parameters in the optimizer when it was created
 Learner._device = None
 
@@ -451,11 +431,6 @@ Learner.keeper = property(lambda self: next((o for o in self.engines if o.saves_
 Learner.resuming = property(lambda self: self.keeper is not None and self.keeper.resuming,
     doc='Whether the fit is still catching up to the place where it resumes')
 
-def _get_fuser(self): return next((o for o in self.engines if o.compiles), None)
-def _set_fuser(self, v):
-    self.engines[:] = [o for o in self.engines if not o.compiles] + ([] if v is None else [v])
-    restack(self)
-Learner.fuser = property(_get_fuser, _set_fuser, doc='The engine that compiles turns, or None: see `learn.fuse`')
 
 # %% ../../nbs/loop/05_learner.ipynb #6ea5f51e
 def _check_places(path, model_dir):
@@ -558,7 +533,11 @@ def default_cb(
     cls # A subclass of `Callback`
 ): # `cls`, so that this can decorate it
     "Add a callback of `cls` to every new learner, unless it is made with `default_cbs=False`"
-    Learner.defaults[:] = [o for o in Learner.defaults if o.__name__!=cls.__name__] + [cls]  # a cell may be run twice
+    return _replace_class(_cbs, cls)
+
+def _replace_class(classes, cls):
+    "Add `cls` to `classes`, in place of one by its name, because a cell may be run twice; return `cls`"
+    classes[:] = [o for o in classes if o.__name__!=cls.__name__] + [cls]
     return cls
 
 # %% ../../nbs/loop/05_learner.ipynb #4fe4549b
@@ -569,8 +548,7 @@ def default_engine(
     cls # A subclass of `Engine`, made with the learner
 ): # `cls`, so that this can decorate it
     "Give every new learner an engine of `cls`"
-    _engines[:] = [o for o in _engines if o.__name__!=cls.__name__] + [cls]
-    return cls
+    return _replace_class(_engines, cls)
 
 # %% ../../nbs/loop/05_learner.ipynb #7a6c78d5
 @patch
@@ -598,33 +576,35 @@ def fit(self:Learner,
     args = SimpleNamespace(n_epoch=n_epoch, lr=lr, wd=wd, max_steps=max_steps, steps_per_epoch=steps_per_epoch,
         resume=resume, accept=accept, keep_failed=keep_failed, replay=replay, given=cbs, cbs=limit+cbs)
     restack(self)
-    with replaced(state, 'args', args), self.engine_stack.running(self, 'fit'), self.added_cbs(args.cbs):
+    with replaced(state, 'args', args), self.engines.running(self, 'fit'), self.added_cbs(args.cbs):
         self._prepare_opt(lr, wd, reset_opt, fuse)
         self.n_epoch,self.epoch = math.inf if n_epoch is None else n_epoch,start_epoch
         self.data_pass,state.train_pass,state.epochs_before = None,None,self.count.epochs-start_epoch
         try:
             self.team.begin()
-            self.epoch,*_ = state.start = self.engine_stack.start(self)  # `epoch` is the first field of a `Place`
+            self.epoch,*_ = state.start = self.engines.start(self)  # `epoch` is the first field of a `Place`
             self.with_events('fit', self._do_fit)
         except BaseException as e:
             zero_grad(self.opt)
             with suppress(Exception): release_refs(self, e)
             raise
         finally:
-            self._end()
+            end_run(self)
             self._record_hypers(is_over=True)
 
 # %% ../../nbs/loop/05_learner.ipynb #82fe4d7f
-@patch
-def _end(self:Learner):
-    drop_batch(self)
-    if self.inside('fit') or self.inside('evaluate'): return
-    self.training = False
-    for o in (self.data_pass, self.fit_state.train_pass):
+def end_run(
+    learn # The learner
+):
+    "Drop the batch; at the end of a fit or an evaluation outside a fit, release the loader and unmute callbacks"
+    drop_batch(learn)
+    if learn.inside('fit') or learn.inside('evaluate'): return
+    learn.training = False
+    for o in (learn.data_pass, learn.fit_state.train_pass):
         if o: o.close()
-    for cb in self.cbs:
+    for cb in learn.cbs:
         if not cb.run: cb.run = True  # not an attribute of its own otherwise: checkpoints record these
-    self._changed()
+    learn._changed()
 
 # %% ../../nbs/loop/05_learner.ipynb #4dd779a2
 def _check_fit(learn, n_epoch, start_epoch, max_steps, steps_per_epoch):

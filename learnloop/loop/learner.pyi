@@ -55,7 +55,7 @@ import torch.amp
 import torch.nn.modules.module
 import types
 MYPY: Literal[False]  # mypy treats it as True
-__all__ = ['Learner', 'one_turn', 'use_dl', 'format_value', 'print_row', 'move_model', 'TrainEvalCallback', 'default_cb', 'default_engine']
+__all__ = ['Learner', 'one_turn', 'use_dl', 'format_value', 'print_row', 'move_model', 'TrainEvalCallback', 'default_cb', 'default_engine', 'end_run']
 if MYPY:
     class _LearnerMethods:
         if MYPY:
@@ -235,10 +235,6 @@ if MYPY:
                 Returns: The learner itself"""
             def fuse_report(self) -> Any:
                 """Report which steps were fused, which weren't, and why"""
-            def unfuse(self) -> learnloop.loop.learner.Learner:
-                """Train uncompiled from now on
-
-                Returns: The learner itself"""
             def report(self, path: Any = 'report.html', cbs: Any = None, shapes: bool = False, n_preds: int = 0, title: str | None = None) -> pathlib.Path:
                 """Write an HTML report of the training
 
@@ -257,15 +253,6 @@ if MYPY:
                     step: Only this step (training batches counted from 1); None: all kept steps
                     folder: Relative to `path`, as in `FlightRecorder`
                 Returns: Displayed as a table; `rows` has the indices, and `show_results` shows the items"""
-            def record_step(self, step: int, folder: Any = None, cbs: Any = None, n_epoch: int | None = None) -> dict:
-                """Train from the last checkpoint up to the batch `step`, and record each module's inputs and outputs in it
-
-                Parameters:
-                    step: Number of the step, as in `diff_runs`: training batches counted from 1
-                    folder: Folder of the run's checkpoints; None: train from the start with this learner
-                    cbs: Callbacks of the fit
-                    n_epoch: Epochs of the fit; None: as in the checkpoint, or as many as needed
-                Returns: Plain data and tensors, for `write_state` and `diff_steps`"""
             def train_batch(self) -> Any:
                 """Train on a batch, by one turn; override it to take several"""
             def valid_batch(self) -> Any:
@@ -550,10 +537,8 @@ if MYPY:
             from learnloop.scale.distributed import to_fsdp as to_fsdp
             from learnloop.scale.fuse import fuse as fuse
             from learnloop.scale.fuse import fuse_report as fuse_report
-            from learnloop.scale.fuse import unfuse as unfuse
             from learnloop.see.report import report as report
             from learnloop.see.flight import blame as blame
-            from learnloop.see.replay import record_step as record_step
             from learnloop.loop.learner import train_batch as train_batch
             from learnloop.loop.learner import valid_batch as valid_batch
             from learnloop.loop.learner import forward as forward
@@ -621,10 +606,8 @@ else:
         from learnloop.scale.distributed import to_fsdp as to_fsdp
         from learnloop.scale.fuse import fuse as fuse
         from learnloop.scale.fuse import fuse_report as fuse_report
-        from learnloop.scale.fuse import unfuse as unfuse
         from learnloop.see.report import report as report
         from learnloop.see.flight import blame as blame
-        from learnloop.see.replay import record_step as record_step
         from learnloop.loop.learner import train_batch as train_batch
         from learnloop.loop.learner import valid_batch as valid_batch
         from learnloop.loop.learner import forward as forward
@@ -676,8 +659,7 @@ class Learner(_LearnerMethods, learnloop.loop.flow.Flow):
     metrics: list
     final_record: Any
     count: Any
-    engines: list
-    created: bool
+    engines: learnloop.loop.engines.EngineStack
     epoch: int
     dls: learnloop.data.loaders.DataLoaders
     model: learnloop.app.synth.RegModel
@@ -696,7 +678,6 @@ class Learner(_LearnerMethods, learnloop.loop.flow.Flow):
     train_iter: int
     pct_train: float
     last_cancels: dict
-    fuser: Any
     pred: Any
     loss_grad: Any
     loss: Any
@@ -705,13 +686,11 @@ class Learner(_LearnerMethods, learnloop.loop.flow.Flow):
     data_pass: Any
     paused: Any
     failed: Any
-    defaults: list
     table: Any
     n_done: Any
     turn_name: Any
     denominator: Any
     valid_grad: bool
-    predicting: Any
     keeper: Any
     resuming: Any
     x: Any
@@ -719,16 +698,14 @@ class Learner(_LearnerMethods, learnloop.loop.flow.Flow):
     forward_model: Any
     opt: Any
     wd: Any
-    evaluated: str
     saved: Any
     open: list
     outcome: dict
     exception: Any
     phases: dict
     events: list
-    engine_stack: learnloop.loop.engines.EngineStack
+    evaluation: learnloop.loop.flow.Evaluation
     team: learnloop.loop.team.SingleProcess
-    version: int
     dl: Any
     n_iter: Any
     iter: int
@@ -738,8 +715,6 @@ class Learner(_LearnerMethods, learnloop.loop.flow.Flow):
     yb: Any
     bs: int
     n_items: int
-    part: Any
-    outer_phases: Any
     train_eval: learnloop.loop.learner.TrainEvalCallback
     checks: learnloop.loop.fit_checks.Checks
     recorder: learnloop.measure.recorder.Recorder
@@ -883,6 +858,11 @@ def default_engine(cls: Any) -> Any:
 
     Parameters:
         cls: A subclass of `Engine`, made with the learner"""
+def end_run(learn: Any) -> Any:
+    """Drop the batch; at the end of a fit or an evaluation outside a fit, release the loader and unmute callbacks
+
+    Parameters:
+        learn: The learner"""
 def backward(*args: Any) -> Any: ...
 def calc_loss(*args: Any) -> Any: ...
 def fit(*args: Any) -> Any: ...

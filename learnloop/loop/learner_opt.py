@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from functools import partial
 from fastcore.basics import patch
 from ..data.checks import replaced
+from .flow import set_fuser
 from .learner import Learner, move_model
 from .loss import loss_params
 from .opt_mode import OptModes, check_momentum, with_modes
@@ -207,8 +208,8 @@ def _set_fuse(learn, fuse):
     if fuse is None: return
     if not isinstance(fuse, bool|Mapping):
         raise TypeError(f'fuse is {fuse!r}: it must be True, False, or a dict of arguments of learn.fuse')
-    if fuse is False: learn.fuser = None
-    elif learn.fuser is None or fuse is not True: learn.fuse(**({} if fuse is True else fuse))
+    if fuse is False: set_fuser(learn)
+    elif learn.engines.fuser is None or fuse is not True: learn.fuse(**({} if fuse is True else fuse))
 
 @patch
 def _prepare_opt(self:Learner, lr, wd, reset_opt, fuse):

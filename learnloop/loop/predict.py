@@ -16,7 +16,6 @@ from itertools import groupby, starmap
 from numbers import Real
 from operator import itemgetter
 from pathlib import Path
-from weakref import WeakKeyDictionary
 from fastcore.basics import noop, patch
 from torch.utils.data import DataLoader, IterableDataset, default_collate
 from ..data.batch import batch_args, batch_like, batch_parts, describe, detuplify, is_items, split_batch
@@ -275,7 +274,7 @@ def get_preds(self:Learner,
         return tuple(res)
     if act is None: act = getattr(innermost(f), 'activation', noop)
     res[i] = act(out)
-    targs = _kinds[self][2] if isinstance(dl, _Item) else res[i+1]
+    targs = self._known_kind[2] if isinstance(dl, _Item) else res[i+1]
     if with_decoded: res.insert(i+2, decode_preds(f, res[i], targs, out))
     return tuple(res)
 
@@ -353,15 +352,15 @@ def _find_mismatch(o, like):
 
 
 # %% ../../nbs/loop/06_predict.ipynb #5a7c3e04
-_kinds = WeakKeyDictionary() # Learner -> a loader, the kind of its items, and an example of its targets
+Learner._known_kind = None,None,None  # A loader, the kind of its items, and an example of its targets
 
 def _training_kind(learn, dl):
-    if learn not in _kinds or _kinds[learn][0] is not dl:
+    if learn._known_kind[0] is not dl:
         def _split(b): return split_batch(b, *batch_args(learn.dls))[1]
-        _kinds[learn] = dl,None,None
+        learn._known_kind = dl,None,None
         # a fit reports errors in the data
-        with suppress(Exception): _kinds[learn] = dl,*_item_kind(dl, _split)
-    return _kinds[learn][1]
+        with suppress(Exception): learn._known_kind = dl,*_item_kind(dl, _split)
+    return learn._known_kind[1]
 
 def _as_item(item, like, n_inp):
     "Return `item` for `collate_fn`, and whether it includes its target; `like` is the kind of a training item"

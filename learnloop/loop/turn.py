@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/loop/turn.html.md"""
 __all__ = ['LOSS_FIELDS', 'needs_closure', 'ambient_autocast', 'Closure', 'Turn', 'opt_of', 'opt_name_of', 'params_of']
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000003
-import inspect, torch
+import inspect, torch, warnings
 from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import lru_cache, partial
@@ -225,7 +225,7 @@ def backward(self:Turn):
         return
     loss = self.learn.loss_grad
     if not loss.requires_grad or loss.numel()!=1: _refuse_loss(loss)
-    if getattr(self.learn.loss, 'requires_grad', False): _check_copy(self.learn.loss, loss)
+    if getattr(self.learn.loss, 'requires_grad', False): self._check_copy()
     if not self.is_special: return fast_backward(loss)
     if self.opt_name is None and not self.create_graph: return loss.backward(retain_graph=self.retain_graph)
     params = [p for p in held_params(self.opt) if p.requires_grad]
@@ -239,11 +239,15 @@ def backward(self:Turn):
             'right optimizer, and check for detach() on the way to its parameters')
 
 # %% ../../nbs/loop/04_turn.ipynb #7a00f1d8
-def _check_copy(loss, loss_grad):
-    "Raise an error if a callback changed `loss` instead of `loss_grad`"
-    if loss is loss_grad or torch.equal(loss, loss_grad): return
-    raise ValueError(f'learn.loss was set to {loss.item():.6g}, but it is only a copy for logging, and '
-        f'learn.loss_grad, which is trained on, is {loss_grad.item():.6g}: set learn.loss_grad')
+@patch
+def _check_copy(self:Turn):
+    "Raise an error if a callback changed `loss` instead of `loss_grad`; only warn if it may be meant for logging"
+    loss,loss_grad = self.learn.loss,self.learn.loss_grad
+    if loss.shape==loss_grad.shape and not (loss!=loss_grad).any(): return
+    what = 'but it is only a copy for logging, and learn.loss_grad, which is trained on, is'
+    if not loss.requires_grad: return warnings.warn(f'a callback set learn.loss, {what} another: set learn.loss_grad, '
+        'too, or log the value by learn.log', stacklevel=2)
+    raise ValueError(f'learn.loss was set to {loss.item():.6g}, {what} {loss_grad.item():.6g}: set learn.loss_grad')
 
 # %% ../../nbs/loop/04_turn.ipynb #7a00f1d9
 def _refuse_loss(loss):

@@ -76,7 +76,7 @@ def _settings(learn):
     res = dict(script=Path(sys.argv[0]).name, learner=type(learn).__name__, n_epoch=None if goal==math.inf else goal,
         max_steps=limit and limit.max_steps, steps_per_epoch=limit and limit.steps_per_epoch,
         metrics=[m.name for m in mk_metrics(learn.metrics)], wd_bn_bias=learn.wd_bn_bias, train_bn=learn.train_bn,
-        moms=described(learn.moms), fused=learn.fuser is not None)
+        moms=described(learn.moms), fused=learn.engines.fuser is not None)
     res |= _named('loss', described(learn.loss_func)) | _named('splitter', described(learn.splitter))
     res['learner.code'] = code_digest(type(learn))
     return {k:v for k,v in res.items() if v is not None}

@@ -110,9 +110,11 @@ def _smooth_there(self:Recorder):
     self._smoother_there = copy(self._smoother)
 
 @patch
-def _check_sync(self:Recorder):
-    if self.learn.team.world==1: return
-    for m in dict.fromkeys([*self.train_mets, *self.valid_mets]):
+def _prepare(self:Recorder):
+    "Make the metrics, and let them check that they can be computed"
+    self._make_metrics()
+    if self.learn.metrics: self.learn.add_cb(_CheckTargets)
+    for m in dict.fromkeys([*self.train_mets, *self.valid_mets]) if self.learn.team.world>1 else ():
         if hasattr(m, 'check_sync'): m.check_sync()
         elif not hasattr(m, 'together'): raise TypeError(f'metric {m.name}: {type(m).__name__} has no method '
             '`together(team)`, which combines the values of several processes: subclass Metric')
@@ -123,19 +125,17 @@ def before_fit(self:Recorder):
     learn,self.error,self._since = self.learn,None,time.perf_counter()
     self._clear()
     self.parts,self._logged = [o for o in self.parts if o not in self._logged],[]  # another fit may log other values
-    self._make_metrics()
-    self._check_sync()
+    self._prepare()
     self._fits,self._nan_told,self._start = True,False,time.perf_counter()
     train,valid = self.train_names,[] if learn.dls.valid is None else self.valid_names
     self._own = self._own_columns(train+valid)
     self.columns = [*(o for o in train+valid if o not in self.parts), *self._own]
     self._add_columns(self.parts)
-    self._waiting,self._is_open = [],may_have_parts(learn)
-    self._unseen,self._may_log,self._written = [],_may_log(learn),None
+    self._is_open,self._may_log,self._written = may_have_parts(learn),_may_log(learn),None
+    self._waiting,self._unseen = [],[]
     self._is_titled = not self._is_open or bool(self.parts)
     self._logger = learn.logger
     if self._is_titled: self._write(self._names)  # else write them after the first batch
-    if learn.metrics: learn.add_cb(_CheckTargets)
     lost = [] if valid or self.train_metrics or learn.resuming else _not_parts(self.valid_mets)[1:]
     if not lost: return
     names = ', '.join(m.name for m in lost)
@@ -364,7 +364,7 @@ def after_validate(self:Recorder):
     self._share_parts()
     vals = self._values(self.valid_mets)
     if self._stashed or not self.learn.inside('fit'):
-        self.learn.final_record = Scores(vals, self.names_for(self.learn.evaluated))
+        self.learn.final_record = Scores(vals, self.names_for(self.learn.evaluation.name))
     else: self.row |= dict(zip(self.valid_names, vals, strict=True))
 
 @patch
@@ -412,10 +412,7 @@ def before_evaluate(self:Recorder):
     if inner:
         self.valid_mets = deepcopy(self.valid_mets)
         for m in self.valid_mets: m.reset()
-    else:
-        self._make_metrics()
-        self._check_sync()
-        if self.learn.metrics: self.learn.add_cb(_CheckTargets)
+    else: self._prepare()
 
 @patch
 def cleanup_evaluate(self:Recorder):
@@ -425,7 +422,10 @@ def cleanup_evaluate(self:Recorder):
 
 # %% ../../nbs/measure/02_recorder.ipynb #c0ae0033
 @patch
-def _join_losses(self:Recorder):
+def _join_losses(self:Recorder)->bool: # Could they be combined?
+    "Combine the losses so far over processes"
+    if self._keys is None or self.learn.team.broken: return False
+    self._share_parts()
     n,series = self._n_joint,(self._raw.tolist(), self._sizes.tolist(), self._lrs)
     new = joint_losses(self.learn.team, self._keys, *(o[n:] for o in series))
     for o,vals in zip(series, new, strict=True): o.end_with(vals, n)
@@ -433,27 +433,22 @@ def _join_losses(self:Recorder):
     self._smoother = copy(self._smoother_there)
     self._keys,self._n_joint = [],len(self._raw)
     self._smooth_there()
+    return True
 
 # %% ../../nbs/measure/02_recorder.ipynb #c0ae0034
 @patch
 def together(self:Recorder):
     "Combine the losses so far, and the state for a checkpoint, over processes; all processes must call it"
     learn = self.learn
-    if self._keys is None or learn.team.broken: return
-    self._share_parts()
-    self._join_losses()
-    if learn.fit_state.train_pass is self._joined: return  # metrics are already combined, too
+    if not self._join_losses() or learn.fit_state.train_pass is self._joined: return  # metrics are combined, too
     mets = [m.joint(learn.team, self._n_before.get(id(m), 0)) for m in self.train_mets]
     self._whole = len(self._raw),mets
 
 @patch
 def _catch_up(self:Recorder):
     "Combine the losses over processes, unless they already are, or training hasn't begun"
-    learn = self.learn
-    if self._keys is None or learn.team.broken or learn.fit_state.train_pass in (None, self._joined): return
-    self._share_parts()
-    self._join_losses()
-    self._joined = learn.fit_state.train_pass
+    now = self.learn.fit_state.train_pass
+    if now not in (None, self._joined) and self._join_losses(): self._joined = now
 
 # %% ../../nbs/measure/02_recorder.ipynb #c0ae0037
 @patch
@@ -607,12 +602,11 @@ def _repr_markdown_(self:Recorder): return self._table()._repr_markdown_() if se
 @patch
 def state_dict(self:Recorder)->dict: # Plain data
     "Return the history, for a checkpoint"
-    if not len(self._raw) and not self.values: return {}
+    if not (len(self._raw) or self.values or self.parts or self._logged): return {}  # parts may come before a loss
     sd = dict(raw=self._raw, sizes=self._sizes, lrs=self._lrs, values=self.values, iters=self.iters,
         records=self.records, hps=self.hps, metric_names=self._names, row=self.row, begun=self._begun)
     better = {k:v for k,v in self.directions.items() if k not in LOSSES}
-    for k,v in (('parts', self.parts), ('logged', self._logged), ('better', better)):
-        if v: sd[k] = v
+    sd |= {k:v for k,v in dict(parts=self.parts, logged=self._logged, better=better).items() if v}
     mets,whole = self.train_mets,self._whole
     if whole and whole[0]==len(self._raw): mets = whole[1]
     return {k:snapshot(v) for k,v in sd.items()} | dict(train_mets=[metric_state(m) for m in mets])

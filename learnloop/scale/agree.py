@@ -18,8 +18,7 @@ from ..data.checks import replaced
 from ..data.loaders import batch_len
 from ..loop.denominator import Joined, SUM, join_units
 from ..loop.engines import Engine
-from ..loop.flow import catcher, ControlException, listeners, Phase, PHASES, restack, RewindException
-from ..loop.flow import per_batch
+from ..loop.flow import catcher, ControlException, listeners, Phase, PHASES, restack, RewindException, per_batch
 from ..loop.optimizer import get_hypers
 from ..loop.team import SingleProcess
 from .share import share
@@ -352,12 +351,6 @@ def share(self:TeamEngine, dl, training):
     return self.shares[key][1]
 
 # %% ../../nbs/scale/03_agree.ipynb #ag00002b
-@patch
-def _forget_loaders(self:TeamEngine):
-    "Keep shared loaders of the learner's own loaders, whose workers may persist"
-    own = {id(o) for o in self.learn.dls.loaders}
-    for k in [k for k in self.shares if k[0] not in own]: del self.shares[k]
-
 @patch
 def _count(self:TeamEngine, b): return find_bs(b, *batch_args(self.learn.dls, 4))
 

@@ -8,13 +8,12 @@ Docs: https://learnloop.github.io/learnloop/scale/team.html.md"""
 __all__ = ['PeerError', 'leave_group', 'Team', 'find_team']
 
 # %% ../../nbs/scale/00_team.ipynb #te000004
-import atexit, ctypes, hashlib, io, os, struct, sys, threading, time, torch, warnings
+import atexit, ctypes, hashlib, io, os, socket, stat, struct, sys, threading, time, torch, warnings
 import torch.distributed as dist
 from contextlib import suppress
 from datetime import timedelta
 from fastcore.basics import patch
 from torch import Tensor
-from .sockets import connections, cut, open_ones
 
 # %% ../../nbs/scale/00_team.ipynb #te000006
 class PeerError(RuntimeError):
@@ -71,7 +70,7 @@ class Team:
         timeout:float=600. # Seconds to wait for the other processes
     ):
         self.timeout,self.pid,wait = timeout,os.getpid(),timedelta(seconds=timeout)
-        before = {*connections()}
+        before = {*_connections()}
         if not dist.is_initialized(): _make_group(wait)
         self.rank,self.world = dist.get_rank(),dist.get_world_size()
         late = wait+timedelta(seconds=60)  # the team's own message is clearer, so gloo times out later
@@ -249,12 +248,60 @@ def all_reduce_max(self:Team,
     "Exchange numbers in the background, without a meeting; all processes must call this in the same order"
     return dist.all_reduce(t, dist.ReduceOp.MAX, group=self.flags, async_op=True)
 
+# %% ../../nbs/scale/00_team.ipynb #so000006
+def _sockets():
+    "Return the TCP sockets of this process, each with its inode"
+    res,kept = [],socket.getdefaulttimeout()
+    socket.setdefaulttimeout(None)  # a default timeout would change the copied sockets
+    try:
+        for fd in map(int, os.listdir('/dev/fd')):
+            with suppress(OSError):  # closed in the meantime
+                at = os.fstat(fd)
+                if stat.S_ISSOCK(at.st_mode): res.append((at.st_ino, socket.socket(fileno=os.dup(fd))))
+    finally: socket.setdefaulttimeout(kept)
+    return [(i, s) for i,s in res if s.family in (socket.AF_INET, socket.AF_INET6) and s.type==socket.SOCK_STREAM]
+
+def _address(at): return at[0].removeprefix('::ffff:'),at[1]
+
+# %% ../../nbs/scale/00_team.ipynb #so000007
+def _connections():
+    "Return the local and the remote address of each TCP connection by inode; a listening one has no remote address"
+    res = {}
+    for inode,s in _sockets():
+        with s:
+            here = there = None
+            with suppress(OSError):
+                here = _address(s.getsockname())
+                there = _address(s.getpeername())
+            if there or here and s.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN): res[inode] = here,there
+    return res
+
+# %% ../../nbs/scale/00_team.ipynb #so000008
+def _cut(inodes):
+    "Shut the connections `inodes` down at both ends, even if other processes hold copies"
+    for inode,s in _sockets():
+        with s,suppress(OSError):
+            if inode in inodes: s.shutdown(socket.SHUT_RDWR)
+
+# %% ../../nbs/scale/00_team.ipynb #so000011
+def _open_ones(inodes):
+    "Find those of the connections `inodes` whose remote end is still open, without reading from them"
+    res = set()
+    for inode,s in _sockets():
+        with s:
+            if inode not in inodes: continue
+            try: is_open = s.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)!=b''
+            except BlockingIOError: is_open = True
+            except OSError: is_open = False
+            if is_open: res.add(inode)
+    return res
+
 # %% ../../nbs/scale/00_team.ipynb #te000026
 @patch
 def _find_made(self:Team, before):
     "Find the connections that opened with the groups, before anything uses them"
     self._port = _port(self.store)
-    self._made = {o:None for o,ends in connections().items() if o not in before and self._is_between(*ends)}
+    self._made = {o:None for o,ends in _connections().items() if o not in before and self._is_between(*ends)}
 
 @patch
 def _is_between(self:Team, here, there): return there and self._port not in (here[1], there[1])
@@ -262,7 +309,7 @@ def _is_between(self:Team, here, there): return there and self._port not in (her
 @patch
 def find_ends(self:Team):
     "Find the connections between processes of the run, including those of other groups"
-    mine,held = connections(),{}
+    mine,held = _connections(),{}
     for r,ends in enumerate(self.gather([*mine.values()])): held |= {(there, here):r for here,there in ends}
     self._made = {k:v for k,v in self._made.items() if k in mine}
     for inode,ends in mine.items():
@@ -301,7 +348,7 @@ def _say(self:Team, text):
 @patch
 def _ask(self:Team, e):
     "Find the error that disconnected the processes"
-    is_open = open_ones(self._made)
+    is_open = _open_ones(self._made)
     gone = sorted({r for o,r in self._made.items() if o not in is_open}-{None})
     if 'Timed out' in str(e):
         text = f'rank {self.rank} waited for the others in a collective of torch until its timeout'
@@ -336,7 +383,7 @@ def _keep_groups(self:Team):
 @patch
 def _hang_up(self:Team):
     "End the collectives that others wait for, and give them time to read the reason"
-    cut(self._made)
+    _cut(self._made)
     self._keep_groups()
     self.store.add('heard', 1)
     self.group = self.flags = None

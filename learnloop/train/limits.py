@@ -220,7 +220,7 @@ def _try_size(learn, dl, bs, n_steps):
     "Train on batches of `bs`, and undo it; return why that failed, or None"
     if batch_len(dl)==0: return 'leaves the loader without a batch'
     trial,away = _SizeTrial(bs, n_steps),[o for o in learn.cbs if o.remove_on_fetch or o.writes]
-    with (learn.engine_stack.running(learn, 'evaluate'),  # Ctrl-C waits until everything is restored
+    with (learn.engines.running(learn, 'evaluate'),  # Ctrl-C waits until everything is restored
         learn.removed_cbs(away), learn.no_logging(),
         replaced(learn.dls, 'train', dl), replaced(learn.dls, 'valid', None),
         learn.undone('cpu')):  # copies on the CPU, since the GPU's memory is tested

@@ -206,7 +206,7 @@ def lr_find(self:Learner,
     finder = LRFinder(start_lr, end_lr, num_it, stop_div, restores=False)  # `undone` restores all
     away = [o for o in self.cbs if o.remove_on_fetch or o.writes or o.owns]
     # Ctrl-C waits until everything is restored
-    with self.engine_stack.running(self, 'evaluate'), self.removed_cbs(away), self.undone(): self.fit(1, cbs=finder)
+    with self.engines.running(self, 'evaluate'), self.removed_cbs(away), self.undone(): self.fit(1, cbs=finder)
     if hasattr(self, 'recorder'): self.recorder.lr_finder = finder
     res = finder.suggest(suggest_funcs) if suggest_funcs else None
     if show_plot: finder.plot()

@@ -28,6 +28,7 @@ from ..loop.engines import Engine
 from ..loop.evaluate import TensorState, kept_tensors, with_loss
 from ..loop.flow import CancelBackwardException, CancelStepException, CancelZeroGradException, fire_for
 from ..loop.learner import Learner
+from ..loop.place import use_part
 from ..loop.optimizer import held_params, zero_grad
 from ..data.rng import preserve_rng, read_rngs, write_rngs
 from ..loop.turn import ambient_autocast, LOSS_FIELDS, opt_name_of, params_of, Turn
@@ -374,7 +375,9 @@ class MicroBatch(Callback, Engine):  # chkstyle: ignore-node
         self.size,self._has_told,self._buffers = check_whole('MicroBatch: size', size),False,{}
         self._clear()
     def _clear(self): self._whole,self._made,self._left,self._seen,self._grads,self._n = None,None,[],[],[],0
-    def _next(self): self._n,self.learn.bs,self.learn.part,self.learn.xb,self.learn.yb = self._left.pop(0)
+    def _next(self):
+        self._n,self.learn.bs,part,self.learn.xb,self.learn.yb = self._left.pop(0)
+        use_part(self.learn, part)
 
     def before_fit(self):
         refuse_own_steps(self)
@@ -463,7 +466,8 @@ def _run_rest(self:MicroBatch, has_backward=True):
     if self._joined and has_backward:
         self._joined.add(learn.open_turn.parts)
         self._settle(self._joined.factor)
-    self._grads,(learn.bs,learn.xb,learn.yb),learn.part,seen,self._seen = [],self._whole,None,self._seen,[]
+    self._grads,(learn.bs,learn.xb,learn.yb),seen,self._seen = [],self._whole,self._seen,[]
+    use_part(learn)
     if not learn.bs: return
     ns,preds,losses,parts,units = zip(*(o for o in seen if o[0]), strict=True)
     learn.pred = self._made if preds[0] is None else to_concat(preds, _item_dim(preds, ns))
@@ -523,7 +527,8 @@ def cleanup_backward(self:MicroBatch):
     self._grads = []
 @patch
 def cleanup_turn(self:MicroBatch):
-    if self._whole: (self.learn.bs,self.learn.xb,self.learn.yb),self.learn.part = self._whole,None
+    if self._whole: self.learn.bs,self.learn.xb,self.learn.yb = self._whole
+    use_part(self.learn)
     self._clear()
 
 # %% ../../nbs/train/03_training.ipynb #0ba8fc16
