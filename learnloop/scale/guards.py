@@ -95,6 +95,10 @@ def strict_guards(
         cls = self.value
         if not any(name in vars(c) for c in cls.__mro__) and _owners(cls, name, '__getattr__'):
             step.refuse(f'{cls.__name__}.{name} is an attribute of a metaclass, which torch cannot guard')
+    def cached(self, *_):
+        f = getattr(self.wrapper_obj, '__wrapped__', None)
+        if not hasattr(self.wrapper_obj, 'cache_info') or 'site-packages' in f.__code__.co_filename: return
+        step.refuse(f'a cache keeps the results of {f.__name__}, which torch ignores: call it before training')
     def asking(cls, name, ask):
         plain = getattr(cls, name)
         def f(self, *args):
@@ -107,6 +111,7 @@ def strict_guards(
             asking(vs.BuiltinVariable, 'call_issubclass', classes),
             asking(vs.ConstDictVariable, 'getitem_const_raise_exception_if_absent', item),
             asking(vs.UserDefinedClassVariable, 'var_getattr', of_class),
+            asking(vs.functions.WrapperUserFunctionVariable, 'call_function', cached),
             _asking_attribute(step, vs.GetAttrBuiltinVariable), _asking_attribute(step, vs.HasAttrBuiltinVariable),
             _varying_numbers(vs.builder),
             mock.object(vs.builder, 'is_from_closure_source', lambda source: False),  # classes in closures
