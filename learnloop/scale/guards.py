@@ -53,6 +53,10 @@ def _guard_attribute(step, var, name):
     if _answers(var) and name not in getattr(var.value, '__dict__', ()):
         _guard(var, 'NOT_PRESENT_IN_GENERIC_DICT', attr=name)
 
+def _refuse_cached(step, f):
+    if hasattr(f, 'cache_info') and 'site-packages' not in f.__wrapped__.__code__.co_filename:
+        step.refuse(f'a cache keeps the results of {f.__name__}, which torch ignores: call it before training')
+
 # %% ../../nbs/scale/07_guards.ipynb #gd00011a
 def _asking_attribute(step, cls):
     "Make Dynamo's `getattr` or `hasattr` guard attributes that may be missing"
@@ -95,6 +99,7 @@ def strict_guards(
         cls = self.value
         if not any(name in vars(c) for c in cls.__mro__) and _owners(cls, name, '__getattr__'):
             step.refuse(f'{cls.__name__}.{name} is an attribute of a metaclass, which torch cannot guard')
+    def cached(self, *_): _refuse_cached(step, self.wrapper_obj)
     def asking(cls, name, ask):
         plain = getattr(cls, name)
         def f(self, *args):
@@ -107,6 +112,7 @@ def strict_guards(
             asking(vs.BuiltinVariable, 'call_issubclass', classes),
             asking(vs.ConstDictVariable, 'getitem_const_raise_exception_if_absent', item),
             asking(vs.UserDefinedClassVariable, 'var_getattr', of_class),
+            asking(vs.functions.WrapperUserFunctionVariable, 'call_function', cached),
             _asking_attribute(step, vs.GetAttrBuiltinVariable), _asking_attribute(step, vs.HasAttrBuiltinVariable),
             _varying_numbers(vs.builder),
             mock.object(vs.builder, 'is_from_closure_source', lambda source: False),  # classes in closures

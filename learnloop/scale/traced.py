@@ -10,10 +10,11 @@ __all__ = ['FRESH', 'Unfusable', 'why_no_step', 'own_attributes', 'StepPlan', 'T
 # %% ../../nbs/scale/07_traced.ipynb #td000004
 import builtins, logging, math, operator, re, sysconfig, threading, torch, types, warnings
 from array import array
+from bisect import bisect
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from itertools import count
+from itertools import count, pairwise
 from operator import call
 from pathlib import Path
 from fastcore.basics import patch
@@ -42,6 +43,7 @@ def why_no_step(
     if own is not None and not is_counted: return f'another function replaces {name}.step'
     for o,start in ((opt, '_optimizer_step'), (torch_optim, '_global_optimizer')):
         if any(getattr(o, f'{start}_{k}_hooks', True) for k in ('pre','post')): return f'{name} has hooks on its step'
+    if type(opt).zero_grad is not Optimizer.zero_grad or 'zero_grad' in vars(opt): return f'{name} overrides zero_grad'
     if getattr(opt, 'grad_scale', None) is not None: return f'a GradScaler scales the gradients of {name}'
     ps = [p for g in opt.param_groups for p in g['params']]
     if len({*map(id, ps)})<len(ps): return f'{name} has a parameter twice'
@@ -175,6 +177,7 @@ class _WithTensors(torch.fx.Interpreter):
         return super().call_method(target, args, kwargs) if res is NotImplemented else res
     def call_function(self, target, args, kwargs):
         name = getattr(target, '__name__', '')
+        if name in ('set_','resize_'): raise Unfusable(f'forward calls {name}, or sets the data of a tensor')
         if name.startswith('_tensor_version'): raise Unfusable('the step reads the version counter of a tensor')
         if target is torch._check or name=='_assert_scalar': return None
         if name=='full' and isinstance(args[1], Tensor): return args[1].to(kwargs['dtype'], copy=True)
@@ -248,14 +251,15 @@ def _picker(at):
     return lambda ts: tuple([ts[i] for i in at])
 
 _address = Tensor.data_ptr
-def _check_apart(written, ts):
-    "Raise an error if a step writes to memory that it also reads through another tensor: a graph may reorder them"
-    mine,end,last = {*map(id, written)},0,None
-    for t in sorted([t for t in ts if t.numel()], key=_address):
-        if t.data_ptr()<end and not mine.isdisjoint((id(t), id(last))):
-            raise Unfusable('two tensors share memory, and the step writes to one of them')
-        n = 1+sum((k-1)*s for k,s in zip(t.shape, t.stride(), strict=True))
-        if t.data_ptr()+n*t.itemsize>end: end,last = t.data_ptr()+n*t.itemsize,t
+_SHARED = 'two tensors share memory, and the step writes to one of them'  # a graph may reorder reads and writes
+
+def _extent(t):
+    "Return the number of bytes from the first element of `t` to its last, and whether two elements share memory"
+    n,shared = 0,False
+    for s,k in sorted(zip(t.stride(), t.shape, strict=True)):
+        shared |= k>1 and s<=n
+        n += s*(k-1)
+    return (t.itemsize*(n+1), shared) if t.numel() else (0, False)
 
 # %% ../../nbs/scale/07_traced.ipynb #td000030
 _CONFIG = dict(
@@ -282,6 +286,7 @@ class _Torch:
 class TracedStep:
     "A compiled step, and the guards that decide for which steps it is valid"
     call = fast = trial = last = addresses = None
+    starts = ends = ()  # Ranges of memory that the step writes to
     def __init__(self,
         opt_class=None # Class of the optimizer whose step is traced, too
     ):
@@ -312,6 +317,7 @@ class TracedStep:
         config = _CONFIG | dict(ignore_logging_functions=torch._dynamo.config.ignore_logging_functions | _logged_once())
         with _lock, torch._dynamo.config.patch(**config), strict_guards(self):
             self.trial,args['plan'].stand = trial,self.opt_class and _stand_in(self.opt_class)
+            self.trained = {*map(id, args['params'])}
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter('ignore')  # `why_untraced` explains it
@@ -380,41 +386,52 @@ def _take(self:TracedStep, entry):
 
 @patch
 def _enter(self:TracedStep, *ts):
-    lasting = self.lasting_of(ts)
-    if (addresses := [*map(_address, lasting)])!=self.addresses:
-        _check_apart(self.written_of(ts), lasting)
-        self.addresses = addresses
-    return self.run(ts) if self.trial is None else self.trial(self, ts)
+    addresses = [*map(_address, self.lasting_of(ts))]
+    if addresses!=self.addresses: self._find_written(addresses)
+    self._check_apart(map(_address, self.passing_of(ts)), self.passing)
+    outs = self.run(ts) if self.trial is None else self.trial(self, ts)
+    for i,k,offset,*view in self.views: outs[i] = ts[k].detach().as_strided(*view, ts[k].storage_offset()+offset)
+    return outs
+
+@patch
+def _find_written(self:TracedStep, addresses):
+    "Find the ranges that the step writes to; raise an error if it also reads them through another lasting tensor"
+    self.addresses,spans = None,[(at, at+n) for at,n in zip(addresses, self.lasting, strict=True)]
+    written = sorted(o for o in spans[:self.n_written] if o[0]<o[1])
+    if any(a[1]>b[0] for a,b in pairwise(written)): raise Unfusable(_SHARED)
+    self.starts,self.ends = zip(*written, strict=True) if written else ((), ())
+    self._check_apart(addresses[self.n_written:], self.lasting[self.n_written:])
+    self.addresses = addresses
+
+@patch
+def _check_apart(self:TracedStep, addresses, sizes):
+    for at,n in zip(addresses, sizes, strict=True):
+        if n and (i := bisect(self.ends, at))<len(self.ends) and self.starts[i]<at+n: raise Unfusable(_SHARED)
 
 # %% ../../nbs/scale/07_traced.ipynb #d92a176b
 @patch
 def _lower(self:TracedStep, gm, args):
     "Trace Dynamo's graph `gm` to one of tensor operations, and build it"
-    ins,needs = gm.graph.find_nodes(op='placeholder'),[isinstance(o, Tensor) and o.requires_grad for o in args]
-    for n in ins:
-        if isinstance(n.meta.get('example_value'), Tensor): continue
-        raise Unfusable(f'the step depends on the number {n.name}, which changes')
+    ins = gm.graph.find_nodes(op='placeholder')
     names = [n.meta['grapharg'].source.name for n in ins]
-    for k,n in zip(names, ins, strict=True):
-        if k.startswith('___from_numpy(') and n.meta['example_value'].dim():
-            raise Unfusable(f'the step reads the NumPy array {_plainly(k[14:-1])}: make it a tensor')
+    if why := next(filter(None, map(self._why_not_input, ins, names, args)), ''): raise Unfusable(why)
+    needs = [o.requires_grad for o in args]
     def f(*ts):
         ts = [t.detach().requires_grad_() if k else t for t,k in zip(ts, needs, strict=True)]
-        with torch.enable_grad(): return tuple(_WithTensors(gm).run(*ts))
+        with torch.enable_grad(): outs = _WithTensors(gm).run(*ts)
+        at = {_storage(t):i for i,t in enumerate(ts)}
+        self.views = [(i, at[_storage(o)], o.storage_offset(), o.shape, o.stride())
+            for i,o in enumerate(outs) if _storage(o) in at]
+        if self.views and not self.opt_class: raise Unfusable('a gradient or prediction is a view of an input')
+        return tuple(outs)
     real = [torch.empty_strided(o.shape, o.stride(), dtype=o.dtype, device=o.device) for o in args]
     pure,self.found = trace(f, real)
     nodes,places = pure.graph.nodes,pure.graph.find_nodes(op='placeholder')
     if any(torch.Tag.nondeterministic_seeded in getattr(n.target, 'tags', ()) for n in nodes if not n.users):
         raise Unfusable('the step draws random numbers that it does not use, which a compiler leaves out')
     copies = {n.args[0] for n in pure.graph.find_nodes(op='call_function', target=_aten.copy_.default)}
-    written = [i for i,n in enumerate(places) if n in copies]
     numbers = [i for i,n in enumerate(ins) if n.meta['grapharg'].pass_arg_as_tensor]
-    tensors = [i for i in range(len(ins)) if i not in numbers]
-    # they may later share memory with tensors that the step writes to; a batch is new, and matters if it is written to
-    batch = {i for i in tensors if names[i].startswith(("L['xb']", "L['yb']"))}
-    lasting = tensors if batch & {*written} else [i for i in tensors if i not in batch]
-    pickers = map(_picker, (numbers, tensors, written, lasting))
-    self.numbers_of,self.tensors_of,self.written_of,self.lasting_of = pickers
+    self._sort_inputs(names, real, numbers, [i for i,n in enumerate(places) if n in copies])
     found = {getattr(n.meta.get('val'), 'dtype', None) for n in nodes}
     low = [d for d in (torch.bfloat16, torch.float16) if d in found]
     self.slack = 8*torch.finfo(low[0]).eps if low else 1e-4  # the difference that rounding may cause
@@ -422,6 +439,33 @@ def _lower(self:TracedStep, gm, args):
     self.buffer,self.n_operations = array('d', [0.]*n),len(nodes)
     self.vector = torch.frombuffer(self.buffer, dtype=torch.float64)
     self.build(pure, [self.vector, *self.tensors_of(real), *self.found])
+
+# %% ../../nbs/scale/07_traced.ipynb #d92a176d
+def _storage(t): return t.untyped_storage()._cdata
+
+@patch
+def _why_not_input(self:TracedStep, node, name, o):
+    "Return why a graph can't have the input `o`; '' if it can"
+    if not isinstance(node.meta.get('example_value'), Tensor):
+        return f'the step depends on the number {node.name}, which changes'
+    if name.startswith('___from_numpy(') and o.dim():
+        return f'the step reads the NumPy array {_plainly(name[14:-1])}: make it a tensor'
+    if o.is_conj() or o.is_neg(): return f'{_plainly(name)} is a lazy conjugate: call resolve_conj() or resolve_neg()'
+    if o.requires_grad and id(o) not in self.trained:
+        return f'{_plainly(name)} requires gradients, but no optimizer trains it'
+    return ''
+
+@patch
+def _sort_inputs(self:TracedStep, names, examples, numbers, written):
+    "Make functions that select the inputs of each kind, and record the sizes of their memory"
+    tensors,extents = [i for i in range(len(names)) if i not in numbers],[*map(_extent, examples)]
+    # a batch is in other memory in each step, unlike other tensors
+    passing = [i for i in tensors if names[i].startswith(("L['xb']", "L['yb']")) and i not in written]
+    lasting = [*written, *(i for i in tensors if i not in (*written, *passing))]
+    if any(extents[i][1] for i in written): raise Unfusable('the step writes to a tensor whose elements share memory')
+    self.n_written,self.lasting,self.passing = len(written),*([extents[i][0] for i in o] for o in (lasting, passing))
+    pickers = map(_picker, (numbers, tensors, written, lasting, passing))
+    self.numbers_of,self.tensors_of,self.written_of,self.lasting_of,self.passing_of = pickers
 
 # %% ../../nbs/scale/07_traced.ipynb #td000034
 _OURS = str(Path(torch.__file__).parent),str(Path(trace.__code__.co_filename).parent.parent)

@@ -6,6 +6,7 @@ import abc, argparse, builtins, logging, math, multiprocessing, os, re, sys, thr
 from collections import OrderedDict, UserDict, defaultdict
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import cache as cache_results
 from functools import partial
 from itertools import count
 import numpy as np
@@ -14,6 +15,7 @@ from helpers import batches, mk_learner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from learnloop import Callback, EMA, GradientAccumulation, GradientClip, Learner
+from learnloop.loop.callback import InGraph
 from learnloop.scale.guards import strict_guards
 from torch import nn
 from torch.nn import functional as F
@@ -570,6 +572,87 @@ def test_tensors_that_share_memory(name, cache):
     learn = same(lambda: dict(model=make(), opt_func=Adam, lr=.01, cbs=[at(6, f)] if f else []), backend=BACKEND, cache=cache)
     assert learn.fuse_report().fused['whole']==(23 if name=='parts' else 5 if f else 0)
 
+class Owners(Net):
+    "Reads, and perhaps writes to, a buffer, the batch, a tensor of the loss and one of a callback"
+    def __init__(self, writers):
+        super().__init__()
+        self.register_buffer('buf', torch.zeros(8))
+        self.writers,self.of_loss,self.of_graph = writers,torch.zeros(8),torch.zeros(8)
+    def written(self, o, name):
+        if name in self.writers:
+            with torch.no_grad(): o.mul_(.9)
+    def forward(self, x):
+        h = self.a(x*1)+self.buf
+        self.written(x, 'x')
+        self.written(self.buf, 'buf')
+        return self.b(h.tanh())
+    def loss(self, pred, y):
+        loss = F.mse_loss(pred, y+self.of_loss[:,None])
+        self.written(y, 'y')
+        self.written(self.of_loss, 'of_loss')
+        return loss
+class InTheGraph(Callback):
+    def scaled(self, numbers, loss):
+        m = self.learn.model
+        res = loss*(1+m.of_graph.mean())
+        m.written(m.of_graph, 'of_graph')
+        return res
+    def after_loss(self): self.learn.loss_grad = self.scaled((), self.learn.loss_grad)
+    def in_graph(self, event): return InGraph(self.scaled)
+def place(learn, name, o):
+    "Let the owner `name` hold the memory `o`, of 16 numbers"
+    m,part = learn.model,o[:8].data
+    if name=='x': learn.xb = o.data.view(8, 2),
+    elif name=='y': learn.yb = part[:,None],
+    elif name=='parameter': m.a.bias.data = part
+    elif name=='state': learn.opt.state[m.a.bias]['exp_avg'] = part
+    else: setattr(m, name, part)
+OWNERS = 'x','y','buf','of_loss','of_graph','parameter','state'
+
+def sharing(owners, writers, offsets, start):
+    "Return arguments for a fit in which two owners hold parts of one memory"
+    model,memory = Owners(writers),torch.rand(24, generator=torch.Generator().manual_seed(3))
+    def share(learn, i):
+        if i<start: return
+        for name,k in zip(owners, offsets, strict=True):
+            if i==start or name in 'xy': place(learn, name, memory[k:k+16])
+    return dict(model=model, loss_func=model.loss, opt_func=Adam, lr=.01, cbs=[InTheGraph(), each(share)])
+
+@given(st.permutations(OWNERS).map(lambda o: o[:2]), st.sets(st.sampled_from(OWNERS[:5])), st.tuples(*[st.integers(0, 8)]*2), st.sampled_from([1,5]))
+@settings(max_examples=12 if not REAL else 100, deadline=None)
+def test_any_two_owners_that_share_memory(owners, writers, offsets, start):
+    same(partial(sharing, owners, writers, offsets, start), backend=BACKEND)
+
+def test_a_batch_that_is_part_of_a_buffer():
+    "The step writes to the buffer after the loss has read it"
+    class Kept(Net):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer('rows', torch.cat([y for _,y in DATA]))
+        def forward(self, x):
+            self.rows.mul_(.9)
+            return super().forward(x)
+    def make():
+        model = Kept()
+        return dict(model=model, data=[(x, model.rows[8*i:8*i+8]) for i,(x,_) in enumerate(DATA)])
+    report = same(make).fuse_report()
+    assert not report.fused and 'two tensors share memory' in str(report)
+
+def test_a_prediction_may_be_a_view_of_batch_or_buffer():
+    "A callback changes it in place, and by that the buffer and the data"
+    class Both(Net):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer('last', torch.zeros(8, 2))
+        def forward(self, x):
+            self.last.copy_(x)
+            return super().forward(x+self.last*.1),x,self.last[:,1:]
+    def grow(cb): [o.mul_(1.1) for o in cb.pred[1:]]
+    def make(cbs=()): return dict(model=Both(), loss_func=lambda pred, y: F.mse_loss(pred[0], y), cbs=[Callback(after_batch=grow), *cbs])
+    assert same(make).fuse_report().fused['whole']==23
+    def looks(cb): assert cb.learn.open_turn.params
+    assert 'is a view of an input' in str(same(lambda: make([Callback(before_step=looks)])).fuse_report())
+
 def test_tensors_may_be_swapped():
     same(lambda: dict(model=Net(), cbs=[at(9, lambda learn: torch.utils.swap_tensors(named(learn, 'a.weight'), nn.Parameter(torch.ones(8, 2))))]))
 
@@ -685,6 +768,62 @@ def test_optimizers_on_the_real_compiler(name, cache):
     learn = same(lambda: dict(model=Net(), opt_func=REAL_OPTS[name], lr=.01, cbs=cbs()), backend='inductor', cache=cache)
     assert learn.fuse_report().fused['whole']==23
 
+# ---- what the loop does, and a graph wouldn't
+
+def leaf(): return torch.ones((), requires_grad=True)
+def by_hand(o):
+    "Return a callback that trains the tensor `o`, which no optimizer holds"
+    def after_batch(cb):
+        if o.grad is not None: o.data.sub_(o.grad*.1)
+        o.grad = None
+        cb.learn.model.got.append(o.item())
+    return Callback(after_batch=after_batch)
+def attribute():
+    o = leaf()
+    return dict(model=Net(lambda m, x: x*m.o[0], o=[o], got=[]), cbs=[by_hand(o)])
+def of_the_loss():
+    o = leaf()
+    return dict(model=Net(got=[]), loss_func=lambda pred, y: F.mse_loss(pred*o, y), cbs=[by_hand(o)])
+class Shrinks(SGD):
+    def zero_grad(self, set_to_none=True):
+        super().zero_grad(set_to_none)
+        for g in self.param_groups:
+            for p in g['params']: p.data.mul_(.95)
+def of_instance():
+    def put(learn):
+        opt,learn.opt.zero_grad = learn.opt,lambda set_to_none=True: Shrinks.zero_grad(opt, set_to_none)
+    return dict(model=Net(), opt_func=type('Own', (Shrinks,), dict(zero_grad=SGD.zero_grad)), cbs=[at(5, put)])
+def cached():
+    held = [1.]
+    @cache_results
+    def read(): return held[0]
+    return dict(model=Net(lambda m, x: x*read()), cbs=[at(5, lambda learn: held.__setitem__(0, 2.))])
+def assigns(m, x):
+    m.b.weight.data = m.b.weight.data*.99
+    return x
+def negated(): return torch.complex(torch.ones(8), torch.ones(8)).conj().imag
+def overlapping(m, x):
+    m.o[0].mul_(.9)
+    return x*m.o[0][0]
+LOOP = dict(attribute=(attribute, 'model.o\\[0\\] requires gradients, but no optimizer trains it'), of_the_loss=(of_the_loss, 'requires gradients, but no optimizer trains it'),
+    zero_grad=(lambda: dict(model=Net(), opt_func=Shrinks), None), of_instance=(of_instance, None), cached=(cached, 'a cache keeps the results of read.*read\\(\\)'),
+    assigns=(lambda: dict(model=Net(assigns)), 'sets the data of a tensor'), negated=(lambda: dict(model=Net(lambda m, x: x*m.o[0], o=[negated()])), 'call resolve_conj'),
+    overlapping=(lambda: dict(model=Net(overlapping, o=[torch.ones(9).as_strided((2, 8), (1, 1))])), 'whose elements share memory'))
+@pytest.mark.parametrize('name', LOOP)
+def test_what_a_graph_would_leave_out(name):
+    make,why = LOOP[name]
+    report = same(make).fuse_report()
+    assert not report.fused and re.search(why, str(report)) if why else report.fused['grads']>17, report
+
+def test_anomalies_are_found():
+    def fit(learn):
+        learn.fit(1)
+        learn.model.o[0].zero_()
+        with torch.autograd.set_detect_anomaly(True), pytest.raises(RuntimeError, match='returned nan'): learn.fit(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')  # of anomaly detection
+        same(lambda: dict(model=Net(lambda m, x: (x.abs()*m.o[0]).sqrt()+x, o=[torch.ones(1)]), fit=fit))
+
 # ---- what only the comparison finds
 
 def env(m, x): return x*float(os.getenv('LEARNLOOP_TEST_SCALE'))
@@ -700,6 +839,13 @@ def test_the_comparison_finds_an_environment_variable(monkeypatch):
     learn = trained(make, True, check_every=4)
     why, = [o for o in learn.fuse_report().eager if 'computes another' in o]
     assert 'the compiled step computes another' in why
+
+def test_the_comparison_finds_a_hook_of_an_autograd_node():
+    model = Net()
+    node = model.a.weight.expand_as(model.a.weight).grad_fn.next_functions[0][0]
+    node.register_prehook(lambda grads: (grads[0]*3,))
+    why, = [o for o in trained(lambda: dict(model=model), True, check_every=4).fuse_report().eager if 'computes another' in o]
+    assert 'a.weight' in why
 
 def test_a_clock_is_refused():
     why, = [o for o in trained(lambda: dict(model=Net(clock)), True).fuse_report().eager if 'time' in o]
