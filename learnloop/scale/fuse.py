@@ -119,9 +119,7 @@ def why_unfusable(
         if e.compiles or type(e).__module__.startswith('learnloop.'): continue
         if _INSIDE & {*e.around.split()} or {'batch','turn'} & {*e.takes.split()}:
             return f'{type(e).__name__} runs around the turn, or a part of it'
-    held = held_params(learn.opt)
-    lost = next((n for n,p in learn.model.named_parameters() if p.requires_grad and p not in held), '')
-    return f'{lost} requires gradients, but no optimizer trains it' if lost else ''
+    return ''
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000041
 _FIRST = 'the first step, in which the optimizer and some models create their state'
@@ -232,6 +230,7 @@ class _Inputs:
         learn,opt = self.learn,self.learn.opt
         if torch._C._autograd._top_saved_tensors_default_hooks(False):
             raise Unfusable('hooks change what autograd saves')
+        if torch.is_anomaly_enabled(): raise Unfusable('autograd detects anomalies, which needs each operation')
         ids = [*map(id, chain.from_iterable([g['params'] for g in opt.param_groups])), *map(id, opt.state.values())]
         if ids!=self.ids: self._read_opt(ids)
         if self.whole and [*map(_grad, self.params)]!=self.no_grads: raise Unfusable('gradients were there before')
@@ -366,7 +365,6 @@ def build(self:_Graph, gm, args):
     fuser,note = self.fuser,self.note
     note['operations'] = self.n_operations
     fuser.built.append(note)
-    args = [torch.empty_strided(o.shape, o.stride(), dtype=o.dtype, device=o.device) for o in args]
     def tell(folder): say(f"learn.fuse(): compiling a step for {note['batch']}; it is kept in {folder}")
     def run():
         try:
