@@ -73,7 +73,7 @@ def test_each_page_is_in_the_navigation_once():
 def test_what_is_inside():
     pages = [Path(*o.split('.')).with_suffix('.md') for o in modules(ROOT) if o.count('.')==1]
     inside = {str(o.with_suffix('')) for o in pages if is_inside(o)}
-    assert {'loop/team', 'loop/lazy', 'scale/sockets', 'interop/names'}<=inside
+    assert {'loop/team', 'loop/lazy', 'interop/names'}<=inside
     assert not inside & {'loop/learner', 'loop/callback', 'loop/flow', 'measure/recorder', 'train/schedule', 'checkpoint/saving', 'see/report', 'interop/keras', 'app/cli'}
     assert sum(map(len, grouped(pages)[1].values()))==len(inside)
 

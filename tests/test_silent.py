@@ -5,7 +5,6 @@ from learnloop import Callback, CheckpointCallback, DataLoaders, Learner, MicroB
 from learnloop.checkpoint.passes import try_loader
 from torch import nn
 from torch.nn import functional as F
-from torch.utils.data import DataLoader, Dataset, Subset
 
 class Equal(Learner):
     "Equality by value takes away its hash"
@@ -34,6 +33,28 @@ def test_backward_counts_wherever_gradients_are_added(cb):
         mk_learner([cb()] if cb else [], type('Own', (Learner,), {k:f})).fit(1)
         return calls
     assert n_calls('backward')==n_calls('_backward') and len(n_calls('backward'))==(1+(cb is not None))*len(TRAIN)
+
+def test_an_override_of_backward_may_open_the_phase_itself_except_for_parts():
+    class Own(Learner):
+        def backward(self): self.with_events('backward', lambda: self.loss_grad.backward())
+    own,plain = mk_learner([SAM()], Own),mk_learner([SAM()])
+    for learn in (own, plain): learn.fit(1)
+    assert same(own.model, plain.model)
+    with pytest.raises(ValueError, match=r'Own.backward opens the phase \*backward\* again'): mk_learner([MicroBatch(2)], Own).fit(1)
+
+def test_a_list_of_engines_may_be_assigned():
+    learn,plain = mk_learner(),mk_learner()
+    learn.engines = [e for e in learn.engines if e.saves_fits or not e.compiles]
+    learn.validate()
+    for o in (learn, plain): o.fit(1)
+    assert same(learn.model, plain.model)
+
+def test_a_batch_may_be_left_without_a_loss():
+    def skip(cb): cb.learn.loss_grad,cb.learn.loss = None,torch.tensor(1.)
+    learn = mk_learner([Callback(after_loss=skip)])
+    had = weights(learn.model)
+    learn.fit(1)
+    assert all(map(torch.equal, had, weights(learn.model)))
 
 def test_an_override_of_backward_without_its_phase_is_refused():
     class Own(Learner):
@@ -72,23 +93,6 @@ class Restarts:
 @pytest.mark.parametrize('n', [3, 40, 65, 200, 3000])
 def test_a_state_that_moves_on_before_the_end_is_told_of_whatever_its_length(n):
     assert try_loader(Restarts(n, False))==(True, '') and try_loader(Restarts(n, True))[0] is False
-
-class Counts(Dataset):
-    "Items that may depend on how many were read"
-    n = 0
-    def __init__(self, k=None): self.k,self.read = k,{}
-    def __len__(self): return 40
-    def __getitem__(self, i):
-        self.read[i] = 1  # a cache
-        if self.k: setattr(self, self.k, getattr(self, self.k, 0)+1)
-        return torch.tensor([i+float(self.n>99)])
-
-@pytest.mark.parametrize('wrap', [lambda ds: ds, lambda ds: Subset(ds, range(30))], ids=['whole', 'subset'])
-@pytest.mark.parametrize('k', [None, 'n'])
-def test_a_counter_that_acts_late_is_told_of(k, wrap):
-    ds = Counts(k)
-    why = try_loader(DataLoader(wrap(ds), 4))[1]
-    assert ('reading items changes n of its data set' in why) is (k is not None) and ds.n==0
 
 class Boom(Exception): pass
 class Critic(Learner):

@@ -16,7 +16,7 @@ from io import IOBase
 from itertools import chain, islice
 from time import monotonic
 from fastcore.basics import patch
-from torch.utils.data import ChainDataset, DataLoader, IterableDataset, Subset
+from torch.utils.data import ChainDataset, DataLoader, IterableDataset
 from torch.utils.data._utils.fetch import _MapDatasetFetcher
 from ..data.batch import BatchSample, batch_map
 from ..data.begin import Endless, batches_draw, iter_from, goes_by_state, items_draw, sampler_draws
@@ -207,17 +207,6 @@ class _Few:
         f = _MapDatasetFetcher(self.dataset, self.whole, self.collate_fn, False)
         return f.fetch([*idxs][:2] if self.whole else idxs) if self.reads else None
 
-def _name_counter(few, name, fix):
-    "Return a warning of a number in the data set that changes when items are read, or ''"
-    ds = few.dataset
-    while type(ds) is Subset: ds = ds.dataset
-    was = {**getattr(ds, '__dict__', {})}
-    next(iter(few), None)
-    new = {k:v for k,v in getattr(ds, '__dict__', {}).items() if type(v) in (int,float)}
-    k = next((k for k,v in new.items() if v!=was.get(k, getattr(type(ds), k, v))), '')
-    return k and (f'{name}: reading items changes {k} of its data set, which no checkpoint has, so a resumed fit will '
-        f'not be exact if items depend on it: let them depend on their index and set_epoch(epoch){fix}')
-
 def _tried(dl):
     "Return the part of `dl` to test: the loader without workers, or a few items; None if no test is needed"
     if dl is None or hasattr(dl, 'resumes_exactly') or isinstance(dl, Iterator|list|tuple): return None
@@ -262,7 +251,7 @@ def try_loader(
             if aside: return exact,(
                 f'{name}: its threads may draw random numbers, which depend on when they run, so a resumed fit may not '
                 f'be exact: let them draw from a generator seeded by the epoch from set_epoch(epoch){fix}')
-            if same: return exact,is_few and _name_counter(make(), name, fix) or ''
+            if same: return exact,''
     except Exception as err:  # a loader that can't be copied may still be exact, unless it holds an iterator
         at = getattr(err, 'at', None)
         has_place = isinstance(at, Iterator) and not (isinstance(at, IOBase) and isinstance(o, _Few))

@@ -399,7 +399,7 @@ class LossDenominator:
         if f is self.f and self.declared is None and learn._denominator[0] is not learn.loss and learn.yb and learn.bs:
             if known is None or learn.pred is None: return learn.bs
             if known is _of_elements: return learn.pred.numel()
-            if f is F.cross_entropy: return _counted(learn.yb[0])
+            if f is F.cross_entropy and len(learn.yb)==1: return _counted(learn.yb[0])
         return as_size(self.units(learn))
     def weighs(self,
         learn # The learner

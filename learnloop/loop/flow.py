@@ -242,6 +242,10 @@ def restack(
     flow # A `Flow`
 ):
     "Compose the hooks of `engines`, of those of an evaluation, of callbacks that are engines, and of the team"
+    if not isinstance(flow.engines, EngineStack):  # a list was assigned
+        stack = EngineStack()
+        stack += flow.engines
+        flow.engines = stack
     also = [o for o in (*flow._cbs, flow.team) if isinstance(o, Engine)]
     engines = [*flow.engines, *flow.evaluation.engines, *also]
     for e in engines:
@@ -338,7 +342,7 @@ def overridden(
     "Return the first of the methods `names` that the flow itself, or a subclass of `Learner`, overrides"
     def _is_ours(k):
         owner = next(c for c in type(flow).__mro__ if k in vars(c))
-        return k not in vars(flow) and (owner is Flow or Flow in owner.__bases__)
+        return k not in vars(flow) and (owner is Flow or owner.__name__=='Learner' and Flow in owner.__bases__)
     return next((k for k in names if not _is_ours(k)), '')
 
 # %% ../../nbs/loop/00_flow.ipynb #767f631e

@@ -18,7 +18,7 @@ from fastcore.basics import listify, noop, patch
 from torch import nn
 from ..data.batch import batch_args, batch_like, batch_parts, by_name, count_items, default_device, describe
 from ..data.batch import detuplify, row_keys, tensors_in, to_detach, unpack
-from .callback import Callback, as_list, attach_cb, mk_cb
+from .callback import Callback, as_list, mk_cb
 from .denominator import LossDenominator
 from ..data.checks import check_place, check_whole, checked_args, did_you_mean, replaced, say
 from ..data.loaders import batch_len, mk_dls, rows_of, why_empty
@@ -76,7 +76,7 @@ class Learner(Flow):
         self.count = SimpleNamespace(epochs=0, batches=0, opt_steps=0, samples=0)
         self.engines += [Plain(), *(o(self) for o in _engines)]
         restack(self)
-        for cb in [*(o() for o in _cbs if default_cbs), *as_list(cbs)]: attach_cb(self, cb)
+        self.add_cbs([o() for o in _cbs] if default_cbs else []).add_cbs(cbs)
         self('after_create')
         self._created = True
 
@@ -257,9 +257,9 @@ def calc_loss(self:Learner):
         self._denominator = self.loss,turn.declared if turn.declared is not None else self.bs
         if self.loss_grad is None: raise ValueError(f'{turn}: its loss function returned None: it must return a '
             'scalar, or a dict of parts')
-    loss = self.loss
+    loss,grad = self.loss,self.loss_grad
     self('after_loss')
-    is_new = turn is not None and self.loss is not loss
+    is_new = turn is not None and self.loss is not loss and grad is not None and self.loss_grad is grad
     if is_new and getattr(self.loss, 'requires_grad', True) is False: turn._check_copy()
 
 # %% ../../nbs/loop/05_learner.ipynb #e1f3b800
@@ -364,8 +364,10 @@ Learner.denominator = property(_get_denominator, _set_denominator, doc='What the
 def _do_grad_opt(self:Learner):
     self.backward()
     if 'backward' not in self.outcome:
-        raise ValueError(f'{type(self).__name__}.backward did not run the phase *backward*, so callbacks and engines '
-            'missed it: call super().backward(), or override _backward, the body of the phase')
+        who = 'learn' if 'backward' in vars(self) else type(self).__name__
+        raise ValueError(f'{who}.backward did not run the phase *backward*, so callbacks and engines missed it: call '
+            'Learner.backward in it, or override _backward, the body of the phase; to skip backward, raise '
+            'CancelBackwardException')
     self.with_events('step', self._step)
     self.with_events('zero_grad', self._zero_grad)
 

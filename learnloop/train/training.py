@@ -412,6 +412,9 @@ class MicroBatch(Callback, Engine):  # chkstyle: ignore-node
         learn.bs = whole[0]
     def before_backward(self):
         learn = self.learn
+        if learn.open_turn.repeats and [o.name for o in learn.open].count('backward')>1:
+            raise ValueError(f'{self.label}: {type(learn).__name__}.backward opens the phase *backward* again for each '
+                'part: call super().backward() in it, or override _backward, the body of the phase')
         if self._left and not _is_repeated(learn):
             self._grads = [(p, None if p.grad is None else p.grad.clone()) for p in params_of(learn)]
         if learn.bs: learn.scale_loss(self._seen[-1][0]/learn.bs)

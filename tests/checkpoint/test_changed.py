@@ -139,7 +139,7 @@ CHANGES = {  # chkstyle: ignore-node
  "the code of your own learner": [(dict(cls=own_cls(lambda self: (Learner._do_one_batch(self), 1))), dict(cls=own_cls(lambda self: Learner._do_one_batch(self))), 'settings.learner.code')],
  "the version of torch, Python, NumPy or learnloop": [(dict(), dict(setup=('torch.__version__', '1.2.3')), 'versions.torch'), (dict(), dict(setup=('platform.python_version', lambda: '3.99.1')), 'versions.python'),
     (dict(), dict(setup=('learnloop.__version__', '0.0.1')), 'versions.learnloop')],
- "a logger, or another callback that only looks": [(dict(), dict(cbs=cbs(KeepWarnings, Tracer)), None)],
+ "a logger, or another callback that declares `read_only`": [(dict(), dict(cbs=cbs(KeepWarnings, Tracer)), None)],
  "names of variables, comments and docstrings in your code":
     [(dict(loss=lambda p, y: F.mse_loss(p, y), model=named(Net)), dict(loss=lambda a, b: F.mse_loss(a, b), model=named(Renamed)), None)],
  "more epochs, if no schedule depends on their number": [(dict(n=1), dict(n=2), None)],

@@ -252,6 +252,7 @@ def line(dl, cbs=(), n_epoch=1, **kwargs):
     with learn.no_logging(): learn.fit(n_epoch, cbs=list(cbs), **kwargs)
     return learn
 
+@pytest.mark.filterwarnings('ignore:a callback set learn.loss, but')
 @pytest.mark.parametrize('by,grad', [(float('nan'), True), (float('inf'), True), (float('inf'), False)])
 def test_case_35_a_loss_that_is_no_number_is_an_error_before_the_step(by, grad):
     learn = mk_line(dls=(SIX, VALID), defaults=True)
@@ -264,6 +265,7 @@ def test_case_35_a_loss_that_is_no_number_is_an_error_before_the_step(by, grad):
     go_on(learn)
     assert same(learn.model, line(SIX).model)
 
+@pytest.mark.filterwarnings('ignore:a callback set learn.loss, but')
 @pytest.mark.parametrize('at', [(2,), (3,), (2, 3)])
 @pytest.mark.parametrize('by,grad', [(float('nan'), True), (float('inf'), False)])
 def test_case_40_a_window_with_a_loss_that_is_no_number_is_dropped_whole(at, by, grad):

@@ -207,8 +207,9 @@ def halve_moments(learn):
         for k,v in s.items():
             if k!='step': s[k] = v*.5
 def post_hook(learn): learn.opt.register_step_post_hook(lambda opt, *args: [p.data.mul_(.99) for g in opt.param_groups for p in g['params']])
-def hook_weight(learn): named(learn, 'a.weight').register_hook(lambda g: g*2)
-def hook_late(learn): named(learn, 'a.weight').register_post_accumulate_grad_hook(lambda p: (p.grad.mul_(2), None)[1])
+def hooked_weight(learn): return named(learn, 'a.weight').requires_grad_()  # torch puts no hook on a frozen one
+def hook_weight(learn): hooked_weight(learn).register_hook(lambda g: g*2)
+def hook_late(learn): hooked_weight(learn).register_post_accumulate_grad_hook(lambda p: (p.grad.mul_(2), None)[1])
 def hook_layer(learn): learn.model.a.register_forward_hook(lambda m, i, o: o*2)
 def hook_backward(learn): learn.model.b.register_full_backward_hook(lambda m, gi, go: (gi[0]*2,))
 def all_hooked(learn):
