@@ -243,7 +243,8 @@ def backward(self:Turn):
 def _check_copy(self:Turn):
     "Raise an error if a callback changed `loss` instead of `loss_grad`; only warn if it may be meant for logging"
     loss,loss_grad = self.learn.loss,self.learn.loss_grad
-    if loss.shape==loss_grad.shape and torch.allclose(loss.to(loss_grad), loss_grad, rtol=0, atol=0, equal_nan=True): return
+    is_same = loss.shape==loss_grad.shape and torch.allclose(loss.to(loss_grad), loss_grad, 0, 0, equal_nan=True)
+    if is_same: return
     what = 'but it is only a copy for logging, and learn.loss_grad, which is trained on, is'
     if not loss.requires_grad: return warnings.warn(f'a callback set learn.loss, {what} another: set learn.loss_grad, '
         'too, or log the value by learn.log', stacklevel=2)

@@ -403,6 +403,7 @@ def _find_written(self:TracedStep, addresses):
     self._check_apart(addresses[self.n_written:], self.lasting[self.n_written:])
     self.addresses = addresses
 
+# %% ../../nbs/scale/07_traced.ipynb #d92a176e
 @patch
 def _check_apart(self:TracedStep, addresses, sizes):
     for at,n in zip(addresses, sizes, strict=True):
