@@ -49,15 +49,15 @@ class _Plan:
 # %% ../../nbs/loop/03_fast_step.ipynb #d1a00014
 class _Part:
     "Parameters that are stepped together: their settings differ only in weight decay"
-    def __init__(self): self.ps,self.gs,self.own,self.decays = [],[],[],[]
-    def add(self, wd, ps, gs, own):
-        self.ps,self.gs = self.ps+ps,self.gs+gs
-        self.own = [a+b for a,b in zip(self.own, own, strict=True)] if self.own else own
-        self.decays.append((wd, ps, gs))
+    def __init__(self, groups):
+        self.groups,(_,self.ps,self.gs,self.own) = groups,groups[0]
+        for _,ps,gs,own in groups[1:]:
+            self.ps,self.gs = self.ps+ps,self.gs+gs
+            self.own = [a+b for a,b in zip(self.own, own, strict=True)]
     def decayed(self):
         "Return the gradients with weight decay added"
-        if not any(wd for wd,*_ in self.decays): return self.gs
-        return [g for wd,ps,gs in self.decays for g in (torch._foreach_add(gs, ps, alpha=wd) if wd else gs)]
+        if not any([wd for wd,*_ in self.groups]): return self.gs
+        return [g for wd,ps,gs,_ in self.groups for g in (torch._foreach_add(gs, ps, alpha=wd) if wd else gs)]
 
 # %% ../../nbs/loop/03_fast_step.ipynb #d1a00016
 def _read_sgd(g): return (g['lr'], g['momentum'], g['nesterov']),('momentum_buffer',) if g['momentum'] else ()
@@ -77,7 +77,7 @@ def _read_adam(g): return (g['lr'], *g['betas'], g['eps'], g['decoupled_weight_d
 def _step_adam(plan, part, lr, b1, b2, eps, decoupled):
     ps,(ms,vs,steps),gs = part.ps,part.own,part.gs if decoupled else part.decayed()
     torch._foreach_add_(steps, [plan.one]*len(ps))
-    for wd,some,_ in part.decays if decoupled else ():
+    for wd,some,*_ in part.groups if decoupled else ():
         if wd: torch._foreach_mul_(some, plan.scalar(1-lr*wd))
     torch._foreach_lerp_(ms, gs, 1-b1)
     torch._foreach_mul_(vs, plan.scalar(b2))
@@ -108,7 +108,7 @@ def _plan(o):
     return plan if plan.is_plain else None
 
 def _parts(o, plan, read):
-    "Return what `o` has to step, by its settings; None if an option, a gradient or a state is unusual"
+    "Return the groups that `o` has to step, by their settings; None if an option, a gradient or a state is unusual"
     parts,get = {},o.state.get
     for g in o.param_groups:
         if any(map(g.get, _options)): return
@@ -121,7 +121,7 @@ def _parts(o, plan, read):
         if names and {*map(_kind, chain(*own[:2]))}!=plan.kinds: return
         # a step count that several parameters share would be increased by each
         if len(own)>2 and not (_floats.issuperset(map(_kind, own[2])) and len({*map(_ptr, own[2])})==len(ps)): return
-        parts.setdefault(how, _Part()).add(wd, ps, gs, own)
+        parts.setdefault(how, []).append((wd, ps, gs, own))
     return parts
 
 # %% ../../nbs/loop/03_fast_step.ipynb #d1a00022
@@ -131,6 +131,8 @@ def _needs_torch(o):
     return (profiler._is_profiler_enabled or o._optimizer_step_pre_hooks or o._optimizer_step_post_hooks
         or torch_optim._global_optimizer_pre_hooks or torch_optim._global_optimizer_post_hooks
         or 'step' in own or 'grad_scale' in own or 'found_inf' in own or o.defaults['differentiable'])
+
+_grad = torch._C._set_grad_enabled # A third of the time of torch.set_grad_enabled, which records the earlier mode, too
 
 def fast_step(
     o # Torch optimizer
@@ -145,10 +147,10 @@ def fast_step(
     except (AttributeError,KeyError,TypeError,ValueError): return False  # state that is missing, or unknown to us
     if parts is None: return False
     was = torch.is_grad_enabled()
-    torch.set_grad_enabled(False)
+    _grad(False)
     try:
-        for how,part in parts.items(): apply(plan, part, *how)
-    finally: torch.set_grad_enabled(was)
+        for how,groups in parts.items(): apply(plan, _Part(groups), *how)
+    finally: _grad(was)
     return True
 
 # %% ../../nbs/loop/03_fast_step.ipynb #7542c04e
