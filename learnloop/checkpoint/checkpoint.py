@@ -14,7 +14,7 @@ from functools import partial
 from math import inf
 from pathlib import Path
 from fastcore.basics import patch
-from torch import Tensor, nn
+from torch import Tensor
 from .files import find_unsafe
 from .saving import map_state
 from .storage import Checkpoint, Written, list_checkpoints, locked_folder, new_checkpoint, prune, to_plain
@@ -58,7 +58,7 @@ class CheckpointCallback(Callback):
         self.better = check_better(better)
         self._better = better  # or the metric's declaration, from the start of the fit
         self.is_open = False     # Does it save a fit now, and is the folder locked?
-        self._lock = self._last = self._attrs = None
+        self._lock = self._last = None
         self._wanted = None      # Info for a checkpoint that was requested in the middle of a batch
         self._writing = self._error = self._unwritten = None  # In the background
         self._sound,self._ended = set(),True
@@ -78,7 +78,6 @@ def save(self:CheckpointCallback,
     if self.background: learn.team.first(self._catch_up)
     old = Checkpoint(self.folder/f'step-{step:09d}')  # has the same weights: this one replaces it
     if sound and old.path.name in self._sound: info = dict(metrics=old.metrics) | info
-    if self._attrs: self._warn_of_attributes()
     _save_state(learn, self.folder, place, self._write_aside if self.background else self._write_now, **info)
     self._last,self._time = (place, step),time.monotonic()
 
@@ -132,7 +131,7 @@ def before_fit(self:CheckpointCallback):
     self.is_open = True
     self.learn.keeper.savers.append(self)
     self._steps,self._time,self._told = self.learn.count.opt_steps,time.monotonic(),False
-    self._attrs = self._error = self._last = self._wanted = None
+    self._error = self._last = self._wanted = None
 
 @patch
 def _open(self:CheckpointCallback, state):
@@ -217,8 +216,6 @@ def look(self:CheckpointCallback):
     "Save between two batches, if a checkpoint is due"
     learn,every = self.learn,self.every_steps
     if learn.team.world==1: self._raise_error()  # with several processes, all save together
-    # after a batch: the state that the first batch creates exists
-    if self._attrs is None and learn.n_done: self._attrs = _attributes(learn) if learn.team.is_first else {}
     n = learn.count.opt_steps
     due = every and n//every>self._steps//every
     self._steps = n
@@ -372,47 +369,3 @@ def join(self:CheckpointCallback):
 def _raise_error(self:CheckpointCallback):
     err,self._error = self._error,None
     if err is not None: raise err
-
-# %% ../../nbs/checkpoint/05_checkpoint.ipynb #f778d763
-def _value(v, has_state, depth=4):
-    "Copy the attribute `v` for a later comparison: a number, a string, a tensor of one number, or a few of these"
-    if isinstance(v, Tensor):
-        if v.requires_grad or v.is_meta: return None
-        if v.numel()==1: return v.item()
-        return f'sum {v.float().sum().item():.6g}' if has_state and v.is_floating_point() else None
-    if type(v) in (list, tuple):  # a subclass may have another length, or none
-        vals = [_value(e, has_state, depth-1) for e in v] if depth and len(v)<=16 else [None]
-        return None if None in vals else tuple(vals)
-    return v if type(v) in (bool, int, float, complex, str) else None
-
-def _keeps_state(m):
-    "Whether the module `m` is torch's own, or saves its state by its own method"
-    own = nn.Module.get_extra_state,nn.Module.state_dict,nn.Module._save_to_state_dict
-    return type(m).__module__.split('.')[0]=='torch' or any(getattr(type(m), f.__name__) is not f for f in own)
-
-def _attributes(learn):
-    "Return the values of plain attributes, by module and name"
-    # a model with `reset` has a hidden state, which the next epoch resets
-    roots,res,has_state = {'':learn.model},{},hasattr(learn.model, 'reset') and learn.place.batch
-    if isinstance(learn.loss_func, nn.Module): roots['loss_func'] = learn.loss_func
-    for at,root in roots.items():
-        for n,m in root.named_modules(prefix=at):
-            if _keeps_state(m): continue
-            for k,v in vars(m).items():
-                if k not in _of_modules and (c := _value(v, has_state)) is not None: res[f'{n}.{k}'.lstrip('.')] = c
-    return res
-_of_modules = {*vars(nn.Module())}
-
-# %% ../../nbs/checkpoint/05_checkpoint.ipynb #6c5cf6f1
-@patch
-def _warn_of_attributes(self:CheckpointCallback):
-    was,now = self._attrs,_attributes(self.learn)
-    # equal, also for NaN
-    bad = [f'{k} ({was[k]!r}, then {now[k]!r})' for k in was if k in now and repr(now[k])!=repr(was[k])]
-    if not bad: return
-    self._attrs = {}
-    if len(bad)>3: bad[3:] = [f'and {len(bad)-3} more']
-    warnings.warn(f'attributes of the model changed during training, but no state_dict has them: {", ".join(bad)}. A '
-        'run that resumes in another process has their '
-        'initial values: if forward uses them, make them buffers, or give the module get_extra_state and '
-        'set_extra_state', stacklevel=2)

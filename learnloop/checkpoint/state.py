@@ -17,6 +17,7 @@ import torch
 from fastcore.basics import listify, patch
 from torch import Tensor
 from torch.utils.data import DataLoader
+from .attributes import changed_attributes, modules_of, named_of, put_attributes
 from .changes import as_sentences, changed_facts, names_of
 from .passes import random_states, set_random_states
 from .saving import can_copy, cut_like, cut_named, is_torch_opt, model_state, param_names, state_for, unwrapper, whole
@@ -46,6 +47,7 @@ class Checkpointer:
     resuming = False # Is the fit still catching up to the place where it resumes?
     attempt = 0      # Number of rewinds in this run
     lengths = {}     # Numbers of training batches, by epoch
+    first_attrs = None # Marks of the plain attributes of modules at the start of the first fit
     def __init__(self,
         learn # The learner whose fits it keeps
     ):
@@ -57,6 +59,7 @@ class Checkpointer:
         self.noted = None, None  # A number of batches done, and the random states then
         self.held = {}           # States of callbacks before the validation, by name
         self.held_buffers = {}   # Buffers before the validation, which it may change
+        self.held_attrs = {}     # Likewise, plain attributes of modules
         self.had_workers = []    # Loaders whose workers ran before the pass began
         self.has_loaded = False  # Was the loader restored to the end of a pass?
         # The requested number of epochs, and the settings that a resumed fit must share
@@ -189,13 +192,7 @@ def _workers_at(self:Checkpointer, place):
     return [k for k in self.running_workers() if k!=nm or k in self.had_workers]
 
 # %% ../../nbs/checkpoint/03_state.ipynb #95ab1d60
-def _of_all(learn, what):
-    "Return what the method `what` of the modules lists for model and loss function, by name"
-    unwrap,loss = unwrapper(learn.model),loss_module(learn)
-    of_loss = () if loss is None else getattr(loss, what)()
-    return {unwrap(n):o for n,o in getattr(learn.model, what)()} | {f'loss_func.{n}':o for n,o in of_loss}
-
-def _all_params(learn): return _of_all(learn, 'named_parameters')
+def _all_params(learn): return named_of(learn, 'named_parameters')
 
 @patch
 def _module_state(self:Checkpointer):
@@ -207,7 +204,8 @@ def _module_state(self:Checkpointer):
         frozen=[n for n,p in params.items() if not p.requires_grad],
         grads={n:p.grad for n,p in params.items() if p.grad is not None},
         exchange=self.learn.team.exchange, denominator=self.learn.mean_of.state(),
-        buffers={n:b for n,b in _of_all(self.learn, 'named_buffers').items() if n not in own},
+        buffers={n:b for n,b in named_of(self.learn, 'named_buffers').items() if n not in own},
+        attrs=changed_attributes(self.learn, self.first_attrs),
         resting=[unwrap(n) for n,m in model.named_modules() if not m.training])
 
 # %% ../../nbs/checkpoint/03_state.ipynb #95ab1d6b
@@ -216,7 +214,8 @@ def _hold(self:Checkpointer):
     "Keep the state that a validation may change: that of callbacks, and buffers"
     with shared_parts():
         self.held = {o.name:deepcopy(o.state_dict()) for o in self.learn.cbs if not o.safe_in_evaluate or o.calls}
-    self.held_buffers = {k:b.clone() for k,b in _of_all(self.learn, 'named_buffers').items() if not b.is_meta}
+    self.held_buffers = {k:b.clone() for k,b in named_of(self.learn, 'named_buffers').items() if not b.is_meta}
+    self.held_attrs = changed_attributes(self.learn, self.first_attrs)
 
 @patch
 def _put_held(self:Checkpointer, state):
@@ -225,6 +224,7 @@ def _put_held(self:Checkpointer, state):
     names = [('model', unwrap), ('buffers', str), ('loss', 'loss_func.{}'.format)]
     for k,name in names:
         if k in state: state[k] = {n:self.held_buffers.get(name(n), v) for n,v in state[k].items()}
+    state['attrs'] = self.held_attrs
 
 # %% ../../nbs/checkpoint/03_state.ipynb #7272d599
 _last = 'epoch','iter','n_done','n_iter','bs','final_record','training'
@@ -338,7 +338,7 @@ _ABOUT = {'versions?':{'*':...}, 'model?':{'code?':{'*':...}, '*':...}, 'data?':
 _CONFIG = {'callbacks':[str], 'optimizer?':list, 'lr?':list, '*':...}
 _STATE = {'loop':_LOOP, 'config':_CONFIG, 'rng':{'now':_RNG, '*':_RNG}, 'last_batch?':_LAST,
     'callbacks':{'*':{'calls?':{'*':int}, '*':...}}, 'loader':..., 'loss':{'*':...}, 'frozen':[str],
-    'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'resting':[str], 'about?':_ABOUT,
+    'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'attrs?':{'*':...}, 'resting':[str], 'about?':_ABOUT,
     'exchange?':{'unsynced?':{'*':bool}, 'order?':[str]},
     'denominator?':dict(why={'*':str}, form=str, warned=[str]), 'ranks?':[_RANK], '*':...}
 _OPT = {'param_groups':[{'params':[int], 'param_names?':[(str, None)], '*':...}], 'state':{'*':...},
@@ -419,7 +419,7 @@ def check(self:Checkpointer,
     if loss is not None: state_for(loss, s['loss'], f'the loss function of {where}')
     for o in learn.cbs:
         if o.name in s['callbacks']: _refuse(p, s['callbacks'][o.name], o.state_schema, f'callbacks.{o.name}')
-    for what,ours in (('grads', _all_params(learn)), ('buffers', _of_all(learn, 'named_buffers'))):
+    for what,ours in (('grads', _all_params(learn)), ('buffers', named_of(learn, 'named_buffers'))):
         for n,t in ours.items():
             was = s[what].get(n)
             is_sparse = what=='grads' and was is not None and was.layout is torch.sparse_coo
@@ -535,10 +535,11 @@ def _restore_modules(self:Checkpointer, origin):
         p.grad = cut_like(s['grads'][n].to(p.device, p.dtype, copy=True), p) if n in s['grads'] else None
     warn_of_unheld(learn)
     _put_buffers(learn, s['buffers'])
+    put_attributes(learn, s.get('attrs', {}))
 
 def _put_buffers(learn, saved):
     "Restore buffers that no `state_dict` has, also those that training makes or enlarges"
-    modules = {n.removesuffix('.'):m for n,m in _of_all(learn, 'named_modules').items()}
+    modules = modules_of(learn)
     for n,was in saved.items():
         at,_,k = n.rpartition('.')
         have = modules[at]._buffers if at in modules else {}
