@@ -18,19 +18,6 @@ from .shards import digests
 from .storage import kind_of
 
 # %% ../../nbs/checkpoint/02_attributes.ipynb #7ad82a77
-_of_modules = {*vars(nn.Module())}
-
-def _memory(t):
-    try: return t.untyped_storage().data_ptr() if t.nbytes else None
-    except RuntimeError: return None  # such as a sparse or a sharded tensor
-
-def _is_plain(v, held, depth=4):
-    "Whether a checkpoint can hold the attribute `v`, whose tensors share no memory with those at the addresses `held`"
-    if isinstance(v, Tensor) and (v.requires_grad or v.is_meta or _memory(v) in held): return False
-    kind = kind_of(v)
-    if kind not in (list, tuple, set, dict): return kind is not None
-    return depth>0 and all(_is_plain(o, held, depth-1) for o in (*v, *(v.values() if kind is dict else ())))
-
 def named_of(
     learn, # The learner
     what:str # Method of a module: 'named_modules', 'named_parameters', 'named_buffers'
@@ -40,11 +27,26 @@ def named_of(
     of_loss = () if loss is None else getattr(loss, what)()
     return {unwrap(n):o for n,o in getattr(learn.model, what)()} | {f'loss_func.{n}':o for n,o in of_loss}
 
+# %% ../../nbs/checkpoint/02_attributes.ipynb #7ad82a78
 def modules_of(
     learn # The learner
 )->dict: # Without a dot at the end of names
     "Return the modules of the model and of the loss function, by name"
     return {n.removesuffix('.'):m for n,m in named_of(learn, 'named_modules').items()}
+
+# %% ../../nbs/checkpoint/02_attributes.ipynb #7ad82a79
+_of_modules = {*vars(nn.Module())}
+
+def _memory(t):
+    try: return t.untyped_storage().data_ptr() if t.nbytes else None
+    except RuntimeError: return None  # such as a sparse or a sharded tensor
+
+def _is_plain(v, held, depth=4):
+    "Whether a checkpoint can hold the attribute `v`, whose tensors share no memory with those at the addresses `held`"
+    if isinstance(v, Tensor) and (v.requires_grad or v.is_meta or v.is_nested or _memory(v) in held): return False
+    kind = kind_of(v)
+    if kind not in (list, tuple, set, dict): return kind is not None
+    return depth>0 and all(_is_plain(o, held, depth-1) for o in (*v, *(v.values() if kind is dict else ())))
 
 def plain_attributes(
     learn # The learner
@@ -64,6 +66,7 @@ def marks_of(
     "Return values to compare later ones with, which take no memory"
     return {k:v if type(v) in (bool,int,float,str) else digests(v) for k,v in attrs.items()}
 
+# %% ../../nbs/checkpoint/02_attributes.ipynb #25590941
 def changed_attributes(
     learn, # The learner
     was:dict|None # `marks_of` the attributes at the start; None if there was no fit

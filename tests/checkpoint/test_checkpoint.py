@@ -1,6 +1,5 @@
 "Fits that go on from a folder: stopped anywhere, they end with the weights, the optimizer, the history and the random numbers of one that never was"
 import json, math, random, re, shutil, signal, threading, warnings
-from collections import deque
 from contextlib import nullcontext, suppress
 from copy import deepcopy
 from functools import partial
@@ -1326,75 +1325,3 @@ def test_point_5_a_checkpoint_in_the_middle_of_an_epoch_is_refused_by_what_could
     with pytest.raises(Boom): subclassed(Learner, 'later', resume=tmp_path)
     with pytest.warns(UserWarning, match='cannot be resumed in the middle'), pytest.raises(ValueError, match="is in the middle of an epoch, before 'train': AllBatches.all_batches"):
         subclassed(AllBatches, resume=tmp_path)
-
-# --- what a model keeps in plain attributes
-
-def _number(o): return 0. if o is None else float(sum(map(_number, o.values() if isinstance(o, dict) else o))) if isinstance(o, dict|list|tuple|deque|np.ndarray) else float(o)
-
-# First value of an attribute, and its value after a forward pass over inputs whose mean is `v`
-KEPT = dict(number=(0., lambda o, v: o+v.item()), flag=(False, lambda o, v: True), text=('', lambda o, v: str(v.item())), tensor=(None, lambda o, v: v.clone()),
-    in_place=(torch.zeros(()), lambda o, v: o.add_(v)), array=(np.zeros(1), lambda o, v: o+v.item()), grows=([], lambda o, v: [*o, v.item()]),
-    listed=([torch.zeros(())], lambda o, v: [v.clone()]), queue=(deque(maxlen=2), lambda o, v: o.append(v.clone()) or o),
-    tables=({'a':(0, [0.])}, lambda o, v: {'a':(o['a'][0]+1, [v.item()])}), shared=({}, lambda o, v: o.update(v=v.clone()) or o))
-
-class Keeps(Module):
-    "Computes with the attribute `kept`, of which `other` has a copy or the same object"
-    width = 3
-    def __init__(self, kind):
-        self.lin,self.other,self.kept,self.update = nn.Linear(3, 2),Module(),deepcopy(KEPT[kind][0]),KEPT[kind][1]
-        self.other.kept,self.view = self.kept,self.lin.weight.data
-    def forward(self, x):
-        res = self.lin(x)*(1+.1*_number(self.kept or 0)+_number(self.other.kept or 0))
-        self.kept = self.update(self.kept, x.detach().mean())
-        self.last,self.aux = x,res.mean()  # nothing reads these
-        assert self.view.data_ptr()==self.lin.weight.data_ptr()
-        return res
-class Hidden(nn.Sequential):
-    "Has a hidden state"
-    def reset(self): self.h = torch.zeros(3)
-    def forward(self, x):
-        self.h = (self.h+x.mean(0)).detach()
-        return super().forward(x+self.h)
-class Fades(Module):
-    "A loss that goes by the number of its calls"
-    n = 0
-    def forward(self, pred, targ):
-        self.n += 1
-        return F.cross_entropy(pred, targ)/self.n
-    def denominator(self, pred, targ): return len(targ)
-class Sizeless(tuple):
-    def __len__(self): raise TypeError('it has no length')
-class Usual(Module):
-    "Torch's own modules with state, what is made in the first batch, and what no checkpoint can hold"
-    def __init__(self):
-        self.rnn,self.enc = nn.LSTM(3, 4, batch_first=True),nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
-        self.bn,self.drop,self.lin,self.mask = nn.BatchNorm1d(4),nn.Dropout(.1),nn.Linear(4, 2),None
-        self.irreps,self.weights = Sizeless((1, 2)),[self.lin.weight]  # as of e3nn
-        self.loop = [self.irreps]
-        self.loop.append(self.loop)
-    def forward(self, x):
-        if self.mask is None: self.mask,self.n_made,self.seen = torch.zeros(1, 1),1,object()
-        return self.lin(self.drop(self.bn(self.enc(self.rnn(x[:,None])[0], self.mask)[:,-1])))
-
-MODELS = {k:partial(Keeps, k) for k in KEPT} | dict(inner=lambda: nn.Sequential(nn.Linear(3, 3), Keeps('number')), hidden=lambda: Hidden(nn.Linear(3, 2)), usual=Usual)
-
-@pytest.mark.parametrize('name', [*MODELS, 'loss'])
-def test_point_25_what_training_changes_in_plain_attributes_is_saved_and_restored(name, tmp_path):
-    def make():
-        learn = mk_learner(model=MODELS.get(name, lambda: nn.Sequential(nn.Linear(3, 2))), metrics=None)
-        if name=='loss': learn.loss_func = Fades()
-        return learn
-    want = run(make, 'short')
-    for stops in ([('before_batch', 3)], [('after_batch', 2), ('cleanup_epoch', 1)], [('cleanup_validate', 1)], [('after_loss', 7), ('before_validate', 1)]):
-        learn = chain(make, 'short', stops, tmp_path/f'{stops}')
-        check(state(learn), state(want), f'{stops}')
-        if name in KEPT: check(learn.model.kept, want.model.kept)
-        if name=='shared': assert learn.model.other.kept is learn.model.kept
-
-def test_attributes_that_training_does_not_change_are_those_of_the_new_model(tmp_path):
-    def make(width):
-        learn = mk_learner(model=partial(Keeps, 'number'), metrics=None)
-        learn.model.width = width
-        return learn
-    with pytest.raises(Boom): run(partial(make, 4), 'short', ('after_batch', 3), tmp_path)
-    with pytest.warns(UserWarning, match='width was 4 and is 5'): assert run(partial(make, 5), 'short', None, tmp_path).model.width==5

@@ -10,7 +10,7 @@ from tools.house import ROOT, modules
 
 # What each learner needs; a module that comes to `import learnloop` is to be put here on purpose
 CORE = {  # chkstyle: ignore-node
-    'app', 'data', 'interop', 'interop.core', 'interop.facts', 'interop.names', 'checkpoint', 'checkpoint.checkpoint', 'checkpoint.changes', 'checkpoint.files', 'checkpoint.interrupt', 'checkpoint.passes', 'checkpoint.resume', 'checkpoint.resume_point', 'checkpoint.saving',
+    'app', 'data', 'interop', 'interop.core', 'interop.facts', 'interop.names', 'checkpoint', 'checkpoint.attributes', 'checkpoint.checkpoint', 'checkpoint.changes', 'checkpoint.files', 'checkpoint.interrupt', 'checkpoint.passes', 'checkpoint.resume', 'checkpoint.resume_point', 'checkpoint.saving',
     'checkpoint.shards', 'checkpoint.schema', 'checkpoint.state', 'checkpoint.rewind', 'checkpoint.steer', 'checkpoint.storage', 'checkpoint.undo', 'loop', 'data.batch', 'data.begin', 'loop.callback', 'data.checks', 'data.loaders', 'loop.fast_step',
     'loop.denominator', 'loop.engines', 'loop.errors', 'loop.fit_checks', 'loop.flow', 'loop.help', 'loop.lazy', 'loop.evaluate', 'loop.learner', 'loop.learner_opt', 'loop.loss', 'loop.opt_mode', 'loop.opt_state', 'loop.optimizer', 'loop.team', 'loop.place', 'loop.learner_summary', 'loop.predict', 'data.rng',
     'loop.steps', 'loop.switch_opt', 'data.tensors', 'loop.turn', 'measure', 'measure.about', 'measure.combine', 'measure.describe', 'measure.display', 'measure.hook', 'measure.metric', 'measure.metrics', 'measure.recorder', 'measure.scores', 'measure.series', 'measure.table',
