@@ -8,7 +8,9 @@ from torch import nn
 from torch.nn import functional as F
 from test_checkpoint import chain, mk_learner, run, state
 
-def _number(o): return 0. if o is None else float(sum(map(_number, o.values() if isinstance(o, dict) else o))) if isinstance(o, dict|list|tuple|deque|np.ndarray) else float(o)
+def _number(o):
+    if isinstance(o, dict): o = [*o.values()]
+    return sum(map(_number, o)) if isinstance(o, list|tuple|deque|np.ndarray) else float(o or 0)
 
 # First value of an attribute, and its value after a forward pass over inputs whose mean is `v`
 KEPT = dict(number=(0., lambda o, v: o+v.item()), flag=(False, lambda o, v: True), text=('', lambda o, v: str(v.item())), tensor=(None, lambda o, v: v.clone()),
@@ -23,7 +25,7 @@ class Keeps(Module):
         self.lin,self.other,self.kept,self.update = nn.Linear(3, 2),Module(),deepcopy(KEPT[kind][0]),KEPT[kind][1]
         self.other.kept,self.view = self.kept,self.lin.weight.data
     def forward(self, x):
-        res = self.lin(x)*(1+.1*_number(self.kept or 0)+_number(self.other.kept or 0))
+        res = self.lin(x)*(1+.1*_number(self.kept)+_number(self.other.kept))
         self.kept = self.update(self.kept, x.detach().mean())
         self.last,self.aux = x,res.mean()  # nothing reads these
         assert self.view.data_ptr()==self.lin.weight.data_ptr()
