@@ -30,8 +30,8 @@ class _Only(Callback):
     def before_batch(self):
         learn,res = self.learn,self.res
         inner = [e for e in learn.events if per_batch(learn, e)]
-        heard = {e:[o.name for o in learn.ordered_cbs(e) if o is not self and o.listens(True, True)] for e in inner}
-        res.xb,res.yb,res.heard = learn.xb,learn.yb,{e:names for e,names in heard.items() if names}
+        called = {e:[o.name for o in learn.ordered_cbs(e) if o is not self and o.listens(True, True)] for e in inner}
+        res.xb,res.yb,res.callbacks = learn.xb,learn.yb,{e:names for e,names in called.items() if names}
     def after_loss(self):
         self.res.pred,self.res.loss = batch_map(self.learn.pred, 'detach', Tensor.detach),self.learn.loss
     def after_backward(self):
@@ -48,7 +48,7 @@ class _Sized:
 
 # %% ../../nbs/checkpoint/08_failed_batch.ipynb #f2971dfb
 @patch
-# `xb`, `yb`, `pred`, `loss`, `grads` by name, and `heard`: names of callbacks by event
+# `xb`, `yb`, `pred`, `loss`, `grads` by name, and `callbacks`: their names by event
 def replay_batch(self:Learner)->SimpleNamespace:
     "Run the failed batch again, with its random numbers and callbacks, without changing the learner"
     if self.failed is None:
@@ -57,7 +57,7 @@ def replay_batch(self:Learner)->SimpleNamespace:
     if self.team.spreads:
         raise RuntimeError('replay_batch runs a batch in one process, but this process has only a part of the model: '
             'use to_ddp, or a single process')
-    f,res = self.failed,SimpleNamespace(xb=None, yb=None, pred=None, loss=None, grads={}, heard={})
+    f,res = self.failed,SimpleNamespace(xb=None, yb=None, pred=None, loss=None, grads={}, callbacks={})
     state,cbs = deepcopy(f.state),[mk_cb(o) for o in as_list(f.args['cbs'])]
     n,n_epoch = state['loop']['batch'],f.args['n_epoch'] or state['loop']['epoch']+1
     state['loader'] = None

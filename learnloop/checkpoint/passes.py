@@ -48,9 +48,9 @@ class _Sampling:
         n,keeper = self.of.p.n_taken,self.of.keeper
         if not n:  # a callback may have drawn since `batches`, and a sampler may draw its seed now
             keeper.marks['first'] = states = random_states(keeper.learn)
-            if keeper.noted[0] is None: keeper.noted = 0,states
+            if keeper.last_rng[0] is None: keeper.last_rng = 0,states
         b = self._take()
-        at,rngs = keeper.noted
+        at,rngs = keeper.last_rng
         self.of.last = n,BatchSample(b),rngs if at==n else None
         if not self.each: self._leave()
         return b
@@ -76,7 +76,7 @@ class _Careful:
         self.takes_from = [batches]
     def __iter__(self): return self
     def __next__(self):
-        if self.rngs: self.of.keeper.noted = self.of.p.n_taken,{nm:get() for nm,get,_ in self.rngs}
+        if self.rngs: self.of.keeper.last_rng = self.of.p.n_taken,{nm:get() for nm,get,_ in self.rngs}
         self.is_making = True  # stays True after an error
         b = next(self.batches)
         self.is_making = False
@@ -297,7 +297,7 @@ class KeptPass:
         marks['batches'] = marks['epoch'] if is_ready and 'epoch' in marks else random_states(learn)
         if origin: self.p.open_loader = partial(self._go_on, origin)
         batches = inner()
-        keeper.noted = None,None
+        keeper.last_rng = None,None
         return self._sampled(batches, None if is_ready else self._careful(batches))
 
 # %% ../../nbs/checkpoint/02_passes.ipynb #a11706c7
@@ -307,7 +307,7 @@ def _go_on(self:KeptPass, origin, dl):
     p,learn,state = self.p,self.p.learn,origin.state
     p.n_taken = p.n_done = state['loop']['batch']
     self.last = state.get('last_batch')
-    if state['loop'].get('heard'): p.heard_at = p.n_taken  # it was interrupted in the following fetch
+    if state['loop'].get('heard'): p.fired_at = p.n_taken  # it was interrupted in the following fetch
     if _is_endless(dl): batches,origin.how = batches_of(dl),'repeating a pass'
     elif origin.args is not None and isinstance(learn.dls.train, Iterator):
         again = [] if origin.batch is None else [copy_batch(origin.batch)]

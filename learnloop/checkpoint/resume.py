@@ -107,7 +107,7 @@ def between(self:FitKeeper):
         if s: s.between()
         return
     if several: code = self._agree()
-    if code==_STEER: self.steering.heard,code = True,0
+    if code==_STEER: self.steering.is_agreed,code = True,0
     if learn.training:
         if self.keeps: self._keep_state()
         for o in self.savers: o.look()
@@ -206,7 +206,7 @@ def go_from(self:FitKeeper,
     "Make the next passes and phases continue from `origin`"
     self.marks = {k:v for k,v in origin.state['rng'].items() if k!='now'}
     origin.before = random_states(self.learn)
-    self.origin,self.n_passes,self.noted = origin,0,(None, None)
+    self.origin,self.n_passes,self.last_rng = origin,0,(None, None)
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d60000c2
 @patch

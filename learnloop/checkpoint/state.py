@@ -56,7 +56,7 @@ class Checkpointer:
     def forget(self):
         "Discard the records of a fit"
         self.marks = {}          # Random states at the start of the fit, the epoch, the pass and the validation
-        self.noted = None, None  # A number of batches done, and the random states then
+        self.last_rng = None, None  # A number of batches done, and the random states then
         self.held = {}           # States of callbacks before the validation, by name
         self.held_buffers = {}   # Buffers before the validation, which it may change
         self.held_attrs = {}     # Likewise, plain attributes of modules
@@ -100,7 +100,7 @@ def capture(self:Checkpointer,
         **self._in_sight())
     if self.attempt: loop |= dict(attempt=self.attempt, rewinds=self.rewinds)
     if lens := self.lengths: loop['lengths'] = [[e, n] for e,n in lens.items() if n!=lens.get(e-1)]
-    if place.next=='train': loop['heard'] = p is not None and p.heard_at==place.batch
+    if place.next=='train': loop['heard'] = p is not None and p.fired_at==place.batch
     marks = dict(self.marks, now=self._rng_at(place))
     state = dict(loop=loop, config=self.config if learn.inside('fit') else self.mk_config(),
         rng={k:{nm:_as_lists(v) for nm,v in o.items()} for k,o in marks.items()},
@@ -157,9 +157,9 @@ def _as_lists(o): return [_as_lists(v) for v in o] if isinstance(o, tuple) else 
 
 @patch
 def _rng_at(self:Checkpointer, place):
-    n,noted = self.noted
+    n,states = self.last_rng
     if place.next=='validate' and 'validate' in self.marks: return self.marks['validate']
-    return noted if (place.next, place.batch)==('train', n) else random_states(self.learn)
+    return states if (place.next, place.batch)==('train', n) else random_states(self.learn)
 
 @patch
 def _cb_states(self:Checkpointer, place):

@@ -115,7 +115,7 @@ class Steering(Engine):
         self.learn,self.inbox,self.is_open = learn,deque(),False
         self.log,self.n = [],0 # Commands in the order of their places, and how many of them the state contains
         self.folders = []      # Where commands come from, and where the log is written
-        self.heard = False     # Have all processes agreed that commands wait?
+        self.is_agreed = False     # Have all processes agreed that commands wait?
         self.paused = self.is_fresh = self.is_ready = False
         self.look_at = 0.
 
@@ -125,7 +125,7 @@ class Steering(Engine):
             yield
             return
         self.folders,self.n,self.look_at = [],0,0.
-        self.heard = self.paused = self.is_fresh = self.is_ready = False
+        self.is_agreed = self.paused = self.is_fresh = self.is_ready = False
         learn.fit_state.args.cbs.append(_CommandCount(self))
         if learn.keeper: learn.keeper.steering = self
         self.is_open = True
@@ -140,7 +140,7 @@ class Steering(Engine):
         return inner(learn)
     def at_rest(self, learn, next, inner):
         if next=='fit' and not self.is_ready: self._open()  # a rewind comes here again
-        elif next=='batch' and (self.inbox or self.heard or self.n<len(self.log) or time.monotonic()>=self.look_at):
+        elif next=='batch' and (self.inbox or self.is_agreed or self.n<len(self.log) or time.monotonic()>=self.look_at):
             if learn.training: self._look()
         inner(learn, next)
     attempt = property(lambda self: getattr(self.learn.keeper, 'attempt', 0), doc='Number of rewinds so far')
@@ -211,8 +211,8 @@ def _look(self:Steering):
     "Act on the commands for this place, and wait while the fit is paused"
     learn = self.learn
     while True:
-        due = self.heard if learn.team.world>1 else self.waits()
-        self.heard = False
+        due = self.is_agreed if learn.team.world>1 else self.waits()
+        self.is_agreed = False
         if due or self.n<len(self.log): self._act_here(due)
         if not self.paused: return
         time.sleep(.05)

@@ -42,7 +42,7 @@ class on:
         self.event,self.every,self.once,self.when = event,every,once,when
 
     def __call__(self, f):
-        f.heard = [*getattr(f, 'heard', []), self]
+        f.filters = [*getattr(f, 'filters', []), self]
         return f
 
     def _run(self, f, key, cb, /, **kwargs):
@@ -195,8 +195,8 @@ def _names_of(cls):
     known = cls.__dict__.get('_known')
     if known is None or known[0]!=n:
         own = {k:f for o in reversed(cls.__mro__) for k,f in vars(o).items()}
-        on = {k:own[k] for k in sorted(own) if hasattr(own[k], 'heard')}
-        names = {*own, *(o.event for f in on.values() for o in f.heard)}
+        on = {k:own[k] for k in sorted(own) if hasattr(own[k], 'filters')}
+        names = {*own, *(o.event for f in on.values() for o in f.filters)}
         cls._known = known = n+('_known' not in vars(cls)),names,on
     return known[1:]
 
@@ -213,11 +213,11 @@ def _heard(self:Callback, event):
     if event in _names_of(type(self))[0]:
         # `_static` takes 30 times as long
         f = next((vars(c)[event] for c in type(self).__mro__ if event in vars(c)), None)
-        if callable(f) and not hasattr(f, 'heard'): yield getattr(self, event),None
+        if callable(f) and not hasattr(f, 'filters'): yield getattr(self, event),None
     elif not vars(self).get('_events'): return
     for k,f in self._functions().items():
-        if k==event and not hasattr(f, 'heard'): yield MethodType(f, self),None
-        for i,o in enumerate([o for o in getattr(f, 'heard', ()) if o.event==event]):
+        if k==event and not hasattr(f, 'filters'): yield MethodType(f, self),None
+        for i,o in enumerate([o for o in getattr(f, 'filters', ()) if o.event==event]):
             key = f'{k}:{event}:{i}' if i else f'{k}:{event}'
             yield MethodType(partial(o._run, f, key), self),o
 
@@ -295,7 +295,7 @@ def mk_cb(
     if isinstance(o, Callback): return o if o.learn is None or o._copy_of is None else _another(o)
     for f in makers:
         if (cb := f(o)) is not None: return cb
-    if callable(o) and hasattr(o, 'heard'): return Callback(**{o.__name__: o})
+    if callable(o) and hasattr(o, 'filters'): return Callback(**{o.__name__: o})
     raise TypeError(f'{o!r} is not a callback: pass a Callback, a subclass of it, or a function decorated by '
         '@on(event.…); Callback(after_batch=f) calls a function, and TorchScheduler(f) uses a PyTorch scheduler')
 
@@ -312,11 +312,11 @@ _prefixes = 'before_','after_','cleanup_','on_','begin_'
 def _check_events(flow, cb):
     "Raise an error for names of events that `flow` doesn't declare, and handlers that can't be called"
     fs,cls = cb._functions(),type(cb)
-    heard = [(o.event, f) for f in fs.values() for o in getattr(f, 'heard', ())]
-    given = [k for k in vars(cb).get('_event_args', ()) if not hasattr(fs.get(k), 'heard')]
+    filtered = [(o.event, f) for f in fs.values() for o in getattr(f, 'filters', ())]
+    given = [k for k in vars(cb).get('_event_args', ()) if not hasattr(fs.get(k), 'filters')]
     methods = [k for k in _names_of(cls)[0] if k.startswith(_prefixes) and k not in fs]
     named = sorted([k for k in methods if callable(_static(cls, k))])
-    for nm in (*(k for k,_ in heard), *given, *named):
+    for nm in (*(k for k,_ in filtered), *given, *named):
         if nm in flow.events: continue
         here = called_here('event', nm)
         is_own = nm in named and re.match('on_|begin_', nm) and (cb.foreign is not None or not here)
@@ -325,7 +325,7 @@ def _check_events(flow, cb):
             f'{here or did_you_mean(nm, flow.events)}')
     if cls.handlers is Callback.handlers and cls.__call__ is Callback.__call__:
         methods = [(k, getattr(cb, k)) for k in (*given, *named) if k in fs or k in named]
-        for k,f in [*heard, *((k, f.__func__) for k,f in methods if inspect.ismethod(f))]:
+        for k,f in [*filtered, *((k, f.__func__) for k,f in methods if inspect.ismethod(f))]:
             if k not in event or k=='after_record' or not (e := _misfit(f, cb)): continue
             raise TypeError(f'{cb.label}.{k}{inspect.signature(f)}: an event passes it only the callback ({e}): define '
                 f'a method as def {k}(self), and use self.learn; or a function with one argument, cb, and use cb.learn')

@@ -418,11 +418,11 @@ class _NoHandlers(dict):
 
 def silent_copy(
     flow # A `Flow`
-)->Flow: # A copy, with `heard`: bound methods by event
-    "Return a copy whose events call only the methods in its `heard`"
-    res,heard = object.__new__(type(flow)),_NoHandlers()
+)->Flow: # A copy, with `handlers`: bound methods by event
+    "Return a copy whose events call only the methods in its `handlers`"
+    res,handlers = object.__new__(type(flow)),_NoHandlers()
     vars(res).update(vars(flow))
-    vars(res).update(heard=heard, _handlers=heard, _by_mode=(heard, heard))
+    vars(res).update(handlers=handlers, _handlers=handlers, _by_mode=(handlers, handlers))
     return res
 
 # %% ../../nbs/loop/00_flow.ipynb #f932a33b

@@ -155,10 +155,10 @@ def _between(self:Learner):
     p = self.data_pass
     p.rested_at = p.n_taken
     _rest(self, 'batch')
-    if self.training and p.heard_at!=p.n_taken:
+    if self.training and p.fired_at!=p.n_taken:
         # else the fit was interrupted after this event, and resumes after it
         self('between_batches')
-        p.heard_at = p.n_taken
+        p.fired_at = p.n_taken
         _rest(self, 'fetch')
     return True
 
@@ -168,7 +168,7 @@ def _fetch(self:Learner, batches):
     except StopIteration:
         self.batch = None
         return False
-    if batches.teller is not None: self.source = batches.teller.source
+    if batches.multi is not None: self.source = batches.multi.source
     return True
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80863

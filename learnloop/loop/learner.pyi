@@ -188,7 +188,7 @@ if MYPY:
             def replay_batch(self) -> types.SimpleNamespace:
                 """Run the failed batch again, with its random numbers and callbacks, without changing the learner
 
-                Returns: `xb`, `yb`, `pred`, `loss`, `grads` by name, and `heard`: names of callbacks by event"""
+                Returns: `xb`, `yb`, `pred`, `loss`, `grads` by name, and `callbacks`: their names by event"""
             def to_bf16(self) -> learnloop.loop.learner.Learner:
                 """Train in mixed precision with bfloat16
 

@@ -241,7 +241,7 @@ def _is_outdated(learn):
 Learner._first_opt = None   # How the optimizer was created before the first switch to another
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #7a1c0f5e
-def _noted(learn):
+def _recorded(learn):
     "Return the recorded parameters of the optimizer; those of an assigned optimizer are recorded now"
     if learn._holds is None or learn._holds.opts!=opts(learn.opt): learn._holds = HeldParams(learn.opt, learn.model)
     return learn._holds
@@ -251,7 +251,7 @@ def check_held(
     note=None # Note on the error
 ):
     "Raise an error if some parameter would never train"
-    held = _noted(learn)
+    held = _recorded(learn)
     try:
         lost = _unheld_by_loss(learn)
         if lost:
@@ -284,4 +284,4 @@ def warn_of_unheld(
     learn # The learner
 ):
     "Warn of parameters that require gradients, but are in no group of the optimizer"
-    if learn._opt is not None: _noted(learn).check(learn.model, in_fit=True)
+    if learn._opt is not None: _recorded(learn).check(learn.model, in_fit=True)

@@ -27,27 +27,27 @@ class Pass:
         learn, # The learner that takes the batches
         dl     # Loader: any iterable of batches
     ):
-        self.learn,self.dl,self.batches,self.teller = learn,dl,None,None
+        self.learn,self.dl,self.batches,self.multi = learn,dl,None,None
         self.n_taken,self.n_done,self.is_over,self.at_exit = 0,0,False,[]  # functions to call at the end
         self.has_stepped = False # Was there an optimizer step, counted or not?
         self.open_loader = batches_of # Function from the loader to an iterator: an engine may set one that starts later
         self.kept,self.part = None,None # Data of the engine that resumes; see `use_part`
         # `n_taken` when the loop was last between two batches, and when `between_batches` last fired
-        self.rested_at = self.heard_at = None
+        self.rested_at = self.fired_at = None
     at_rest = property(lambda self: self.rested_at==self.n_taken and self.learn.batch is None and not self.is_over,
         doc='Whether it is between two batches')
     def __getstate__(self):  # iterators can't be copied
         return vars(self) | dict(batches=None, at_exit=[], open_loader=batches_of, kept=None)
     def close(self):
         "Release the loader and all that was taken from it"
-        self.dl = self.batches = self.teller = self.kept = None
+        self.dl = self.batches = self.multi = self.kept = None
         self.open_loader = batches_of
     def __enter__(self):
         learn,dl = self.learn,self.dl
         self.dl = learn.team.share(dl, learn.training)
         is_new = learn.training and dl is not learn.dls.train and not isinstance(dl, Until)  # from a callback
         if is_new: learn.n_iter = batch_len(self.dl)
-        learn.data_pass,self.teller = self,find_source(self.dl)
+        learn.data_pass,self.multi = self,find_source(self.dl)
         if learn.training: learn.fit_state.train_pass = self
         self.batches = learn.engines.batches(learn, self)
         return self

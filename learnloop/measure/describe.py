@@ -46,7 +46,7 @@ def _code_text(co, doc=None):
 
 def _function_text(f, within=None):
     "Return the code of `f` and of the functions that it wraps, and the filters set by `on`"
-    parts = [f'{o.event} {o.every} {o.once}' for o in getattr(f, 'heard', ())]
+    parts = [f'{o.event} {o.every} {o.once}' for o in getattr(f, 'filters', ())]
     for _ in range(9):
         if isinstance(f, FunctionType) and not _is_versioned(f):
             parts += [_code_text(f.__code__, f.__doc__)] + ([] if within is None else [str(_cells(f, within))])

@@ -104,7 +104,7 @@ class TeamEngine(SingleProcess, Engine):  # chkstyle: ignore-node
         self.unsynced = {}
         self.shares = {}      # Shared loaders, by the original loader and whether it is for training
         self.sizes = []       # Sizes of the batch in all processes, if each has its own batches
-        self.flag,self.wanted,self.heard,self.apart,self.since,self.looked_at = None,0,0,1,0,0.
+        self.flag,self.wanted,self.agreed,self.apart,self.since,self.looked_at = None,0,0,1,0,0.
     exchange = property(lambda self: dict(unsynced={k or '':v for k,v in self.unsynced.items()},
         order=self.engine.order), doc='Optimizers with gradients that are not exchanged yet, and their order')
     n_meets = property(lambda self: self.processes.n_meets, doc='Number of meetings so far')
@@ -453,9 +453,9 @@ def mean(self:TeamEngine, t, weight=1.):
 def between(self:TeamEngine, code=0):
     if self.broken or not self.processes.runs: return code
     if 'between' in self.points:
-        return max(self._take_heard(), *(n for *_,n in self.processes.meet('between', number=code)))
+        return max(self._take_agreed(), *(n for *_,n in self.processes.meet('between', number=code)))
     self.wanted = max(self.wanted, code)
-    if self.heard: return self._take_heard()
+    if self.agreed: return self._take_agreed()
     self.since += 1
     if self.flag is not None: return self._flush()
     if self.since<self.apart: return 0
@@ -481,19 +481,19 @@ def _flush(self:TeamEngine):
 @patch
 def _take_code(self:TeamEngine, code):
     "Let `between` return `code` next, which all processes got at the end of a pass"
-    self.heard = max(self.heard, code)
+    self.agreed = max(self.agreed, code)
     if code: self.wanted = 0
 
 @patch
-def _take_heard(self:TeamEngine):
-    code,self.heard = self.heard,0
+def _take_agreed(self:TeamEngine):
+    code,self.agreed = self.agreed,0
     return code
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000028
 @patch
 def begin(self:TeamEngine):
     learn,team = self.learn,self.processes
-    self.wanted = self.heard = 0
+    self.wanted = self.agreed = 0
     team.runs.append(self)
     try:
         team.find_ends()  # including those of newer groups

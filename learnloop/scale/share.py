@@ -347,7 +347,7 @@ def _share_own(dl, team, training):
     return res
 
 # %% ../../nbs/scale/02_share.ipynb #5a000030
-def _teller(dl):
+def _counting(dl):
     while not hasattr(dl, 'n_items') and hasattr(dl, 'dl'): dl = dl.dl
     return dl
 
@@ -360,8 +360,8 @@ def _items_inside(dl, i): return _items_of(dl.dl, dl.n_done-1 if isinstance(dl, 
 # %% ../../nbs/scale/02_share.ipynb #5a000046
 class _Through:
     "Mixin for a loader around a shared loader"
-    is_sure = property(lambda self: _teller(self.dl).is_sure)
-    crc     = property(lambda self: _teller(self.dl).crc)
+    is_sure = property(lambda self: _counting(self.dl).is_sure)
+    crc     = property(lambda self: _counting(self.dl).crc)
     def n_items(self, i): return _items_inside(self, i)
 
 def _share_through(dl, **kwargs):
@@ -376,8 +376,8 @@ def _share_through(dl, **kwargs):
 class _SharedMulti:
     "Mixin for a loader of several shared loaders"
     _waits = False
-    is_sure = property(lambda self: all(_teller(o).is_sure for o in self.parts.values()))
-    crc     = property(lambda self: zlib.crc32(repr([_teller(o).crc for o in self.parts.values()]).encode()))
+    is_sure = property(lambda self: all(_counting(o).is_sure for o in self.parts.values()))
+    crc     = property(lambda self: zlib.crc32(repr([_counting(o).crc for o in self.parts.values()]).encode()))
     def n_items(self, i):
         "Return the number of items of the batch's first part, which is the one counted"
         batches = self._iterator

@@ -346,7 +346,7 @@ class Fingerprint(KeepsGoing):  # chkstyle: ignore-node
         learn = self.learn
         if not self._begun: self._start()
         is_detail = n//self.detail!=(n-self.every_steps)//self.detail
-        self._now = SimpleNamespace(steps=learn.count.opt_steps, loss=learn.loss, heard=False, is_detail=is_detail)
+        self._now = SimpleNamespace(steps=learn.count.opt_steps, loss=learn.loss, is_seen=False, is_detail=is_detail)
         self._row = _Step(n, learn.epoch)
         self._row.streams = stream_hashes()
         self._record_hypers()
@@ -457,7 +457,7 @@ def after_step(self:Fingerprint):
     mask = ''.join(['0' if t.grad is None else '1' for _,t in params])
     self._row.add('gradients', [g for *_,g in there], text_salt(mask), norms=True)
     if self._now.is_detail: self._row.add_detail(True, there)
-    self._now.heard = True
+    self._now.is_seen = True
     self._record_hypers()
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb09002b
@@ -483,14 +483,14 @@ def _end(self:Fingerprint):
     is_cancelled = learn.outcome['batch']=='cancelled'
     if is_cancelled: row.flags |= CANCELLED
     if learn.count.opt_steps==now.steps: row.flags |= NO_STEP
-    elif not now.heard: row.flags |= FUSED
+    elif not now.is_seen: row.flags |= FUSED
     is_old = is_cancelled and learn.loss is now.loss
     if isinstance(learn.loss, Tensor) and not is_old:
         row.add('loss', [learn.loss], norms=True)
         rows = tensor_rows(batch_leaves(learn.pred, [], [])[0])
         with torch.no_grad(): row.add_values('prediction', [sum_hash(v) for _,v in rows])
     state = self._state()
-    if not now.heard: self._leave(state, row.step)
+    if not now.is_seen: self._leave(state, row.step)
     self._note_state(state)
     self._seen = self._versions(state)
     if now.is_detail: self._note_detail(state)

@@ -217,7 +217,7 @@ def test_a_failed_batch_is_replayed_without_a_trace(setup, fit):
     xb,yb,pred,loss,i = seen[n-1]
     assert all(map(torch.equal, (*res.xb, *res.yb, res.pred, res.loss), (*xb, *yb, pred, loss))) and i==seen[-1][4]==n-1
     assert res.pred.grad_fn is None and res.grads.keys()=={n for n,_ in learn.model.named_parameters()}
-    assert {'note', f'at_{name}'}<={*res.heard[name]} and 'recorder' in res.heard['after_batch']
+    assert {'note', f'at_{name}'}<={*res.callbacks[name]} and 'recorder' in res.callbacks['after_batch']
     check(state(learn), want)
     if setup=='workers': return
     go_on(learn)
