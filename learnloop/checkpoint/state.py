@@ -203,7 +203,7 @@ def _module_state(self:Checkpointer):
     return dict(loss=of_loss,
         frozen=[n for n,p in params.items() if not p.requires_grad],
         grads={n:p.grad for n,p in params.items() if p.grad is not None},
-        exchange=self.learn.team.exchange, denominator=self.learn.mean_of.state(),
+        exchange=self.learn.team.exchange, denominator=self.learn.loss_denominator.state(),
         buffers={n:b for n,b in named_of(self.learn, 'named_buffers').items() if n not in own},
         attrs=changed_attributes(self.learn, self.first_attrs),
         resting=[unwrap(n) for n,m in model.named_modules() if not m.training])
@@ -487,7 +487,7 @@ def restore(self:Checkpointer,
             if type(train).__module__.startswith('torchdata.'): batches_of(train)
         self._restore_modules(origin)
         learn.team.restored(s.get('exchange', {}))
-        if 'denominator' in s: learn.mean_of.load(learn, s['denominator'])
+        if 'denominator' in s: learn.loss_denominator.load(learn, s['denominator'])
         undo.pop_all()
     learn.train_iter,learn.pct_train,learn.fit_state.epochs_before = loop['train_iter'],loop['pct_train'],loop['base']
     self._restore_length(s)

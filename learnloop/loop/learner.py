@@ -69,7 +69,7 @@ class Learner(Flow):
             raise TypeError(f'metrics is {metrics!r}: give the function itself, such as accuracy')
         self.metrics = [metrics] if isinstance(metrics, nn.Module) else listify(metrics)  # such as MetricCollection
         if loss_func is None: loss_func = getattr(getattr(self.dls, 'train_ds', None), 'loss_func', None)
-        self.loss_func,self.mean_of = loss_func,LossDenominator(denominator)
+        self.loss_func,self.loss_denominator = loss_func,LossDenominator(denominator)
         self._forward_model = self.final_record = None
         self.n_epoch,self.epoch,self.train_iter,self.pct_train = 1,0,0,0.
         vars(self).update(deepcopy(PASS_FIELDS))
@@ -81,14 +81,14 @@ class Learner(Flow):
         self._created = True
 
     def _do_fit(self):
-        _rest(self, 'fit')
+        _at_rest(self, 'fit')
         for self.epoch in _epochs(self):  # noqa: B020
-            _rest(self, 'epoch')
+            _at_rest(self, 'epoch')
             self.with_events('epoch', self._do_epoch)
     def _do_epoch(self):
         # else this epoch is already trained
         if self.fit_state.start!=Place(self.epoch, 'validate'): self._do_epoch_train()
-        _rest(self, 'validate')
+        _at_rest(self, 'validate')
         self._do_epoch_validate()
     def _do_epoch_train(self):
         self.fit_state.train_pass,self.last_cancels = None,{}
@@ -140,7 +140,7 @@ def _epochs(learn):
         e = learn.epoch+1
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80860
-def _rest(learn, next):
+def _at_rest(learn, next):
     "Call the hook `at_rest` of the engines before `next`, a phase or 'fetch', while no batch is held"
     if f := learn.engines.at_rest: f(learn, next)
 
@@ -154,12 +154,12 @@ def _between(self:Learner):
     "Let engines act and fire `between_batches` before the next fetch; always return True"
     p = self.data_pass
     p.rested_at = p.n_taken
-    _rest(self, 'batch')
+    _at_rest(self, 'batch')
     if self.training and p.fired_at!=p.n_taken:
         # else the fit was interrupted after this event, and resumes after it
         self('between_batches')
         p.fired_at = p.n_taken
-        _rest(self, 'fetch')
+        _at_rest(self, 'fetch')
     return True
 
 @patch
@@ -351,10 +351,10 @@ def scale_loss(self:Learner,
 # %% ../../nbs/loop/05_learner.ipynb #55c45d01
 def _get_denominator(self):
     of,d = self._denominator
-    if of is None or of is not self.loss: d = self.mean_of(self) if self.loss is not None else None
+    if of is None or of is not self.loss: d = self.loss_denominator(self) if self.loss is not None else None
     elif callable(d): d = d()
     self._denominator = self.loss,d
-    return self.mean_of.in_items(self, d)
+    return self.loss_denominator.in_items(self, d)
 def _set_denominator(self, d): self._denominator = self.loss,d
 Learner.denominator = property(_get_denominator, _set_denominator, doc='What the current loss is averaged over: '
     'a number, or a scalar tensor; None if the loss is not a mean')

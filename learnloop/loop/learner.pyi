@@ -673,7 +673,7 @@ class Learner(_LearnerMethods, learnloop.loop.flow.Flow):
     moms: Any
     logger: learnloop.see.log.Logger
     loss_func: Any
-    mean_of: learnloop.loop.denominator.LossDenominator
+    loss_denominator: learnloop.loop.denominator.LossDenominator
     n_epoch: int
     train_iter: int
     pct_train: float

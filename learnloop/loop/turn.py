@@ -149,7 +149,7 @@ class Turn:
     # Set if its gradients are added to others: a `Joined`; items in the current part; items and units of all parts
     joined,n_part,parts = None,None,()
     weighs = property(lambda self: self.declared is not None or self.loss is None and
-        self.learn.mean_of.weighs(self.learn), doc='May its loss be a mean over something other than items?')
+        self.learn.loss_denominator.weighs(self.learn), doc='May its loss be a mean over something other than items?')
     denominator = property(lambda self: self.learn.denominator, doc='The denominator of its loss; None if unknown')
     params = property(lambda self: held_params(self.opt), doc='Parameters of `opt`, frozen ones included, as the keys '
         'of a dict')
@@ -264,7 +264,7 @@ def _weigh(self:Turn):
     "Weight the loss by its denominator instead of its number of items, before its gradients are added to others"
     learn,w = self.learn,self.joined
     if learn.loss_grad is None: return
-    d = learn.mean_of.units(learn, 'loss', w.who, w.how)
+    d = learn.loss_denominator.units(learn, 'loss', w.who, w.how)
     if not self.weighs: return
     n = learn.bs if self.n_part is None else self.n_part
     items,units = learn.team.totals(n, d)

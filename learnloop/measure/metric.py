@@ -136,7 +136,7 @@ def _watch(self:AvgMetric, learn):
     args,is_new = (learn.pred, *learn.yb),not self._is_met
     if len(self.vals):
         self.watched = 'twice'
-        if not self.weight and learn.bs and hasattr(learn, 'mean_of'): self._refute(learn, args)
+        if not self.weight and learn.bs and hasattr(learn, 'loss_denominator'): self._refute(learn, args)
     self._is_met = True
     with watch_broadcast(args[0], args[1:], f'metric {self.name}', '') if is_new else nullcontext():
         return self.func(*args)

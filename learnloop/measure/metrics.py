@@ -317,7 +317,7 @@ _HOW = 'Batches are weighted by their items, which is not the loss of all of the
 
 def _units(learn, part='loss', *who):
     "Return the denominator of the loss of `learn`, or of an object in its place"
-    return learn.mean_of.units(learn, part, *who) if hasattr(learn, 'mean_of') else learn.bs
+    return learn.loss_denominator.units(learn, part, *who) if hasattr(learn, 'loss_denominator') else learn.bs
 
 class AvgLoss(AvgMetric):
     "Loss over all batches, each weighted by its denominator; losses that are sums are added"

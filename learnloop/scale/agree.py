@@ -392,8 +392,8 @@ def _weigh(self:TeamEngine):
     "Weight processes by their numbers of items, since gradients are averaged over processes"
     learn = self.learn
     if learn.loss_func is None and not self.knows_form:  # the first process decides
-        learn.mean_of.units(learn)
-        learn.mean_of.load(learn, self.from_first(learn.mean_of.state()))
+        learn.loss_denominator.units(learn)
+        learn.loss_denominator.load(learn, self.from_first(learn.loss_denominator.state()))
         self.knows_form = True
     if learn.bs*self.world!=learn.n_items: learn.scale_loss(self.world*learn.bs/learn.n_items)
 
@@ -441,7 +441,7 @@ def max_over(self:TeamEngine, n): return max(o for *_,o in self.processes.meet('
 # %% ../../nbs/scale/03_agree.ipynb #ag0000e3
 @patch
 def mean(self:TeamEngine, t, weight=1.):
-    if weight is None: weight = self.learn.mean_of.units(self.learn)
+    if weight is None: weight = self.learn.loss_denominator.units(self.learn)
     both = torch.stack([t.detach(), torch.as_tensor(weight, dtype=t.dtype, device=t.device)])
     both[0] = torch.where(both[1]>0, both[0]*both[1], 0)  # a mean of nothing may be NaN
     self.processes.meet('mean')

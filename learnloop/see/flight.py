@@ -70,7 +70,7 @@ class FlightRecorder(KeepsGoing):
         if self._file is None: self._open(n-1)
         loss = None if learn.loss_grad is None else learn.loss
         if type(rows) is list and len(rows)==learn.bs and loss is not None: self._wait_for_losses(loss)
-        size = None if loss is None else learn.mean_of.in_training(learn)
+        size = None if loss is None else learn.loss_denominator.in_training(learn)
         self._steps.append((n, opts(learn.opt)[0].param_groups[-1]['lr'], loss, norms, size, learn.source, rows))
         self._since = min(self._since, now)
         if now-self._since>self.patience: self._write()

@@ -299,7 +299,7 @@ def in_graph(self:CheckFinite, event):
 def _is_of_nothing(self:CheckFinite):
     "Whether the loss is joined with others, and is a mean of nothing, which doesn't count"
     learn,turn = self.learn,self.learn.open_turn
-    return (turn.joined if turn else not learn.training) and not (learn.bs and learn.mean_of.units(learn))
+    return (turn.joined if turn else not learn.training) and not (learn.bs and learn.loss_denominator.units(learn))
 
 # %% ../../nbs/train/01_tracker.ipynb #9ba0c2b5
 @patch

@@ -407,7 +407,8 @@ class MicroBatch(Callback, Engine):  # chkstyle: ignore-node
         elif learn.denominator is None: self._refuse_loss()
         learn.open_turn.n_part = self._n
         if not self._has_told: _tell_stateful(self)
-        units = {k:learn.mean_of.units(learn, k, self.label, _OF_PARTS) for k in ('loss', *learn.loss_parts) if self._n}
+        units = {k:learn.loss_denominator.units(learn, k, self.label, _OF_PARTS)
+            for k in ('loss', *learn.loss_parts) if self._n}
         self._seen.append((self._n, pred, learn.loss, learn.loss_parts, units))
         learn.bs = whole[0]
     def before_backward(self):
@@ -489,8 +490,8 @@ def _settle(self:MicroBatch, k):
 
 @patch
 def _refuse_loss(self:MicroBatch):
-    mean_of = self.learn.mean_of
-    raise ValueError(f'{self.label}: {mean_of.name_of(self.learn)} {mean_of.why["loss"]}, so a step in parts would '
+    means = self.learn.loss_denominator
+    raise ValueError(f'{self.label}: {means.name_of(self.learn)} {means.why["loss"]}, so a step in parts would '
         f'differ from a step of the batch. If it is a mean over something else, {MEAN_HELP}')
 
 # %% ../../nbs/train/03_training.ipynb #11dad6a1
