@@ -67,7 +67,7 @@ class Works:
         start = time.perf_counter()
         self.saver.save()
         res = time.perf_counter()-start
-        self.saver._join()
+        self.saver.join()
         return res
     def torch_load(self):
         start = time.perf_counter()

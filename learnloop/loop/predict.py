@@ -82,8 +82,8 @@ def _start(self:GatherPredsCallback):
 # %% ../../nbs/loop/06_predict.ipynb #c0ae0044
 def _wanted(pred, model):
     "Return `pred` without entries, such as a cache, that a Hugging Face model declares useless in inference"
+    if not isinstance(pred, Mapping): return pred
     ignored = getattr(getattr(model, 'config', None), 'keys_to_ignore_at_inference', None) or ()
-    if not isinstance(pred, Mapping) or not any(k in pred for k in ignored): return pred
     return type(pred)(**{k:v for k,v in pred.items() if k not in ignored})
 
 @patch
