@@ -3,7 +3,7 @@ import json, random, warnings
 from functools import partial
 from types import SimpleNamespace
 import pytest, torch
-from benchmarks import chunks, fuse, inference, memory, overhead, results, tensors
+from benchmarks import checkpoint, chunks, fuse, inference, memory, overhead, results, tensors
 from benchmarks.works import WORKS, by_hand, by_learner, new_batches, new_model
 
 @pytest.fixture(autouse=True)
@@ -117,6 +117,11 @@ def test_fuse(small, tmp_path):
 def test_inference(tmp_path):
     got = runs(inference, '--rounds', '1', '--rows', '200', '--models', 'small', '--sizes', '64', tmp_path=tmp_path)
     assert len(got)==4
+
+@pytest.mark.parametrize('what', ['torch_save torch_load', 'save resume', 'copy stall'])
+def test_checkpoint(what, tmp_path):
+    works = checkpoint.Works(checkpoint.mk_learner(5), tmp_path)
+    assert all(getattr(works, nm)()>0 for nm in what.split())
 
 @pytest.mark.skipif(not memory.Path('/proc/self/status').exists(), reason='reads /proc')
 def test_memory(tmp_path, monkeypatch, capsys):
