@@ -8,7 +8,8 @@ Docs: https://learnloop.github.io/learnloop/checkpoint/attributes.html.md"""
 __all__ = ['named_of', 'modules_of', 'plain_attributes', 'marks_of', 'changed_attributes', 'put_attributes']
 
 # %% ../../nbs/checkpoint/02_attributes.ipynb #1c8aed5c
-from collections import deque
+import warnings
+from collections import OrderedDict, deque
 from copy import deepcopy
 from torch import Tensor, nn
 from ..data.batch import to_device
@@ -37,6 +38,14 @@ def modules_of(
 # %% ../../nbs/checkpoint/02_attributes.ipynb #7ad82a79
 _of_modules = {*vars(nn.Module())}
 
+def _is_torchs(m):
+    "Whether `m` has no class outside of torch; torch gives a user's module another class to parametrize or shard it"
+    return all(c.__module__.split('.')[0] in ('torch','builtins') for c in type(m).__mro__)
+
+def _attributes(learn):
+    own = [(n, m) for n,m in modules_of(learn).items() if not _is_torchs(m)]
+    return {f'{n}.{k}':v for n,m in own for k,v in vars(m).items() if k not in _of_modules}
+
 def _memory(t):
     try: return t.untyped_storage().data_ptr() if t.nbytes else None
     except RuntimeError: return None  # such as a sparse or a sharded tensor
@@ -45,35 +54,43 @@ def _is_plain(v, held, depth=4):
     "Whether a checkpoint can hold the attribute `v`, whose tensors share no memory with those at the addresses `held`"
     if isinstance(v, Tensor) and (v.requires_grad or v.is_meta or v.is_nested or _memory(v) in held): return False
     kind = kind_of(v)
-    if kind not in (list, tuple, set, dict): return kind is not None
-    return depth>0 and all(_is_plain(o, held, depth-1) for o in (*v, *(v.values() if kind is dict else ())))
+    if kind not in (list, tuple, set, dict, OrderedDict): return kind is not None
+    return depth>0 and all(_is_plain(o, held, depth-1) for o in (*v, *(v.values() if isinstance(v, dict) else ())))
 
 def plain_attributes(
     learn # The learner
 )->dict: # Values, by module and name; a list for a deque
     "Return the plain attributes of the modules that aren't torch's own"
-    own = [(n, m) for n,m in modules_of(learn).items() if type(m).__module__.split('.')[0]!='torch']
-    vals = {f'{n}.{k}':v for n,m in own for k,v in vars(m).items() if k not in _of_modules}
-    vals |= {k:[*v] for k,v in vals.items() if type(v) is deque}
     tensors = [t for what in ('named_parameters','named_buffers') for t in named_of(learn, what).values()]
-    held = {*map(_memory, tensors)} - {None}
+    vals,held = _attributes(learn),{*map(_memory, tensors)} - {None}
+    vals |= {k:[*v] for k,v in vals.items() if type(v) is deque}
     return {k:v for k,v in vals.items() if _is_plain(v, held)}
 
 # %% ../../nbs/checkpoint/02_attributes.ipynb #25590940
 def marks_of(
-    attrs # Result of `plain_attributes`
-)->dict: # A number or a string for each
-    "Return values to compare later ones with, which take no memory"
-    return {k:v if type(v) in (bool,int,float,str) else digests(v) for k,v in attrs.items()}
+    learn # The learner
+)->dict: # By module and name: a number, a string or a checksum; None for what a checkpoint can't hold
+    "Return marks of all attributes, to compare later ones with"
+    marks = {k:v if type(v) in (bool,int,float,str) else digests([v]) for k,v in plain_attributes(learn).items()}
+    return dict.fromkeys(_attributes(learn)) | marks
 
 # %% ../../nbs/checkpoint/02_attributes.ipynb #25590941
 def changed_attributes(
     learn, # The learner
-    was:dict|None # `marks_of` the attributes at the start; None if there was no fit
+    was:dict|None # `marks_of` the learner at the start; None if there was no fit
 )->dict: # Copies of their values, by module and name
     "Return the plain attributes that have changed"
-    attrs = {} if was is None else plain_attributes(learn)
-    return {k:deepcopy(attrs[k]) for k,o in marks_of(attrs).items() if k not in was or was[k]!=o}
+    if was is None: return {}
+    now,all_now,attrs = marks_of(learn),_attributes(learn),plain_attributes(learn)
+    made = [k for k in now if k not in was and k not in attrs and not isinstance(all_now[k], Tensor)
+        and not callable(all_now[k])]
+    odd = {k.rpartition('.')[0] for k in made}
+    if odd and len(odd & {k.rpartition('.')[0] for k in attrs if was.get(k)!=now[k]}):
+        warnings.warn(f'training made {", ".join(k.lstrip(".") for k in made)}, which a checkpoint cannot hold. So other '
+            'attributes of the same module are not saved either, such as counters: make these objects in __init__, or '
+            'give the module get_extra_state and set_extra_state', stacklevel=2)
+    return {k:deepcopy(v) for k,v in attrs.items()
+        if (k not in was or was[k]!=now[k]) and k.rpartition('.')[0] not in odd}
 
 # %% ../../nbs/checkpoint/02_attributes.ipynb #7620d661
 def put_attributes(

@@ -15,7 +15,7 @@ from functools import partial
 from math import inf
 from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
-from .attributes import marks_of, plain_attributes
+from .attributes import marks_of
 from .changes import as_sentences, changed_facts, names_of
 from .checkpoint import CheckpointCallback
 from .interrupt import Signals
@@ -151,7 +151,7 @@ def enter(self:FitKeeper,
     "Check what the fit resumes, and add the callbacks for that"
     learn,cbs,resume = self.learn,given.given,given.resume
     self.forget()
-    if self.first_attrs is None: self.first_attrs = marks_of(plain_attributes(learn))
+    if self.first_attrs is None: self.first_attrs = marks_of(learn)
     self.args = dict(cbs=cbs, **{k:getattr(given, k) for k in _ARGS})
     self.ask,self.keeps,self.kept,self.why_not = (resume, given.accept),given.keep_failed,None,''
     self.goal,self.rewinds,self.attempt,self.origin = None,[],0,None

@@ -1,11 +1,13 @@
 "Counters, flags and hidden states in plain attributes of a model: a run that is stopped and resumed has them, too"
-from collections import deque
+from collections import OrderedDict, deque
 from copy import deepcopy
 from functools import partial
+from types import SimpleNamespace
 import numpy as np, pytest, torch
 from helpers import Boom, Module, check
 from torch import nn
 from torch.nn import functional as F
+from torch.nn.utils import parametrize
 from test_checkpoint import chain, mk_learner, run, state
 
 def _number(o):
@@ -43,6 +45,22 @@ class Fades(Module):
         self.n += 1
         return F.cross_entropy(pred, targ)/self.n
     def denominator(self, pred, targ): return len(targ)
+class Parametrized(Keeps):
+    "Torch gives it another class; a container holds a module"
+    def __init__(self):
+        Keeps.__init__(self, 'number')
+        self.w,self.layers = nn.Parameter(torch.ones(2)),OrderedDict(lin=self.lin)
+        parametrize.register_parametrization(self, 'w', nn.Tanh())
+    def forward(self, x):
+        self.layers['n'] = len(self.layers)
+        return Keeps.forward(self, x)*self.w
+class Guarded(Keeps):
+    "Makes an object in the first batch, and has a flag for that"
+    ready = False
+    def __init__(self): Keeps.__init__(self, 'flag')
+    def forward(self, x):
+        if not self.ready: self.ready,self.made = True,SimpleNamespace(n=1)
+        return Keeps.forward(self, x)*self.made.n
 class Sizeless(tuple):
     def __len__(self): raise TypeError('it has no length')
 class Usual(Module):
@@ -54,10 +72,11 @@ class Usual(Module):
         self.loop = [self.irreps]
         self.loop.append(self.loop)
     def forward(self, x):
-        if self.mask is None: self.mask,self.n_made,self.seen = torch.zeros(1, 1),1,object()
+        if self.mask is None: self.mask,self.n_made,self.seen = torch.zeros(1, 1),1,lambda: None
         return self.lin(self.drop(self.bn(self.enc(self.rnn(x[:,None])[0], self.mask)[:,-1])))
 
-MODELS = {k:partial(Keeps, k) for k in KEPT} | dict(inner=lambda: nn.Sequential(nn.Linear(3, 3), Keeps('number')), hidden=lambda: Hidden(nn.Linear(3, 2)), usual=Usual)
+MODELS = {k:partial(Keeps, k) for k in KEPT} | dict(inner=lambda: nn.Sequential(nn.Linear(3, 3), Keeps('number')), hidden=lambda: Hidden(nn.Linear(3, 2)),
+    usual=Usual, parametrized=Parametrized)
 
 @pytest.mark.parametrize('name', [*MODELS, 'loss'])
 def test_point_25_what_training_changes_in_plain_attributes_is_saved_and_restored(name, tmp_path):
@@ -66,7 +85,7 @@ def test_point_25_what_training_changes_in_plain_attributes_is_saved_and_restore
         if name=='loss': learn.loss_func = Fades()
         return learn
     want = run(make, 'short')
-    for stops in ([('before_batch', 3)], [('after_batch', 2), ('cleanup_epoch', 1)], [('cleanup_validate', 1)], [('after_loss', 7), ('before_validate', 1)]):
+    for stops in ([('before_batch', 3), ('cleanup_validate', 1)], [('after_batch', 2), ('after_loss', 7), ('before_validate', 1)]):
         learn = chain(make, 'short', stops, tmp_path/f'{stops}')
         check(state(learn), state(want), f'{stops}')
         if name in KEPT: check(learn.model.kept, want.model.kept)
@@ -79,3 +98,9 @@ def test_attributes_that_training_does_not_change_are_those_of_the_new_model(tmp
         return learn
     with pytest.raises(Boom): run(partial(make, 4), 'short', ('after_batch', 3), tmp_path)
     with pytest.warns(UserWarning, match='width was 4 and is 5'): assert run(partial(make, 5), 'short', None, tmp_path).model.width==5
+
+def test_a_module_that_made_what_no_checkpoint_holds_starts_as_new(tmp_path):
+    def make(): return mk_learner(model=Guarded, metrics=None)
+    with pytest.warns(UserWarning, match='training made made, which a checkpoint cannot hold'), pytest.raises(Boom):
+        run(make, 'short', ('after_batch', 3), tmp_path)
+    with pytest.warns(UserWarning, match='training made made'): assert run(make, 'short', None, tmp_path).model.ready
