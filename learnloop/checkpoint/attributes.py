@@ -46,6 +46,7 @@ def _attributes(learn):
     own = [(n, m) for n,m in modules_of(learn).items() if not _is_torchs(m)]
     return {f'{n}.{k}':v for n,m in own for k,v in vars(m).items() if k not in _of_modules}
 
+# %% ../../nbs/checkpoint/02_attributes.ipynb #7ad82a81
 def _memory(t):
     try: return t.untyped_storage().data_ptr() if t.nbytes else None
     except RuntimeError: return None  # such as a sparse or a sharded tensor
@@ -75,22 +76,25 @@ def marks_of(
     return dict.fromkeys(_attributes(learn)) | marks
 
 # %% ../../nbs/checkpoint/02_attributes.ipynb #25590941
+def _module_of(name): return name.rpartition('.')[0]
+
 def changed_attributes(
     learn, # The learner
     was:dict|None # `marks_of` the learner at the start; None if there was no fit
 )->dict: # Copies of their values, by module and name
     "Return the plain attributes that have changed"
     if was is None: return {}
-    now,all_now,attrs = marks_of(learn),_attributes(learn),plain_attributes(learn)
-    made = [k for k in now if k not in was and k not in attrs and not isinstance(all_now[k], Tensor)
-        and not callable(all_now[k])]
-    odd = {k.rpartition('.')[0] for k in made}
-    if odd and len(odd & {k.rpartition('.')[0] for k in attrs if was.get(k)!=now[k]}):
-        warnings.warn(f'training made {", ".join(k.lstrip(".") for k in made)}, which a checkpoint cannot hold. So other '
-            'attributes of the same module are not saved either, such as counters: make these objects in __init__, or '
-            'give the module get_extra_state and set_extra_state', stacklevel=2)
-    return {k:deepcopy(v) for k,v in attrs.items()
-        if (k not in was or was[k]!=now[k]) and k.rpartition('.')[0] not in odd}
+    now,attrs = marks_of(learn),plain_attributes(learn)
+    res = {k:deepcopy(v) for k,v in attrs.items() if k not in was or was[k]!=now[k]}
+    new = {k:v for k,v in _attributes(learn).items() if k not in was and k not in attrs}
+    made = [k for k,v in new.items() if not isinstance(v, Tensor) and not callable(v)]
+    odd = {*map(_module_of, made)} & {*map(_module_of, res)}
+    if odd:
+        names = ', '.join(k.lstrip('.') for k in made)
+        warnings.warn(f'training made {names}, which a checkpoint cannot hold. So other attributes of the same module '
+            'are not saved either, such as counters: make these objects in __init__, or give the module '
+            'get_extra_state and set_extra_state', stacklevel=2)
+    return {k:v for k,v in res.items() if _module_of(k) not in odd}
 
 # %% ../../nbs/checkpoint/02_attributes.ipynb #7620d661
 def put_attributes(
