@@ -495,7 +495,6 @@ def _join(ts, dim):
     "Concatenate the tensors `ts` along `dim`; stack scalars"
     if not any(o.dim() for o in ts): return torch.stack(ts)
     n = ts[0].dim()
-    if dim==0 and n and len({(o.dim(), o.shape[1:]) for o in ts})==1: return torch.cat(ts)
     def _others(o): return o.dim(),[s for i,s in enumerate(o.shape) if i!=dim%n]
     if -n<=dim<n and all(_others(o)==_others(ts[0]) for o in ts): return torch.cat(ts, dim)
     shapes = ', '.join(dict.fromkeys(str(tuple(o.shape)) for o in ts))

@@ -98,8 +98,7 @@ class DataLoaders:
         given = dict(train=None, valid=None) | by_pos | named
         self._names = list(given)
         self.device = default_device() if device is None else as_device(device)
-        self.n_inp,self.targ_is_inp = n_inp,targ_is_inp
-        self.targ = targ
+        self.n_inp,self.targ_is_inp,self.targ = n_inp,targ_is_inp,targ
         if row_id is not None and not callable(row_id): _check_keys('row_id', [row_id])
         if not (bs_of is None or callable(bs_of)): raise TypeError(f'bs_of={bs_of!r}: it must be a function of a batch')
         self.row_id,self.bs_of = row_id,bs_of

@@ -6,13 +6,13 @@ Docs: https://learnloop.github.io/learnloop/loop/denominator.html.md"""
 
 # %% auto #0
 __all__ = ['SUM', 'ITEMS', 'UNTRIED', 'MEAN_HELP', 'join_units', 'as_size', 'mean_of_all', 'target_weights', 'known_denominator',
-           'element_weights', 'refute_mean', 'LossDenominator', 'Joined']
+           'element_weights', 'refute_mean', 'TargetSpan', 'LossDenominator', 'Joined']
 
 # %% ../../nbs/loop/07_denominator.ipynb #002dc91a
 import inspect, math, torch, warnings
 from collections.abc import Mapping
 from copy import deepcopy
-from functools import partial
+from functools import lru_cache, partial
 from operator import gt, is_
 from types import BuiltinFunctionType, CellType, FunctionType, ModuleType, SimpleNamespace
 from torch import Tensor, nn
@@ -110,12 +110,11 @@ def known_denominator(
     return dict(sum=_sum, batchmean=_of_batch, mean=how, none=ITEMS).get(reduction)  # of 'none', a caller makes a mean
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000d1
-_known,_CALLS = {},('forward','__call__')
+_CALLS = 'forward','__call__'
+@lru_cache(256)
 def _params_of(f):
-    if f not in _known:
-        try: _known[f] = {k:p.default for k,p in inspect.signature(f).parameters.items()}
-        except (TypeError,ValueError): _known[f] = {}  # a builtin has no signature
-    return _known[f]
+    try: return {k:p.default for k,p in inspect.signature(f).parameters.items()}
+    except (TypeError,ValueError): return {}  # a builtin has no signature
 
 def _is_changed(f):
     "Whether `f` has its own `forward` or hooks, so that the denominator of its class may be wrong"
@@ -265,12 +264,12 @@ def _copied(f, memo):
     return res
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000f9
-_DRAWS = (_resampled, ('scores','probabilities')),(_with_zeros, ('large',)),(None, ('scores','probabilities','seen'))
+_DRAWS = (_resampled, ('scores','probabilities')),(None, ('scores','probabilities','seen')),(_with_zeros, ('large',))
 
-def _try_draws(f, pred, yb, k, dim, g, is_random):
+def _try_draws(f, pred, yb, k, dim, g, n_draws):
     "Compare `f` with the mean over parts, for each kind of draws that it accepts; raise its error if it accepts none"
     found,error = None,None
-    for change,kinds in _DRAWS if is_random else [(None, ('seen',))]:  # of targets, and kinds of predictions
+    for change,kinds in _DRAWS[:n_draws] or [(None, ('seen',))]:  # of targets, and kinds of predictions
         for kind in kinds:
             a,b = (pred if kind=='seen' else _mapped(pred, _random, kind, g)),(change(pred, yb, g) if change else yb)
             try:
@@ -296,7 +295,7 @@ def refute_mean(
     yb,   # Its targets; shapes and values matter
     n:int, # Number of its items
     keep=(), # Objects that the copy of the loss function shares with the original
-    is_random:bool=True, # Draw random predictions and targets? If not, use those of the batch
+    n_draws:int=3, # Kinds of random draws: targets and predictions, predictions alone, zeros. 0: those of the batch
     is_cheap:bool=True, # Try more items, if they are small?
     what:str='the prediction' # What `pred` is, for a message
 )->dict: # Part of the loss, 'loss' for itself -> why it isn't a mean over items
@@ -311,17 +310,33 @@ def refute_mean(
     with preserve_rng(), warnings.catch_warnings():
         warnings.simplefilter('ignore')
         for dtype,dim in ((torch.float64, 0), (torch.float64, 1), (torch.float32, 0), (torch.float32, 1)):
-            if size>2**20 and dtype is torch.float64 and is_random: continue
+            if size>2**20 and dtype is torch.float64 and n_draws: continue
             try:
                 idx = _some(yb, n, k, g)
                 p,y = take_items(pred, idx, n, dim),[take_items(o, idx, n) for o in yb]
-                if is_random: p,y = _mapped(p, _as_float, dtype),[_mapped(o, _as_float, dtype) for o in y]
-                return _try_draws(f, p, y, k, dim, g, is_random)
+                if n_draws: p,y = _mapped(p, _as_float, dtype),[_mapped(o, _as_float, dtype) for o in y]
+                return _try_draws(f, p, y, k, dim, g, n_draws)
             except Exception as e: error = e
     return dict(loss=f'{UNTRIED}: {type(error).__name__}: {error}')
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0001f6
 UNTRIED = 'could not be tested on parts of a batch' # Start of the message for a loss that can't be tested
+
+# %% ../../nbs/loop/07_denominator.ipynb #de0002f1
+class TargetSpan:
+    "The largest and the smallest targets so far: a value outside of them may mark missing targets"
+    def __init__(self): self.ends,self.n,self.n_wider,self.due = [],0,0,0
+    def widen(self,
+        yb # Targets of a batch
+    )->bool: # False after 32 wider ones, and after 64 batches on a device, which would have to be awaited
+        "Include `yb`; return whether some are outside the range of earlier ones"
+        self.n += 1
+        if self.n_wider>31 or self.n>64 and not all(t.is_cpu for t in tensors_in(yb)): return False
+        ends = [float(v) for t in _ordered(yb) for v in (t.amax(), -t.amin())]
+        is_wider = len(ends)==len(self.ends) and any(map(gt, ends, self.ends))
+        self.ends = [*map(max, ends, self.ends)] if len(ends)==len(self.ends) else ends
+        self.n_wider += is_wider
+        return is_wider
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000021
 def _labels_and_logits(learn):
@@ -371,8 +386,7 @@ class LossDenominator:
         self._forget(None)
     def _forget(self, f):
         self.f,self.known,self.n,self.shapes,self.why,self.form = f,known_denominator(f),0,[],{},''
-        self.span,self.n_wider = [],0  # largest and smallest targets
-        self.per_item,self.reduction = None,getattr(f, 'reduction', None)  # elements per item of the first batch
+        self.span,self.per_item,self.reduction = TargetSpan(),None,getattr(f, 'reduction', None)
     def _refresh(self, f):
         if f is not self.f or self.reduction!=getattr(f, 'reduction', None): self._forget(f)
     def find(self,
@@ -496,26 +510,16 @@ def _refute_model(learn):
     f,why_not = _randomized(learn)
     if f is None: return dict(loss=f'{UNTRIED}, as the model {why_not}')
     return refute_mean(lambda b: own_loss(f((*b.values(),)))[0], dict(enumerate(learn.xb)), (), learn.bs,
-        is_random=False, is_cheap=False, what='the input')
+        n_draws=0, is_cheap=False, what='the input')
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000f7
-@patch
-def _is_wider(self:LossDenominator, yb):
-    "Whether targets are outside the range seen before, as a value that marks missing targets may be"
-    if self.n_wider>31 or self.n>64 and not all(t.is_cpu for t in tensors_in(yb)): return False
-    span = [float(v) for t in _ordered(yb) for v in (t.amax(), -t.amin())]
-    is_wider = len(span)==len(self.span) and any(map(gt, span, self.span))
-    self.span = [*map(max, span, self.span)] if len(span)==len(self.span) else span
-    self.n_wider += is_wider
-    return is_wider
-
 @patch
 def _probe(self:LossDenominator, learn):
     "Test the loss function, if a test is due"
     self.n += 1
     f,shape = learn.loss_func,next((t.shape for t in tensors_in(learn.pred) if t.dim() and len(t)==learn.bs), None)
     if 'loss' in self.why: return
-    is_wider,is_new = self._is_wider(learn.yb),shape not in self.shapes and len(self.shapes)<8
+    is_wider,is_new = self.span.widen(learn.yb),shape not in self.shapes and len(self.shapes)<8
     if not (is_wider or is_new or _is_due(self.n)): return
     if is_new: self.shapes.append(shape)
     if _is_of_model(learn):

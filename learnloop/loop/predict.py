@@ -330,15 +330,11 @@ def _item_kind(dl, split):
     is_item,targs = is_torchs and dl.batch_sampler is not None,None
     with preserve_rng(dl):
         o = src[0] if is_map else next(iter(src))
-        with suppress(Exception): targs = _describe_targets(split(dl.collate_fn([o]) if is_item else o))
+        with suppress(Exception):  # else they aren't one tensor
+            t, = split(dl.collate_fn([o]) if is_item else o)
+            targs = t.new_empty((1, *t.shape[1:]), device='cpu')
     kind = _kind(o)
     return kind if is_item else _of_item(kind),targs
-
-# %% ../../nbs/loop/06_predict.ipynb #5a7c3e12
-def _describe_targets(yb):
-    "Return one target like those in `yb`, for `decode_preds`; None if they aren't one tensor"
-    is_one = len(yb)==1 and isinstance(yb[0], torch.Tensor)
-    return yb[0].new_empty((1, *yb[0].shape[1:]), device='cpu') if is_one else None
 
 # %% ../../nbs/loop/06_predict.ipynb #5a7c3e06
 def _find_mismatch(o, like):

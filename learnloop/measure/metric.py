@@ -9,7 +9,7 @@ __all__ = ['LOSSES', 'Metric', 'check_better', 'AvgMetric', 'ValueMetric', 'as_m
            'accumulate_all', 'need_better', 'undeclared', 'metric_state', 'set_metric_state']
 
 # %% ../../nbs/measure/00_metric.ipynb #588ffc6e
-import inspect, torch, warnings
+import inspect, math, torch, warnings
 from contextlib import nullcontext
 from copy import copy, deepcopy
 from functools import partial
@@ -19,7 +19,7 @@ from fastcore.basics import listify, patch
 from torch import nn
 from ..data.batch import batch_map, describe, to_detach
 from ..data.checks import note_on
-from ..loop.denominator import UNTRIED, as_size, known_denominator, mean_of_all, refute_mean
+from ..loop.denominator import UNTRIED, TargetSpan, as_size, known_denominator, mean_of_all, refute_mean
 from ..loop.loss import innermost, watch_broadcast
 from .series import Scalars, Series, snapshot
 
@@ -77,7 +77,7 @@ def _is_loss(f):
 # %% ../../nbs/measure/00_metric.ipynb #2aa7883d
 class AvgMetric(Metric):
     "Mean of `func(pred, *yb)` over all items, with batches weighted by size: right for accuracy, wrong for F1"
-    sync,watched,_is_met = dict(vals='batches', sizes='batches'),None,False
+    sync = dict(vals='batches', sizes='batches')
     def __init__(self,
         func, # Function of prediction and targets that returns the mean over a batch, a scalar
         metric_name:str|None=None, # Title of its column; None for the function's name
@@ -87,12 +87,13 @@ class AvgMetric(Metric):
     ):
         known = known_denominator(func)
         self.weight = weight or (known if callable(known) else None)
-        self.func,self.metric_name,self.then = func,metric_name,then
+        self.func,self.metric_name,self.then,self.span = func,metric_name,then,TargetSpan()
         self._declare(better, None if then else func)
         self.reset()
     def reset(self): self.vals,self.sizes = Scalars(),Scalars() if self.weight else Series()
     def accumulate(self, learn):
-        self.vals.append(self._scalar(self.func(learn.pred, *learn.yb) if self.watched else self._watch(learn)))
+        is_sure = len(self.vals)<self.span.due
+        self.vals.append(self._scalar(self.func(learn.pred, *learn.yb) if is_sure else self._watch(learn)))
         self.sizes.append(as_size(self.weight(learn.pred, *learn.yb)) if self.weight else learn.bs)
     @property
     def value(self):
@@ -133,11 +134,11 @@ def _takes(f, n):
 @patch
 def _watch(self:AvgMetric, learn):
     "Call `func`; warn if it broadcasts predictions against targets, or if it isn't a mean over items"
-    args,is_new = (learn.pred, *learn.yb),not self._is_met
-    if len(self.vals):
-        self.watched = 'twice'
-        if not self.weight and learn.bs and hasattr(learn, 'loss_denominator'): self._refute(learn, args)
-    self._is_met = True
+    args,n,span = (learn.pred, *learn.yb),len(self.vals),self.span
+    is_new,span.due = not span.due,n+1 if n<64 else 2*n
+    if hasattr(learn, 'loss_denominator') and (n or learn.team.world>1) and learn.bs and not self.weight:
+        is_first = not span.ends
+        if span.widen(learn.yb) or is_first: self._refute(learn, args, 2 if is_first else 0)
     with watch_broadcast(args[0], args[1:], f'metric {self.name}', '') if is_new else nullcontext():
         return self.func(*args)
 
@@ -148,11 +149,13 @@ def _as_number(func, *args):
     return torch.as_tensor(v, dtype=torch.float32)
 
 @patch
-def _refute(self:AvgMetric, learn, args):
+def _refute(self:AvgMetric, learn, args, n_draws):
     keep = learn,learn.dls,*learn.model.parameters()
-    why = refute_mean(partial(_as_number, self.func), args[0], args[1:], learn.bs, keep, is_random=False)
+    why = refute_mean(partial(_as_number, self.func), args[0], args[1:], learn.bs, keep, n_draws)
     why = why.get('loss', UNTRIED)
-    if why.startswith(UNTRIED) or not learn.team.is_first: return
+    if why.startswith(UNTRIED): return
+    self.span.due = math.inf
+    if not learn.team.is_first: return
     warnings.warn(f'metric {self.name} {why}. The table has the mean over batches, which is not its value for all '
         f'items: use AccumMetric({self.name}), which calls it once with all items, or AvgMetric(…, weight=f)',
         stacklevel=4)
@@ -288,7 +291,7 @@ def accumulate_all(
             if type(m) is not AvgMetric or m.weight or 'accumulate' in vars(m):
                 m.accumulate(learn)
                 continue
-            v = m.func(learn.pred, *learn.yb) if m.watched else m._watch(learn)
+            v = m.func(learn.pred, *learn.yb) if len(m.vals)<m.span.due else m._watch(learn)
             if type(v) is not torch.Tensor or v.requires_grad or v.dim(): v = m._scalar(v)
             m.vals.append(v)
             m.sizes.append(learn.bs)

@@ -113,6 +113,10 @@ def _check_unit(self:TorchScheduler):
         if self.unit!='validate': raise ValueError(f"{name} needs a value: use unit='validate', and monitor")
         if not hasattr(self.learn, 'recorder'):
             raise ValueError(f'{name} needs {self.monitor!r} from a recorder, but the learner has none')
+        mode,better = getattr(self._scheds[k], 'mode', None),self.learn.recorder.directions.get(self.monitor)
+        if mode==dict(less='max', more='min').get(better, 0):
+            raise ValueError(f'{name} has mode={mode!r}, but {better} of {self.monitor!r} is better: give it '
+                f"mode={'min' if better=='less' else 'max'!r}")
         known = self.learn.recorder.columns
         if self.monitor in known or self.learn.recorder.when_known(self.monitor, self._check_unit, True): continue
         tip = did_you_mean(self.monitor, known)

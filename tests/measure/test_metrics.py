@@ -1,5 +1,6 @@
 "Metrics in uneven batches against the same number of all items at once, by scikit-learn, scipy, torchmetrics or a closed form"
 import pickle
+from contextlib import nullcontext
 from copy import copy, deepcopy
 from functools import partial
 from types import SimpleNamespace
@@ -410,6 +411,29 @@ def test_a_metric_is_its_value_for_all_items_or_a_warning_names_it(name, recwarn
         told = [str(o.message) for o in recwarn if 'not a mean over items' in str(o.message)]
         assert is_exact!=any(f'metric {name} is not a mean' in o for o in told)
         assert len(told)<=1 and len(calls)==(4*(seed+1) if callable(f) else 0)
+
+def _recall(pred, targ): return (pred.argmax(1)==1)[targ==1].sum()/(targ==1).sum().clamp(min=1)
+def _unpadded(pred, targ): return (pred.argmax(1)==targ)[targ!=-100].double().mean()
+def _no_zeros(pred, targ): return (pred[:, 0]/targ)[targ!=0].mean()
+_AT_FIRST = dict(negatives=(_recall, dict(pred=lambda p: p-torch.tensor([0., 99., 0.]))), rare=(_recall, dict(targ=lambda t: t.where(t!=1, 0))),
+    padded=(_unpadded, dict(targ=lambda t: torch.cat([t[:50], t[50:].where(t[50:]<2, -100)]))),
+    whole=(_unpadded, {}), positive=(_no_zeros, dict(targ=lambda t: t+1.)))
+
+@pytest.mark.parametrize('name', _AT_FIRST)
+def test_a_metric_that_is_a_mean_for_the_first_batches_alone_is_named(name, recwarn):
+    f,change = _AT_FIRST[name]
+    g = torch.Generator().manual_seed(0)
+    pred,targ = torch.randn(80, 3, generator=g),torch.randint(3, (80,), generator=g)
+    pred,targ = change.get('pred', lambda p: p)(pred),change.get('targ', lambda t: t)(targ)
+    batches = [*zip(pred.split(10), targ.split(10), strict=True)]
+    Learner(DataLoaders([], batches, device='cpu'), nn.Identity(), lambda p, y: p.mean(), metrics=f).validate()
+    assert len([o for o in recwarn if 'is not a mean over items' in str(o.message)])==(name not in ('whole', 'positive'))
+
+def test_a_metric_of_a_single_batch_is_tested_if_other_processes_have_parts_of_it():
+    learn = Learner(DataLoaders([], device='cpu'), nn.Identity(), F.cross_entropy)
+    for world in (1, 2):
+        at = LearnerView(learn, pred=SCORES, yb=(CLASSES,), bs=len(SCORES), team=SimpleNamespace(world=world, is_first=True))
+        with pytest.warns(UserWarning, match='_recall is not a mean') if world>1 else nullcontext(): AvgMetric(_recall).accumulate(at)
 
 def test_a_metric_that_keeps_a_state_of_keras_is_refused():
     class MeanSquaredError:

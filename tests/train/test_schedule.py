@@ -1,11 +1,11 @@
 "Schedules against torch's own, closed forms and loops by hand; a finder of learning rates that leaves no trace"
 import math
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from copy import deepcopy
 from functools import partial
 import numpy as np, pytest, torch
 from helpers import FIT, Module, VALID, batches, covering, events_of, mk_learner, mk_model, reread, same, silent, weights
-from learnloop import (Callback, CancelEpochException, CancelFitException, CancelStepException, DataLoaders, GradualUnfreezing,
+from learnloop import (AvgMetric, Callback, CancelEpochException, CancelFitException, CancelStepException, DataLoaders, GradualUnfreezing,
     Learner, LRFinder, ParamScheduler, SchedCos, SchedExp, SchedLin, SchedNo, SchedPoly, Scheduler, TorchScheduler, annealer, combine_scheds,
     combined_cos, event, get_hypers, on)
 from learnloop.loop.optimizer import get_hyper
@@ -282,6 +282,13 @@ def test_plateau_with_the_wrong_interval_is_an_error(kwargs, match):  # FEATURES
     learn = mk()
     with pytest.raises(ValueError, match=match): learn.fit(1, cbs=TorchScheduler(tls.ReduceLROnPlateau, **kwargs))
     assert learn.count.batches==0 and lrs(learn)==[.1] and 'initial_lr' not in learn.opt.param_groups[0]
+
+@pytest.mark.parametrize('monitor,mode', [('valid_loss', 'max'), ('score', 'min'), ('score', 'max'), ('undeclared', 'min')])
+def test_plateau_in_the_wrong_direction_is_an_error(monitor, mode):
+    learn = mk(metrics=[AvgMetric(lambda p, y: (p*0).mean(), k, better=b) for k,b in (('score', 'more'), ('undeclared', None))])
+    wrong = pytest.raises(ValueError, match=f"Plateau has mode='{mode}', but .* of '{monitor}' is better: give it mode=")
+    with wrong if (monitor, mode) in (('valid_loss', 'max'), ('score', 'min')) else nullcontext():
+        learn.fit(2, cbs=TorchScheduler(partial(tls.ReduceLROnPlateau, mode=mode), unit='validate', monitor=monitor))
 
 def test_units_are_explicit():
     step = partial(tls.StepLR, step_size=1)
