@@ -491,26 +491,29 @@ def is_items(
     return isinstance(o[0], Mapping) or not ts or not some(t.shape[:1]==(n,) for t in ts)
 
 # %% ../../nbs/data/02_batch.ipynb #623f7c08
-def _join(ts, dim):
+def _join(ts, dim, sizes):
     "Concatenate the tensors `ts` along `dim`; stack scalars"
     if not any(o.dim() for o in ts): return torch.stack(ts)
-    n = ts[0].dim()
-    def _others(o): return o.dim(),[s for i,s in enumerate(o.shape) if i!=dim%n]
-    if -n<=dim<n and all(_others(o)==_others(ts[0]) for o in ts): return torch.cat(ts, dim)
+    n,both = ts[0].dim(),[*zip(ts, sizes, strict=True)] if sizes else []
+    def _fits(d): return len({(o.dim(), *o.shape[:d%n], *o.shape[d%n+1:]) for o in ts})==1
+    if dim==0 and any(o.shape[:1].numel()%k for o,k in both):  # such as an RNN's state: a row for each layer
+        dim = next((d for d in range(n) if _fits(d) and all(o.shape[d]==k for o,k in both)), 0)
+    if -n<=dim<n and _fits(dim): return torch.cat(ts, dim)
     shapes = ', '.join(dict.fromkeys(str(tuple(o.shape)) for o in ts))
     raise ValueError(f"can't join shapes {shapes} along dim {dim}: the others must be equal; pad them, "
         'or set concat_dim')
 
 def to_concat(
     bs, # The result of each batch, all of the same structure
-    dim:int=0, # Dimension of the items
-    sizes=None # Number of items in each batch, to tell a list of items from a list of features of all items
+    dim:int=0, # Dimension of the items; 0: another one, if only that has them
+    sizes=None # Number of items in each batch, to find them in lists, and in tensors
 ): # The same structure; a list of values for objects that can't be joined
     "Concatenate the results of batches: tensors along `dim`, containers element by element"
     bs = list(bs)
     if not bs: raise ValueError("nothing to concatenate: got no batches; check that the loader isn't empty")
     b = bs[0]
-    if all(isinstance(o, Tensor) for o in bs): return _join(bs, dim)
+    if all(isinstance(o, Tensor) for o in bs): return _join(bs, dim, sizes)
+    if isinstance(b, PackedSequence): return pack_sequence([t for o in bs for t in unpack_sequence(o)], False)
     if (vals := batch_parts(b)) is None: return bs
     is_list = sizes and type(b) in (list,tuple) and all(type(o) is type(b) for o in bs) and [*map(len, bs)]==sizes
     if is_list and any(map(is_items, bs, sizes)): return type(b)(o for p in bs for o in p)
@@ -530,7 +533,7 @@ def detuplify(
 ): # None for an empty tuple, the element of a tuple with one element, else `t`
     "Return the element of a tuple with one element"
     if not isinstance(t, tuple): return t
-    return None if not t else t[0] if len(t)==1 else t
+    return t[0] if len(t)==1 else t or None
 
 # %% ../../nbs/data/02_batch.ipynb #e9e0ffa3
 def _structure(b):

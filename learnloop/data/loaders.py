@@ -98,10 +98,9 @@ class DataLoaders:
         given = dict(train=None, valid=None) | by_pos | named
         self._names = list(given)
         self.device = default_device() if device is None else as_device(device)
-        self.n_inp,self.targ_is_inp,self.targ = n_inp,targ_is_inp,targ
+        self.n_inp,self.targ_is_inp,self.targ,self.row_id,self.bs_of = n_inp,targ_is_inp,targ,row_id,bs_of
         if row_id is not None and not callable(row_id): _check_keys('row_id', [row_id])
         if not (bs_of is None or callable(bs_of)): raise TypeError(f'bs_of={bs_of!r}: it must be a function of a batch')
-        self.row_id,self.bs_of = row_id,bs_of
         if taken := [k for k in named if k in dir(self)]:
             raise ValueError(f"{taken[0]!r} can't name a loader: it is an attribute of DataLoaders; choose another")
         for k,o in given.items():

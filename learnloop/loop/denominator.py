@@ -111,7 +111,7 @@ def known_denominator(
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000d1
 _CALLS = 'forward','__call__'
-@lru_cache(256)
+@lru_cache
 def _params_of(f):
     try: return {k:p.default for k,p in inspect.signature(f).parameters.items()}
     except (TypeError,ValueError): return {}  # a builtin has no signature
@@ -325,7 +325,7 @@ UNTRIED = 'could not be tested on parts of a batch' # Start of the message for a
 # %% ../../nbs/loop/07_denominator.ipynb #de0002f1
 class TargetSpan:
     "The largest and the smallest targets so far: a value outside of them may mark missing targets"
-    def __init__(self): self.ends,self.n,self.n_wider,self.due = [],0,0,0
+    def __init__(self): self.ends,self.n,self.n_wider = [],0,0
     def widen(self,
         yb # Targets of a batch
     )->bool: # False after 32 wider ones, and after 64 batches on a device, which would have to be awaited
@@ -333,8 +333,8 @@ class TargetSpan:
         self.n += 1
         if self.n_wider>31 or self.n>64 and not all(t.is_cpu for t in tensors_in(yb)): return False
         ends = [float(v) for t in _ordered(yb) for v in (t.amax(), -t.amin())]
-        is_wider = len(ends)==len(self.ends) and any(map(gt, ends, self.ends))
-        self.ends = [*map(max, ends, self.ends)] if len(ends)==len(self.ends) else ends
+        old = self.ends if len(self.ends)==len(ends) else ends
+        self.ends,is_wider = [*map(max, ends, old)],any(map(gt, ends, old))
         self.n_wider += is_wider
         return is_wider
 
@@ -519,8 +519,8 @@ def _probe(self:LossDenominator, learn):
     self.n += 1
     f,shape = learn.loss_func,next((t.shape for t in tensors_in(learn.pred) if t.dim() and len(t)==learn.bs), None)
     if 'loss' in self.why: return
-    is_wider,is_new = self.span.widen(learn.yb),shape not in self.shapes and len(self.shapes)<8
-    if not (is_wider or is_new or _is_due(self.n)): return
+    is_new = shape not in self.shapes and len(self.shapes)<8
+    if not (self.span.widen(learn.yb) or is_new or _is_due(self.n)): return
     if is_new: self.shapes.append(shape)
     if _is_of_model(learn):
         has_one = learn.training or not overridden(learn, '_do_one_batch', 'valid_batch')

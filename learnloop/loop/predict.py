@@ -48,9 +48,9 @@ class GatherPredsCallback(Callback):
         pickle_protocol:int=2  # Pickle protocol of the files
     ):
         self.with_input,self.with_loss,self.with_preds,self.with_targs = with_input,with_loss,with_preds,with_targs
-        self.save_preds,self.save_targs = (Path(o) if o is not None else None for o in (save_preds, save_targs))
+        self.save_preds,self.save_targs = (o if o is None else Path(o) for o in (save_preds, save_targs))
         self.concat_dim,self.pickle_protocol = concat_dim,pickle_protocol
-        self._saves = save_preds is not None or save_targs is not None
+        self._saves = bool(self.save_preds or self.save_targs)
         self._start()
 
     def all_tensors(self)->list: # In the order of `get_preds`; None for anything not kept
@@ -70,9 +70,8 @@ def before_validate(self:GatherPredsCallback):
         return
     self._start()
     self._is_shared = learn.team.world>1 and not getattr(learn.dl, 'is_one_item', False)
-    if learn.team.is_first:
-        for o in (self.save_preds, self.save_targs):
-            if o is not None: o.mkdir(parents=True, exist_ok=True)
+    for o in (self.save_preds, self.save_targs):
+        if o and learn.team.is_first: o.mkdir(parents=True, exist_ok=True)
 
 @patch
 def _start(self:GatherPredsCallback):
@@ -143,8 +142,8 @@ def _rewrap(like, o):
 # %% ../../nbs/loop/06_predict.ipynb #c0ae0042
 @patch
 def _kept(self:GatherPredsCallback, part):
-    leaves_out = {k for k,v in dict(preds=self.with_preds, targets=self.with_targs).items() if not v}
-    return {k:v for k,v in part.items() if k not in leaves_out}
+    keeps = dict(preds=self.with_preds, targets=self.with_targs)
+    return {k:v for k,v in part.items() if keeps.get(k, True)}
 
 @patch
 def _gather(self:GatherPredsCallback):
@@ -185,8 +184,7 @@ _LOOP_METHODS = ('one_batch', '_do_one_batch', 'valid_batch', 'calc_loss', 'forw
 
 def _only_gathers(learn, cb):
     "Whether no callback except `cb` handles events of a batch, apart from read-only ones in `after_batch`"
-    if overridden(learn, *_LOOP_METHODS): return False
-    if learn.engines.is_around(('fetch', 'batch'), but=[learn.team]): return False
+    if overridden(learn, *_LOOP_METHODS) or learn.engines.is_around(('fetch', 'batch'), but=[learn.team]): return False
     for e in (*learn.phases['fetch'].events, *learn.phases['batch'].events, 'after_pred', 'after_loss'):
         for f in learn._handlers[e]:
             looks = e=='after_batch' and getattr(f.__self__, 'read_only', False)
@@ -269,13 +267,10 @@ def get_preds(self:Learner,
         loss_func=partial(_with_targets, EachItem(f, element_weights(f)) if with_loss else f))
     res,i = cb.all_tensors(),int(with_input)
     out = res[i]
-    if out is None:  # nothing was kept, or a callback cancelled it
-        if with_decoded: res.insert(i+2, None)
-        return tuple(res)
     if act is None: act = getattr(innermost(f), 'activation', noop)
-    res[i] = act(out)
+    if out is not None: res[i] = act(out)  # else nothing was kept, or a callback cancelled it
     targs = self._known_kind[2] if isinstance(dl, _Item) else res[i+1]
-    if with_decoded: res.insert(i+2, decode_preds(f, res[i], targs, out))
+    if with_decoded: res.insert(i+2, None if out is None else decode_preds(f, res[i], targs, out))
     return tuple(res)
 
 # %% ../../nbs/loop/06_predict.ipynb #13cdc10b

@@ -77,7 +77,7 @@ def _is_loss(f):
 # %% ../../nbs/measure/00_metric.ipynb #2aa7883d
 class AvgMetric(Metric):
     "Mean of `func(pred, *yb)` over all items, with batches weighted by size: right for accuracy, wrong for F1"
-    sync = dict(vals='batches', sizes='batches')
+    sync,_sure = dict(vals='batches', sizes='batches'),0  # a test is due after so many batches
     def __init__(self,
         func, # Function of prediction and targets that returns the mean over a batch, a scalar
         metric_name:str|None=None, # Title of its column; None for the function's name
@@ -87,12 +87,12 @@ class AvgMetric(Metric):
     ):
         known = known_denominator(func)
         self.weight = weight or (known if callable(known) else None)
-        self.func,self.metric_name,self.then,self.span = func,metric_name,then,TargetSpan()
+        self.func,self.metric_name,self.then,self._span = func,metric_name,then,TargetSpan()
         self._declare(better, None if then else func)
         self.reset()
     def reset(self): self.vals,self.sizes = Scalars(),Scalars() if self.weight else Series()
     def accumulate(self, learn):
-        is_sure = len(self.vals)<self.span.due
+        is_sure = len(self.vals)<self._sure
         self.vals.append(self._scalar(self.func(learn.pred, *learn.yb) if is_sure else self._watch(learn)))
         self.sizes.append(as_size(self.weight(learn.pred, *learn.yb)) if self.weight else learn.bs)
     @property
@@ -134,11 +134,12 @@ def _takes(f, n):
 @patch
 def _watch(self:AvgMetric, learn):
     "Call `func`; warn if it broadcasts predictions against targets, or if it isn't a mean over items"
-    args,n,span = (learn.pred, *learn.yb),len(self.vals),self.span
-    is_new,span.due = not span.due,n+1 if n<64 else 2*n
-    if hasattr(learn, 'loss_denominator') and (n or learn.team.world>1) and learn.bs and not self.weight:
-        is_first = not span.ends
-        if span.widen(learn.yb) or is_first: self._refute(learn, args, 2 if is_first else 0)
+    args,n = (learn.pred, *learn.yb),len(self.vals)
+    is_new,self._sure = not self._sure,n+1 if n<64 else 2*n
+    joins = n or getattr(learn, 'n_items', 0)>learn.bs and learn.team.world>1  # the parts of several processes
+    if joins and learn.bs and not self.weight and hasattr(learn, 'loss_denominator'):
+        is_first = not self._span.ends
+        if self._span.widen(learn.yb) or is_first: self._refute(learn, args, 2 if is_first else 0)
     with watch_broadcast(args[0], args[1:], f'metric {self.name}', '') if is_new else nullcontext():
         return self.func(*args)
 
@@ -154,7 +155,7 @@ def _refute(self:AvgMetric, learn, args, n_draws):
     why = refute_mean(partial(_as_number, self.func), args[0], args[1:], learn.bs, keep, n_draws)
     why = why.get('loss', UNTRIED)
     if why.startswith(UNTRIED): return
-    self.span.due = math.inf
+    self._sure = math.inf
     if not learn.team.is_first: return
     warnings.warn(f'metric {self.name} {why}. The table has the mean over batches, which is not its value for all '
         f'items: use AccumMetric({self.name}), which calls it once with all items, or AvgMetric(…, weight=f)',
@@ -291,7 +292,7 @@ def accumulate_all(
             if type(m) is not AvgMetric or m.weight or 'accumulate' in vars(m):
                 m.accumulate(learn)
                 continue
-            v = m.func(learn.pred, *learn.yb) if len(m.vals)<m.span.due else m._watch(learn)
+            v = m.func(learn.pred, *learn.yb) if len(m.vals)<m._sure else m._watch(learn)
             if type(v) is not torch.Tensor or v.requires_grad or v.dim(): v = m._scalar(v)
             m.vals.append(v)
             m.sizes.append(learn.bs)

@@ -63,8 +63,7 @@ def note_metric(
 # %% ../../nbs/measure/06_trial.ipynb #c7a1d001
 class _TrialView(LearnerView):
     "A view of the learner after a batch; `asked` becomes True if a metric reads anything else"
-    always,asked = ('model','dls','device','to_detach','team','loss_denominator'),False
-    of_loss = 'loss','loss_grad','loss_parts','loss_func'
+    always,of_loss,asked = ('model','dls','device','to_detach'),('loss','loss_grad','loss_parts','loss_func'),False
     def __getattr__(self, k):
         if k in self.of_loss:
             self._compute_loss()

@@ -474,7 +474,7 @@ def _run_rest(self:MicroBatch, has_backward=True):
     use_part(learn)
     if not learn.bs: return
     ns,preds,losses,parts,units = zip(*(o for o in seen if o[0]), strict=True)
-    learn.pred = self._made if preds[0] is None else to_concat(preds, _item_dim(preds, ns))
+    learn.pred = self._made if preds[0] is None else to_concat(preds, _item_dim(preds, ns), ns)
     learn.loss,learn.loss_parts = _join_losses(losses, units, 'loss'),_mean_parts(parts, units, self._others)
     learn.denominator = join_units(o['loss'] for o in units)
 

@@ -7,7 +7,7 @@ from itertools import islice
 from types import MappingProxyType, SimpleNamespace
 import numpy as np, pytest, torch
 from torch import tensor
-from torch.nn.utils.rnn import pack_sequence
+from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, RandomSampler, TensorDataset
 from helpers import plainly
 from learnloop.data.batch import *
@@ -107,6 +107,15 @@ def test_to_concat(bs, want):
 def test_to_concat_along_another_dim():
     assert to_concat([x(2,3), x(2,4)], dim=1).shape==to_concat([x(2,3), x(2,4)], dim=-1).shape==(2,7)
     assert to_concat([Frozen(x(2)), Frozen(x(1))]).x.shape==(3,)
+    layers,steps = [x(1, 3, 2), x(1, 3, 2)],[x(5, 3), x(5, 2)]  # of an RNN's state, and in time
+    assert to_concat(layers, sizes=[3, 3]).shape==(1, 6, 2) and to_concat(steps, sizes=[3, 2]).shape==(5, 5)
+    nodes,tokens = [x(5, 3), x(4, 3)],[x(6, 3), x(6, 3)]  # of 3 graphs each, and of 3 sequences of 2 tokens
+    assert to_concat(nodes, sizes=[3, 3]).shape==(9, 3) and to_concat(tokens, sizes=[3, 3]).shape==(12, 3)
+
+def test_to_concat_joins_packed_sequences():
+    seqs = [torch.arange(1., 1+n) for n in (2, 1, 3, 4, 2)]
+    packed = [pack_sequence(seqs[:3], False), pack_sequence(seqs[3:])]
+    assert all(map(torch.equal, unpack_sequence(to_concat(packed)), seqs))
 
 @pytest.mark.parametrize('bs,dim,match', [
     ([x(2,3), x(2,4)], 0, r'\(2, 3\), \(2, 4\) along dim 0.*concat_dim'), ([x(2), x(2,2)], 0, r'\(2,\), \(2, 2\)'),

@@ -432,7 +432,7 @@ def test_a_metric_that_is_a_mean_for_the_first_batches_alone_is_named(name, recw
 def test_a_metric_of_a_single_batch_is_tested_if_other_processes_have_parts_of_it():
     learn = Learner(DataLoaders([], device='cpu'), nn.Identity(), F.cross_entropy)
     for world in (1, 2):
-        at = LearnerView(learn, pred=SCORES, yb=(CLASSES,), bs=len(SCORES), team=SimpleNamespace(world=world, is_first=True))
+        at = LearnerView(learn, pred=SCORES, yb=(CLASSES,), bs=len(SCORES), n_items=9, team=SimpleNamespace(world=world, is_first=True))
         with pytest.warns(UserWarning, match='_recall is not a mean') if world>1 else nullcontext(): AvgMetric(_recall).accumulate(at)
 
 def test_a_metric_that_keeps_a_state_of_keras_is_refused():
