@@ -15,7 +15,7 @@ from dataclasses import is_dataclass
 from random import Random
 from types import SimpleNamespace
 from fastcore.basics import patch
-from torch import Generator, Size, Tensor, nn, no_grad
+from torch import Generator, Size, Tensor, device, dtype, nn, no_grad
 from ..data.batch import tensors_in, to_device
 from ..loop.loss import loss_module
 from .saving import unwrapper
@@ -124,9 +124,14 @@ def changed(self:FirstAttributes)->dict: # By name: value, whether on the CPU, t
 
 def _can_build(v, was): return _form(v) is v or type(v) in (Size, OrderedDict) or type(v) is type(was)
 
-def _is_lost(v):
-    "Whether an object that a checkpoint can't hold may matter later, unlike the output of a batch"
-    return not isinstance(v, Tensor) and not callable(v) and not any(t.requires_grad for t in tensors_in(v))
+def _is_lost(v): return not isinstance(v, Tensor|device|dtype) and not callable(v) and not _is_output(v)
+
+def _is_output(v, depth=4):
+    "Whether `v` is the output of a batch, as it has tensors that require gradients"
+    if isinstance(v, Tensor): return v.requires_grad
+    v = _form(v)
+    parts = v.values() if isinstance(v, dict) else v if isinstance(v, list|tuple) else ()
+    return depth>0 and any(_is_output(o, depth-1) for o in parts)
 
 # %% ../../nbs/checkpoint/02_attributes.ipynb #7620d661
 @patch
@@ -164,6 +169,7 @@ def _filled(o, v, same):
         _SETTERS[type(o)](o, v)
         return o
     if same and type(o) is Tensor is type(v) and (o.shape, o.dtype)==(v.shape, v.dtype):
+        if _memory(o) is None or o.nbytes>o.untyped_storage().nbytes(): return v  # an expanded tensor
         with no_grad(): return o.copy_(v)
     if type(v) is tuple and hasattr(o, '_fields'): return type(o)(*v)
     if type(v) is not type(_form(o)) or type(v) not in (list, dict, set): return v
