@@ -47,10 +47,12 @@ _SETTERS = {Generator:Generator.set_state, Random:Random.setstate}
 
 def _has_fields(v): return type(v) is SimpleNamespace or is_dataclass(type(v)) and hasattr(v, '__dict__')
 
+def _is_named_tuple(v): return issubclass(type(v), tuple) and hasattr(type(v), '_fields')
+
 def _form(v):
     "Return the plain form of `v`: a list for a deque, a dict of its fields for a dataclass"
     if _has_fields(v): return dict(vars(v))
-    return tuple(v) if hasattr(v, '_fields') and isinstance(v, tuple) else _FORMS.get(type(v), lambda o: o)(v)
+    return tuple(v) if _is_named_tuple(v) else _FORMS.get(type(v), lambda o: o)(v)
 
 def _memory(t):
     try: return t.untyped_storage().data_ptr() if t.nbytes else None
@@ -171,7 +173,7 @@ def _filled(o, v, same):
     if same and type(o) is Tensor is type(v) and (o.shape, o.dtype)==(v.shape, v.dtype):
         if _memory(o) is None or o.nbytes>o.untyped_storage().nbytes(): return v  # an expanded tensor
         with no_grad(): return o.copy_(v)
-    if type(v) is tuple and hasattr(o, '_fields'): return type(o)(*v)
+    if type(v) is tuple and _is_named_tuple(o): return type(o)(*v)
     if type(v) is not type(_form(o)) or type(v) not in (list, dict, set): return v
     if not same: o = copy(o)
     part = vars(o) if _has_fields(o) else o
