@@ -15,7 +15,6 @@ from functools import partial
 from math import inf
 from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
-from .attributes import marks_of
 from .changes import as_sentences, changed_facts, names_of
 from .checkpoint import CheckpointCallback
 from .interrupt import Signals
@@ -80,7 +79,9 @@ class FitKeeper(Checkpointer, Engine):
             if what=='fit': self.enter(learn.fit_state.args)
             try: yield
             finally:
-                if what=='fit': self.origin = self.args = self.kept = None
+                if what=='fit':
+                    self.origin = self.args = self.kept = None
+                    self.attrs.end()
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #df17aa72
 @patch
@@ -151,7 +152,7 @@ def enter(self:FitKeeper,
     "Check what the fit resumes, and add the callbacks for that"
     learn,cbs,resume = self.learn,given.given,given.resume
     self.forget()
-    if self.first_attrs is None: self.first_attrs = marks_of(learn)
+    self.attrs.begin()
     self.args = dict(cbs=cbs, **{k:getattr(given, k) for k in _ARGS})
     self.ask,self.keeps,self.kept,self.why_not = (resume, given.accept),given.keep_failed,None,''
     self.goal,self.rewinds,self.attempt,self.origin = None,[],0,None

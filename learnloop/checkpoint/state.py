@@ -17,7 +17,7 @@ import torch
 from fastcore.basics import listify, patch
 from torch import Tensor
 from torch.utils.data import DataLoader
-from .attributes import changed_attributes, modules_of, named_of, put_attributes
+from .attributes import FirstAttributes, modules_of, named_of
 from .changes import as_sentences, changed_facts, names_of
 from .passes import random_states, set_random_states
 from .saving import can_copy, cut_like, cut_named, is_torch_opt, model_state, param_names, state_for, unwrapper, whole
@@ -47,11 +47,10 @@ class Checkpointer:
     resuming = False # Is the fit still catching up to the place where it resumes?
     attempt = 0      # Number of rewinds in this run
     lengths = {}     # Numbers of training batches, by epoch
-    first_attrs = None # Marks of the plain attributes of modules at the start of the first fit
     def __init__(self,
         learn # The learner whose fits it keeps
     ):
-        self.learn = learn
+        self.learn,self._attrs = learn,None
         self.forget()
     def forget(self):
         "Discard the records of a fit"
@@ -65,6 +64,11 @@ class Checkpointer:
         # The requested number of epochs, and the settings that a resumed fit must share
         self.asked = self.config = None
         self.about = None        # Description of the run, as in a checkpoint
+    @property
+    def attrs(self)->FirstAttributes:
+        "The attributes of modules at the start of the first fit"
+        if self._attrs is None: self._attrs = FirstAttributes(self.learn)
+        return self._attrs
     def note_workers(self):
         "Record whose workers run before a pass begins"
         self.had_workers = self.running_workers()
@@ -205,7 +209,7 @@ def _module_state(self:Checkpointer):
         grads={n:p.grad for n,p in params.items() if p.grad is not None},
         exchange=self.learn.team.exchange, denominator=self.learn.loss_denominator.state(),
         buffers={n:b for n,b in named_of(self.learn, 'named_buffers').items() if n not in own},
-        attrs=changed_attributes(self.learn, self.first_attrs),
+        attrs=self.attrs.changed(),
         resting=[unwrap(n) for n,m in model.named_modules() if not m.training])
 
 # %% ../../nbs/checkpoint/03_state.ipynb #95ab1d6b
@@ -215,7 +219,7 @@ def _hold(self:Checkpointer):
     with shared_parts():
         self.held = {o.name:deepcopy(o.state_dict()) for o in self.learn.cbs if not o.safe_in_evaluate or o.calls}
     self.held_buffers = {k:b.clone() for k,b in named_of(self.learn, 'named_buffers').items() if not b.is_meta}
-    self.held_attrs = changed_attributes(self.learn, self.first_attrs)
+    self.held_attrs = self.attrs.changed()
 
 @patch
 def _put_held(self:Checkpointer, state):
@@ -338,7 +342,7 @@ _ABOUT = {'versions?':{'*':...}, 'model?':{'code?':{'*':...}, '*':...}, 'data?':
 _CONFIG = {'callbacks':[str], 'optimizer?':list, 'lr?':list, '*':...}
 _STATE = {'loop':_LOOP, 'config':_CONFIG, 'rng':{'now':_RNG, '*':_RNG}, 'last_batch?':_LAST,
     'callbacks':{'*':{'calls?':{'*':int}, '*':...}}, 'loader':..., 'loss':{'*':...}, 'frozen':[str],
-    'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'attrs?':{'*':...}, 'resting':[str], 'about?':_ABOUT,
+    'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'attrs?':{'*':list}, 'resting':[str], 'about?':_ABOUT,
     'exchange?':{'unsynced?':{'*':bool}, 'order?':[str]},
     'denominator?':dict(why={'*':str}, form=str, warned=[str]), 'ranks?':[_RANK], '*':...}
 _OPT = {'param_groups':[{'params':[int], 'param_names?':[(str, None)], '*':...}], 'state':{'*':...},
@@ -535,7 +539,7 @@ def _restore_modules(self:Checkpointer, origin):
         p.grad = cut_like(s['grads'][n].to(p.device, p.dtype, copy=True), p) if n in s['grads'] else None
     warn_of_unheld(learn)
     _put_buffers(learn, s['buffers'])
-    put_attributes(learn, s.get('attrs', {}))
+    self.attrs.put(s.get('attrs', {}))
 
 def _put_buffers(learn, saved):
     "Restore buffers that no `state_dict` has, also those that training makes or enlarges"

@@ -1,14 +1,17 @@
 "Counters, flags and hidden states in plain attributes of a model: a run that is stopped and resumed has them, too"
-from collections import OrderedDict, deque
+import random
+from collections import Counter, OrderedDict, deque, namedtuple
 from copy import deepcopy
 from functools import partial
 from types import SimpleNamespace
 import numpy as np, pytest, torch
 from helpers import Boom, Module, check
 from torch import nn
+from learnloop import Callback, Snapshots
+from learnloop.checkpoint.attributes import FirstAttributes
 from torch.nn import functional as F
 from torch.nn.utils import parametrize
-from test_checkpoint import chain, mk_learner, run, state
+from test_checkpoint import Stop, chain, mk_learner, run, state
 
 def _number(o):
     if isinstance(o, dict): o = [*o.values()]
@@ -45,22 +48,6 @@ class Fades(Module):
         self.n += 1
         return F.cross_entropy(pred, targ)/self.n
     def denominator(self, pred, targ): return len(targ)
-class Parametrized(Keeps):
-    "Torch gives it another class; a container holds a module"
-    def __init__(self):
-        Keeps.__init__(self, 'number')
-        self.w,self.layers = nn.Parameter(torch.ones(2)),OrderedDict(lin=self.lin)
-        parametrize.register_parametrization(self, 'w', nn.Tanh())
-    def forward(self, x):
-        self.layers['n'] = len(self.layers)
-        return Keeps.forward(self, x)*self.w
-class Guarded(Keeps):
-    "Makes an object in the first batch, and has a flag for that"
-    ready = False
-    def __init__(self): Keeps.__init__(self, 'flag')
-    def forward(self, x):
-        if not self.ready: self.ready,self.made = True,SimpleNamespace(n=1)
-        return Keeps.forward(self, x)*self.made.n
 class Sizeless(tuple):
     def __len__(self): raise TypeError('it has no length')
 class Usual(Module):
@@ -72,11 +59,45 @@ class Usual(Module):
         self.loop = [self.irreps]
         self.loop.append(self.loop)
     def forward(self, x):
-        if self.mask is None: self.mask,self.n_made,self.seen = torch.zeros(1, 1),1,lambda: None
+        if self.mask is None: self.mask,self.n_made,self.fn = torch.zeros(1, 1),1,lambda: None
         return self.lin(self.drop(self.bn(self.enc(self.rnn(x[:,None])[0], self.mask)[:,-1])))
+Pair = namedtuple('Pair', 'h n')
+class Many(Module):
+    "Other containers and objects with state, and what only training shares; a hook refers to a dict; the class is parametrized"
+    def __init__(self):
+        self.lin,self.inner,self.ctx,self.w = nn.Linear(3, 2),Module(),None,nn.Parameter(torch.ones(2))
+        self.counts,self.pair,self.state,self.layers = Counter(),Pair(0., 0),SimpleNamespace(n=0),OrderedDict(lin=self.lin)
+        self.rand,self.gen,self.table = random.Random(3),torch.Generator().manual_seed(3),{'n':0}
+        self.lin.register_forward_hook(lambda m, i, o, d=self.table: o*(1+.1*d['n']))
+        parametrize.register_parametrization(self, 'w', nn.Tanh())
+    def forward(self, x):
+        if self.ctx is None: self.ctx = self.inner.ctx = {'n':0}
+        self.counts['x'] += 1
+        self.state.n += 1
+        self.ctx['n'] += 1
+        self.table['n'] += 1
+        self.pair,self.layers['n'] = Pair(x.detach().mean(), self.pair.n+1),len(self.layers)
+        res = self.counts['x']+self.state.n+self.inner.ctx['n']+self.pair.h+self.pair.n+self.rand.random()+torch.rand((), generator=self.gen)
+        return self.lin(x)+.1*res*self.w
+class Guarded(Keeps):
+    "Makes an object in the first batch, and has a flag for that"
+    ready = False
+    def forward(self, x):
+        if not self.ready: self.ready,self.made = True,SimpleNamespace(n=1)
+        return super().forward(x)*self.made.n
+class Warm(Keeps):
+    "Has a flag that changes after the fourth batch, and an attribute from then on"
+    def __init__(self):
+        Keeps.__init__(self, 'in_place')
+        self.n,self.warm,self.named,self.h = 0,False,'first',torch.zeros(1).expand(3)
+    def forward(self, x):
+        self.n += 1
+        res,self.h = super().forward(x+self.h)*(1+self.warm+getattr(self, 'late', 0)),x.detach().mean().expand(3)
+        if self.n==4: self.warm,self.late = True,1.
+        return res
 
 MODELS = {k:partial(Keeps, k) for k in KEPT} | dict(inner=lambda: nn.Sequential(nn.Linear(3, 3), Keeps('number')), hidden=lambda: Hidden(nn.Linear(3, 2)),
-    usual=Usual, parametrized=Parametrized)
+    usual=Usual, many=Many)
 
 @pytest.mark.parametrize('name', [*MODELS, 'loss'])
 def test_point_25_what_training_changes_in_plain_attributes_is_saved_and_restored(name, tmp_path):
@@ -85,7 +106,7 @@ def test_point_25_what_training_changes_in_plain_attributes_is_saved_and_restore
         if name=='loss': learn.loss_func = Fades()
         return learn
     want = run(make, 'short')
-    for stops in ([('before_batch', 3), ('cleanup_validate', 1)], [('after_batch', 2), ('after_loss', 7), ('before_validate', 1)]):
+    for stops in ([('before_batch', 3)], [('after_batch', 2), ('cleanup_epoch', 1)], [('cleanup_validate', 1)], [('after_loss', 7), ('before_validate', 1)]):
         learn = chain(make, 'short', stops, tmp_path/f'{stops}')
         check(state(learn), state(want), f'{stops}')
         if name in KEPT: check(learn.model.kept, want.model.kept)
@@ -99,8 +120,33 @@ def test_attributes_that_training_does_not_change_are_those_of_the_new_model(tmp
     with pytest.raises(Boom): run(partial(make, 4), 'short', ('after_batch', 3), tmp_path)
     with pytest.warns(UserWarning, match='width was 4 and is 5'): assert run(partial(make, 5), 'short', None, tmp_path).model.width==5
 
-def test_a_module_that_made_what_no_checkpoint_holds_starts_as_new(tmp_path):
-    def make(): return mk_learner(model=Guarded, metrics=None)
-    with pytest.warns(UserWarning, match='training made made, which a checkpoint cannot hold'), pytest.raises(Boom):
-        run(make, 'short', ('after_batch', 3), tmp_path)
-    with pytest.warns(UserWarning, match='training made made'): assert run(make, 'short', None, tmp_path).model.ready
+def test_an_object_that_no_checkpoint_holds_is_named_and_its_module_starts_as_new(tmp_path):
+    def make(): return mk_learner(model=partial(Guarded, 'number'), metrics=None)
+    with pytest.raises(Boom): run(make, 'short', ('after_batch', 3), tmp_path)
+    with pytest.warns(UserWarning, match='training changed the attributes made, but'): run(make, 'short', None, tmp_path)
+
+@pytest.mark.parametrize('how', ['rewind','keep_failed'])
+def test_in_the_same_process_attributes_go_back_to_their_first_values(how):
+    def make(): return mk_learner(model=Warm, metrics=None)
+    want,learn = run(make, 'short'),make()
+    def back(learn):
+        if learn.count.opt_steps==4 and not learn.keeper.rewinds: learn.rewind(batches=3)
+    if how=='rewind': run(lambda: learn, 'short', cbs=[Snapshots(every_steps=2), Callback(name='back', after_batch=back)])
+    else:
+        stop = Stop('after_loss', 4)
+        with pytest.raises(Boom): learn.fit(2, cbs=[stop], keep_failed=True)
+        learn.model.named,stop.n = 'by hand',None
+        learn.resume()
+        assert learn.model.named=='by hand'
+    for k in ('model','buffers','raw'): check(state(learn)[k], state(want)[k], k)
+    assert {k:v for k,v in vars(learn.model).items() if type(v) in (int,bool)}=={k:v for k,v in vars(want.model).items() if type(v) in (int,bool)}
+
+def test_a_tensor_that_was_on_the_cpu_stays_there():
+    learn = mk_learner(model=partial(Keeps, 'listed'))
+    first,learn.model.made = FirstAttributes(learn),torch.ones(2)
+    learn.model.kept[0] += 1
+    changed = first.changed()
+    changed['.made'][1] = False
+    first.learn = SimpleNamespace(model=learn.model, loss_func=learn.loss_func, device=torch.device('meta'))
+    first.put(changed)
+    assert [learn.model.kept[0].device.type, learn.model.made.device.type]==['cpu','meta']
