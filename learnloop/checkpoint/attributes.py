@@ -40,7 +40,6 @@ def modules_of(
     return {n.removesuffix('.'):m for n,m in named_of(learn, 'named_modules').items()}
 
 # %% ../../nbs/checkpoint/02_attributes.ipynb #7ad82a79
-_of_modules = {*vars(nn.Module())}
 _FORMS = {Counter:dict, defaultdict:dict, OrderedDict:dict, deque:list, Size:tuple,
     Generator:Generator.get_state, Random:Random.getstate}
 _SETTERS = {Generator:Generator.set_state, Random:Random.setstate}
@@ -54,6 +53,7 @@ def _form(v):
     if _has_fields(v): return dict(vars(v))
     return tuple(v) if _is_named_tuple(v) else _FORMS.get(type(v), lambda o: o)(v)
 
+# %% ../../nbs/checkpoint/02_attributes.ipynb #7ad82a91
 def _memory(t):
     try: return t.untyped_storage().data_ptr() if t.nbytes else None
     except RuntimeError: return None  # such as a sparse or a sharded tensor
@@ -64,6 +64,9 @@ def _is_plain(v, held, depth=4):
     kind = kind_of(v)
     if kind not in (list, tuple, set, dict, OrderedDict): return kind is not None
     return depth>0 and all(_is_plain(o, held, depth-1) for o in (*v, *(v.values() if isinstance(v, dict) else ())))
+
+# %% ../../nbs/checkpoint/02_attributes.ipynb #7ad82a93
+_of_modules = {*vars(nn.Module())}
 
 def _is_own(m):
     "Whether the class of the module `m`, or the one that torch has parametrized or sharded, isn't torch's own"
@@ -108,6 +111,18 @@ class FirstAttributes:
 
 def _entry(v, like, *more): return [v, all(t.device.type=='cpu' for t in tensors_in(like)), *more]
 
+# %% ../../nbs/checkpoint/02_attributes.ipynb #25590949
+def _can_build(v, was): return _form(v) is v or type(v) in (Size, OrderedDict) or type(v) is type(was)
+
+def _is_lost(v): return not isinstance(v, Tensor|device|dtype) and not callable(v) and not _is_output(v)
+
+def _is_output(v, depth=4):
+    "Whether `v` is the output of a batch, as it has tensors that require gradients"
+    if isinstance(v, Tensor): return v.requires_grad
+    v = _form(v)
+    parts = v.values() if isinstance(v, dict) else v if isinstance(v, list|tuple) else ()
+    return depth>0 and any(_is_output(o, depth-1) for o in parts)
+
 # %% ../../nbs/checkpoint/02_attributes.ipynb #25590943
 _SHARED = Tensor,list,dict,set,deque
 
@@ -123,17 +138,6 @@ def changed(self:FirstAttributes)->dict: # By name: value, whether on the CPU, t
         o,was = objects[k],self.objects.get(k)
         res[k] = _entry(v, v, o is was and k in self.marks, names.get(id(o), k)) if _can_build(o, was) else []
     return res
-
-def _can_build(v, was): return _form(v) is v or type(v) in (Size, OrderedDict) or type(v) is type(was)
-
-def _is_lost(v): return not isinstance(v, Tensor|device|dtype) and not callable(v) and not _is_output(v)
-
-def _is_output(v, depth=4):
-    "Whether `v` is the output of a batch, as it has tensors that require gradients"
-    if isinstance(v, Tensor): return v.requires_grad
-    v = _form(v)
-    parts = v.values() if isinstance(v, dict) else v if isinstance(v, list|tuple) else ()
-    return depth>0 and any(_is_output(o, depth-1) for o in parts)
 
 # %% ../../nbs/checkpoint/02_attributes.ipynb #7620d661
 @patch
