@@ -235,7 +235,7 @@ def to_double(learn):
 def data_swapped(learn): named(learn, 'a.weight').data = named(learn, 'a.weight').detach().clone()*.5
 def transposed(learn): named(learn, 'a.weight').data = named(learn, 'a.weight').detach().t().contiguous().t()
 def new_layer(learn):
-    learn.model.b = nn.Linear(8, 1)
+    learn.model.b = nn.Linear(8, 1, dtype=learn.model.b.weight.dtype)  # after another edit, perhaps float64
     with torch.no_grad(): learn.model.b.weight.fill_(.1)
     learn.opt.param_groups[0]['params'] = [*learn.model.parameters()]
 def grads_left(learn): named(learn, 'a.weight').grad = torch.ones(8, 2)
