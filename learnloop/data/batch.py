@@ -496,7 +496,7 @@ def _join(ts, dim, sizes):
     if not any(o.dim() for o in ts): return torch.stack(ts)
     n,both = ts[0].dim(),[*zip(ts, sizes, strict=True)] if sizes else []
     def _fits(d): return len({(o.dim(), *o.shape[:d%n], *o.shape[d%n+1:]) for o in ts})==1
-    if dim==0 and any(o.shape[:1].numel()%k for o,k in both):  # such as an RNN's state: a row for each layer
+    if dim==0 and any(k and o.shape[:1].numel()%k for o,k in both):  # such as an RNN's state: a row for each layer
         dim = next((d for d in range(n) if _fits(d) and all(o.shape[d]==k for o,k in both)), 0)
     if -n<=dim<n and _fits(dim): return torch.cat(ts, dim)
     shapes = ', '.join(dict.fromkeys(str(tuple(o.shape)) for o in ts))

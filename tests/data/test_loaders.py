@@ -109,6 +109,7 @@ def test_to_concat_along_another_dim():
     assert to_concat([Frozen(x(2)), Frozen(x(1))]).x.shape==(3,)
     layers,steps = [x(1, 3, 2), x(1, 3, 2)],[x(5, 3), x(5, 2)]  # of an RNN's state, and in time
     assert to_concat(layers, sizes=[3, 3]).shape==(1, 6, 2) and to_concat(steps, sizes=[3, 2]).shape==(5, 5)
+    assert to_concat([x(0, 3), x(2, 3)], sizes=[0, 2]).shape==(2, 3)
     nodes,tokens = [x(5, 3), x(4, 3)],[x(6, 3), x(6, 3)]  # of 3 graphs each, and of 3 sequences of 2 tokens
     assert to_concat(nodes, sizes=[3, 3]).shape==(9, 3) and to_concat(tokens, sizes=[3, 3]).shape==(12, 3)
 
