@@ -142,9 +142,10 @@ def changed(self:FirstAttributes)->dict: # By name: value, whether on the CPU, t
 # %% ../../nbs/checkpoint/02_attributes.ipynb #7620d661
 @patch
 def put(self:FirstAttributes,
-    saved:dict # Result of `changed`
+    saved:dict, # Result of `changed`
+    is_back:bool=False # Does it lead back to an earlier place of this process?
 ):
-    "Set the attributes in `saved`; the others get their first values, unless they were set by hand"
+    "Set the attributes in `saved`; on the way back, the others get their first values, unless they were set by hand"
     modules,objects,now = modules_of(self.learn),_objects(self.learn),marks_of(plain_attributes(self.learn))
     lost = [k for k,v in saved.items() if not v]
     names = ', '.join(k.lstrip('.') for k in lost)
@@ -152,8 +153,8 @@ def put(self:FirstAttributes,
         'cannot hold them. If forward uses them, give the module get_extra_state and set_extra_state', stacklevel=2)
     # a flag may say that the lost object exists
     skip = {k.rpartition('.')[0] for k in lost if objects.get(k) is self.objects.get(k)}
-    old = {k:v for k,v in self.entries.items() if now.get(k)!=self.marks[k] and k not in self.edited}
-    for name in now.keys()-self.objects.keys()-saved.keys()-self.edited:
+    old = {k:v for k,v in self.entries.items() if now.get(k)!=self.marks[k] and k not in self.edited} if is_back else {}
+    for name in now.keys()-self.objects.keys()-saved.keys()-self.edited if is_back else ():
         n,_,k = name.rpartition('.')
         del vars(modules[n])[k]
     for name,entry in deepcopy(old | saved).items():

@@ -539,7 +539,7 @@ def _restore_modules(self:Checkpointer, origin):
         p.grad = cut_like(s['grads'][n].to(p.device, p.dtype, copy=True), p) if n in s['grads'] else None
     warn_of_unheld(learn)
     _put_buffers(learn, s['buffers'])
-    self.attrs.put(s.get('attrs', {}))
+    self.attrs.put(s.get('attrs', {}), bool(self.attrs.at_end or origin.goal))
 
 def _put_buffers(learn, saved):
     "Restore buffers that no `state_dict` has, also those that training makes or enlarges"

@@ -150,3 +150,10 @@ def test_a_tensor_that_was_on_the_cpu_stays_there():
     first.learn = SimpleNamespace(model=learn.model, loss_func=learn.loss_func, device=torch.device('meta'))
     first.put(changed)
     assert [learn.model.kept[0].device.type, learn.model.made.device.type]==['cpu','meta']
+
+def test_what_a_new_callback_sets_before_a_resumed_fit_stays(tmp_path):
+    def make(): return mk_learner(model=partial(Keeps, 'number'), metrics=None)
+    def sets(learn): learn.model.width,learn.model.made = 5,1
+    with pytest.raises(Boom): run(make, 'short', ('after_batch', 3), tmp_path)
+    learn = run(make, 'short', None, tmp_path, cbs=[Callback(name='sets', before_fit=sets)], accept='callbacks')
+    assert (learn.model.width,learn.model.made)==(5, 1)
