@@ -69,7 +69,7 @@ def _is_plain(v, held, depth=4):
 _of_modules = {*vars(nn.Module())}
 
 def _is_own(m):
-    "Whether the class of the module `m`, or the one that torch has parametrized or sharded, isn't torch's own"
+    "Whether a class of the module `m` isn't torch's own; to parametrize or shard a module, torch derives a class"
     return bool({c.__module__.split('.')[0] for c in type(m).__mro__} - {'torch','builtins','typing','abc'})
 
 def _objects(learn):
@@ -78,7 +78,7 @@ def _objects(learn):
 
 def plain_attributes(
     learn # The learner
-)->dict: # Values, by module and name; a list for a deque
+)->dict: # Values in plain form, by module and name
     "Return the plain attributes of the modules that aren't torch's own"
     tensors = [t for what in ('named_parameters','named_buffers') for t in named_of(learn, what).values()]
     held = {*map(_memory, tensors)} - {None}
