@@ -1,4 +1,4 @@
-"What every test gets: hypothesis's profile, seeds, and a check that it leaves the process as it found it"
+"Fixtures and settings of all tests: hypothesis's profile, seeds, thinned cases, and a check that each test leaves the process as it found it"
 import gc, os, random, signal
 import pytest, torch
 from helpers import cover
@@ -21,29 +21,34 @@ settings.load_profile('ci')
 
 @pytest.fixture(scope='module', autouse=True)
 def unseen():
-    "Leave what is there before a module's tests, most of it torch, out of garbage collections: 0.3 s each, and many tests ask for one"
+    "Exclude all existing objects, mostly torch's, from garbage collection: otherwise each collection takes 0.3 s, and many tests start one"
     gc.collect()
     gc.freeze()
 
 def values_of(item):
-    "What tells the cases of a test apart: for each `parametrize`, its values"
+    "Return what distinguishes a case from the others of its test: the values of each `parametrize`"
     marks = [m.args[0] for m in item.iter_markers('parametrize')]
     names = [[k.strip() for k in (o.split(',') if isinstance(o, str) else o)] for o in marks]
     return tuple(tuple(id(item.callspec.params[k]) for k in ks) for ks in names)
 
-@pytest.hookimpl(trylast=True)  # of what `-k` left
+@pytest.hookimpl(trylast=True)  # after `-k` has selected tests
 def pytest_collection_modifyitems(config, items):
-    "Of several `parametrize` of one test, run as many combinations as it takes for each value to come once; `ALL_CASES=1` runs them all"
+    """Thin out the cases of tests; `ALL_CASES=1` runs them all
+
+    Of a test with several `parametrize`, so many combinations run that each value occurs once. With `@pytest.mark.every(3)`, every third case runs."""
+    if os.environ.get('ALL_CASES'): return
     groups,keep = {},set()
     for o in items: groups.setdefault(o.nodeid.partition('[')[0], []).append(o)
     for its in groups.values():
         cases = {values_of(o):o for o in its}
-        keep |= {cases[o] for o in cover(cases)} if len(cases)==len(its)>1 else {*its}
+        if len(cases)==len(its)>1: its = [cases[o] for o in cover(cases)]
+        mark = its[0].get_closest_marker('every')
+        keep |= {*its[::mark.args[0] if mark else 1]}
     config.hook.pytest_deselected(items=[o for o in items if o not in keep])
     items[:] = [o for o in items if o in keep]
 
 def switches():
-    "What one test can change for all that follow"
+    "Return the process-wide switches that a test could change for later tests"
     return dict(grad=torch.is_grad_enabled(), dtype=torch.get_default_dtype(), threads=torch.get_num_threads(),
         deterministic=torch.are_deterministic_algorithms_enabled(), sigint=signal.getsignal(signal.SIGINT), cwd=os.getcwd())
 
@@ -55,7 +60,7 @@ def seeded():
 
 @pytest.fixture(autouse=True)
 def process_unchanged(monkeypatch):
-    "Fail a test after which process-wide switches differ, as the tests after it would suffer"
+    "Fail a test that changes a process-wide switch, as later tests would fail because of it"
     before = switches()
     yield
     monkeypatch.undo()  # what a test patched is put back before the comparison
