@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/loop/denominator.html.md"""
 
 # %% auto #0
 __all__ = ['SUM', 'ITEMS', 'UNTRIED', 'MEAN_HELP', 'join_units', 'as_size', 'mean_of_all', 'target_weights', 'known_denominator',
-           'element_weights', 'refute_mean', 'TargetSpan', 'LossDenominator', 'Joined']
+           'element_weights', 'refute_mean', 'TargetSpan', 'LossDenominator', 'items_interact', 'Joined']
 
 # %% ../../nbs/loop/07_denominator.ipynb #002dc91a
 import inspect, math, torch, warnings
@@ -20,7 +20,7 @@ from torch.func import functional_call
 from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 from fastcore.basics import patch
-from ..data.batch import batch_map, by_name, tensors_in
+from ..data.batch import batch_map, by_name, narrow_batch, tensors_in
 from ..data.rng import preserve_rng
 from .flow import overridden
 from .loss import innermost, named_loss, own_loss, split_loss, take_items
@@ -453,6 +453,37 @@ def _randomized(learn):
         if p.numel()>1 and p.min()==p.max()}
     def _f(xb): return functional_call(model, new, () if is_named else xb, xb[0] if is_named else None)
     return _f,''
+
+# %% ../../nbs/loop/07_denominator.ipynb #de0000e9
+def items_interact(
+    learn, # The learner
+    xb, # Inputs of a batch
+    bs:int # Number of its items
+)->bool: # False if the model can't be tried: it has hooks, can't be copied, or draws random numbers
+    "Whether predictions in evaluation mode depend on other items of the batch: try four items at once and in halves"
+    f,_ = _randomized(learn)
+    n,k = min(bs, 4),min(bs, 4)//2
+    if f is None or not k: return False
+    def _run(*at): return tensors_in(f(narrow_batch(xb, slice(*at), bs)))
+    try:
+        with preserve_rng(), torch.no_grad(), torch.compiler.set_stance('force_eager'):
+            whole,again,a,b = _run(0, n),_run(0, n),_run(0, k),_run(k, n)
+    except Exception: return False
+    if not len(whole)==len(again)==len(a)==len(b) or not all(map(_are_near, whole, again)): return False
+    return not all(_are_parts(t, [x, y], [k, n-k]) for t,x,y in zip(whole, a, b, strict=True))
+
+def _are_near(a, b):
+    "Whether the tensors are equal within rounding; the order of additions depends on the batch size"
+    if a.shape!=b.shape or not a.is_floating_point(): return torch.equal(a, b)
+    tol = torch.finfo(a.dtype).eps**.5
+    return torch.allclose(a, b, 0, tol*a.abs().amax().item() if a.numel() else 0, equal_nan=True)
+
+def _are_parts(t, parts, ns):
+    "Whether `t` consists of `parts`, results for `ns` items each; a scalar is their mean"
+    if not t.dim(): return _are_near(t, sum(o*m for o,m in zip(parts, ns, strict=True))/sum(ns))
+    dims = [d for d in range(t.dim()) if [o.shape[d:d+1] for o in (t, *parts)]==[(sum(ns),), *((m,) for m in ns)]]
+    try: return any(_are_near(t, torch.cat(parts, d)) for d in dims) if dims else all(_are_near(t, o) for o in parts)
+    except RuntimeError: return True # padded to different lengths
 
 # %% ../../nbs/loop/07_denominator.ipynb #de0000d3
 def _is_due(n): return n&(n-1)==0 or n%64==0  # 1, 2, 4, …, 64, 128, 192, …

@@ -43,7 +43,7 @@ class HealMemory(MicroBatch):
         self._rng,self._fields = read_rngs(),{k:getattr(learn, k) for k in LOSS_FIELDS}
         self._before = [(p, p.grad if p.grad is None else p.grad.clone()) for p in params_of(learn)]
         self._tensors = TensorState(*with_loss(learn))
-        self._joined,self._defer = learn.open_turn.joined,learn.team.defer_sync
+        self._outer,self._defer = learn.open_turn.joined,learn.team.defer_sync
         self._begin()
     def _begin(self):
         # gradients are exchanged when all processes have theirs
@@ -105,7 +105,7 @@ def _halve(self:HealMemory):
     for p,g in self._before: p.grad = g if g is None else g.clone()
     self._tensors.put()
     write_rngs(self._rng)
-    turn.joined,turn.parts,turn.n_part = self._joined,(),None
+    turn.joined,turn.parts,turn.n_part = self._outer,(),None
     n = min(self.size, learn.team.max_over(learn.bs))
     e,self._error = self._error or torch.OutOfMemoryError('another process of the run is out of memory'),None
     if n<=self.min_size: raise e

@@ -22,7 +22,7 @@ from torch.nn.parameter import is_lazy
 from torch.utils.checkpoint import checkpoint
 from ..data.batch import batch_map, narrow_batch, to_concat, to_detach
 from ..loop.callback import Callback, InGraph
-from ..loop.denominator import MEAN_HELP, SUM, Joined, as_size, join_units
+from ..loop.denominator import MEAN_HELP, SUM, Joined, as_size, items_interact, join_units
 from ..data.checks import check_whole, checked_args, replaced, restored
 from ..loop.engines import Engine
 from ..loop.evaluate import TensorState, kept_tensors, with_loss
@@ -447,11 +447,14 @@ def _tell_stateful(cb):
     names += [k.rpartition('.')[0] for k,b in bufs.items() if k in was and _differ(b, was[k])]
     if hasattr(model, 'reset'): names.append('')  # it has a hidden state
     mods = [*dict.fromkeys(k or type(model).__name__ for k in names)]
-    if not mods: return
-    warnings.warn(f'{cb.label}: with {", ".join(mods[:4])}{", …" if len(mods)>4 else ""} in training mode, the step in '
-        'parts differs from a step on the whole batch: each forward pass uses statistics of its part, as batch norm '
-        'does, or changes buffers, a hidden state or a counter. Use other modules, such as group norm, or evaluation '
-        'mode, as BnFreeze() does for frozen batch norms', stacklevel=2)
+    n,xb,_ = cb._whole
+    if mods: warnings.warn(f'{cb.label}: with {", ".join(mods[:4])}{", …" if len(mods)>4 else ""} in training mode, '
+        'the step in parts differs from a step on the whole batch: each forward pass uses statistics of its part, as '
+        'batch norm does, or changes buffers, a hidden state or a counter. Use other modules, such as group norm, or '
+        'evaluation mode, as BnFreeze() does for frozen batch norms', stacklevel=2)
+    elif items_interact(cb.learn, xb, n): warnings.warn(f'{cb.label}: in {type(model).__name__}, predictions for an '
+        'item depend on the other items of the batch, so the step in parts differs from a step on the whole batch. '
+        'Normalize, attend and pool within each item, or use smaller batches without MicroBatch', stacklevel=2)
 
 def _differ(a, b):
     if isinstance(a, torch.Tensor): return not torch.equal(a, b)

@@ -2,7 +2,7 @@
 import warnings
 from functools import partial
 import pytest, torch
-from helpers import Module, batches, check, silent
+from helpers import Module, batches, check, covering, silent
 from learnloop import GradientAccumulation, GradientClip, HealMemory, Learner, MicroBatch, set_seed
 from torch import nn
 from torch.nn import functional as F
@@ -37,9 +37,7 @@ def run(room, cbs=(), loss=F.cross_entropy, where='forward', n_epoch=2, **kwargs
 
 def weights(learn): return {k:v.clone() for k,v in learn.model.state_dict().items()}
 
-@pytest.mark.parametrize('where', ['forward', 'backward'])
-@pytest.mark.parametrize('room', [4, 2, 1])
-@pytest.mark.parametrize('loss,cbs', [('plain', 'none'), ('weight', 'accum'), ('ignore', 'none'), ('declared', 'accum')])
+@covering(2, room=[4, 2, 1], loss=[*LOSSES], cbs=[*CBS], where=['forward', 'backward'])
 def test_it_is_the_step_of_the_whole_batch(where, room, loss, cbs):
     whole = run(99, CBS[cbs](), LOSSES[loss])
     with warnings.catch_warnings(record=True, action='always') as ws:
