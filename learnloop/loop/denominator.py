@@ -142,8 +142,9 @@ def _of_classes(f, has, pred, targ, *more):
     return _counted(targ, has['weight'], has['ignore_index'])
 
 # Denominators of PyTorch's losses, by the names of functions or modules without `loss` and `_`
-_MEANS = {_of_classes: 'crossentropy nll', _of_sequences: 'ctc',
-    _of_rows: 'multimargin multilabelmargin multilabelsoftmargin cosineembedding marginranking tripletmargin',
+_MEANS = {_of_classes: 'crossentropy linearcrossentropy nll', _of_sequences: 'ctc',
+    _of_rows: 'multimargin multilabelmargin multilabelsoftmargin cosineembedding marginranking tripletmargin '
+    'tripletmarginwithdistance',
     _of_elements: 'mse l1 smoothl1 huber kldiv poissonnll gaussiannll softmargin hingeembedding bce bcewithlogits '
     'binarycrossentropy binarycrossentropywithlogits'}
 

@@ -3,6 +3,7 @@ import math, pytest, threading, torch, warnings
 from helpers import Module, silent
 from learnloop import Callback, DataLoaders, GradientAccumulation, Learner, MicroBatch, Perplexity
 from means import C, DECLARED, KNOWN, MEANS, REFUTED, T, W, apart, by_hand, cut, fitted, main, mk, mk_data, noisy, sizes_of, trimmed
+from learnloop.loop.denominator import known_denominator
 from torch import nn
 from torch.nn import functional as F
 
@@ -208,3 +209,19 @@ def test_a_probe_leaves_the_model_and_the_loss_function_as_they_are(how):
     want = mk_one(denominator='items')
     assert model.log==want.log and torch.equal(model.last, want.last) and torch.equal(model.g.get_state(), want.g.get_state())
     assert all(map(torch.equal, model.state_dict().values(), want.state_dict().values()))
+
+def test_each_loss_of_torch_has_a_known_denominator():
+    left_out = {'NLLLoss2d'}  # another name of NLLLoss
+    args = dict(LinearCrossEntropyLoss=(4, C), AdaptiveLogSoftmaxWithLoss=(4, 10, [5]))
+    losses = {k:getattr(nn, k)(*args.get(k, ())) for k in dir(nn) if k.endswith('Loss') and k not in left_out}
+    assert [k for k,o in losses.items() if known_denominator(o) is None]==['AdaptiveLogSoftmaxWithLoss'], 'its output is no loss'
+
+def test_linear_cross_entropy_counts_the_targets_that_are_not_ignored():
+    torch.manual_seed(0)
+    x,y = torch.randn(9, 4),torch.tensor([0, 1, 2, 0, 0, 2, 1, 0, 1])
+    def trained(cbs):
+        torch.manual_seed(1)
+        learn = silent(Learner([(x, y)]*2, nn.Linear(4, 4), nn.LinearCrossEntropyLoss(4, 3, ignore_index=0), torch.optim.SGD, lr=.1))
+        learn.fit(1, cbs=cbs)
+        return learn.model.weight
+    torch.testing.assert_close(trained([MicroBatch(2)]), trained([]))
