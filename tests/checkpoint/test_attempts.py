@@ -100,6 +100,7 @@ def fingerprint_of(folder):
     f = read_fingerprint(folder)
     return [*f],f.before,f.when(),f.hypers,f.edits,[f.detail(i) for i in range(len(f.when()))]
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('detail', [1, 4])
 @pytest.mark.parametrize('detour', [*DETOURS.values(), ()], ids=[*DETOURS, 'after_the_fit'])
 def test_a_fingerprint_equals_that_of_a_fit_without_the_rewind(detour, detail, tmp_path):

@@ -96,6 +96,7 @@ EDITS = {f'weight {k}':('model.pt', WEIGHT(f)) for k,f in (TENSORS|SAME).items()
     'manifest step':('manifest.json', lambda m: dict(step=m['step']+1)), 'manifest epoch':('manifest.json', lambda m: dict(epoch=10**18)), 'manifest next':('manifest.json', lambda m: dict(next='validate'))}
 ACCEPTED = {f'{k} {o}' for k in ('weight','exp_avg') for o in SAME} - {'exp_avg requires_grad', 'exp_avg a_parameter'} | {'step number'}
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('edit', EDITS)
 def test_an_edited_checkpoint_is_refused_whole_or_resumed_bit_by_bit(edit, saved, tmp_path):
     (name,f),(there,end) = EDITS[edit],saved

@@ -231,7 +231,7 @@ def evaluating(run, signum, ended):
         ended.append(learn.count.opt_steps)
     return f
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize('name,run,signum', EVALUATES)
 def test_a_signal_in_the_evaluation_of_a_callback_saves_the_fit_where_it_is(name, run, signum, tmp_path, capsys):
     "The callback completes, so nothing in it is repeated or skipped; the next place between batches is saved"

@@ -26,7 +26,7 @@ from pathlib import Path
 import pytest, torch
 from helpers import FIT, Spec, TRAIN, VALID, all_events, batches, check, covering, mk_learner, players, quiet, same
 from learnloop import (Checks, Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelTrainException,
-    CancelValidException, EMA, Learner, MixedPrecision, TorchScheduler, UncaughtCancelError, before_batch_cb, mse, newest_checkpoint)
+    CancelValidException, EMA, Learner, UncaughtCancelError, before_batch_cb, mse, newest_checkpoint)
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset
@@ -387,11 +387,6 @@ def test_a_loader_is_closed_in_the_thread_that_opened_it():
     assert closed==[threading.main_thread()]
 
 # --- numbers
-
-def test_case_36_a_schedule_waits_for_a_step_that_is_skipped():
-    learn = mk_learner([amp := MixedPrecision('fp16', init_scale=2.**126), TorchScheduler(partial(torch.optim.lr_scheduler.StepLR, step_size=1, gamma=.5), 'step')])
-    learn.fit(3)
-    assert amp.skipped>0 and learn.count.opt_steps==9-amp.skipped and learn.opt.param_groups[0]['lr']==learn.lr*.5**learn.count.opt_steps
 
 @pytest.mark.parametrize('loss,exc,said', [(lambda p,y: (p-y)**2, ValueError, r'the loss has shape \(4, 1\), but backward needs a scalar'), (lambda p,y: F.mse_loss(p, y).detach(), ValueError, r'the loss, float32 \(\), does not require gradients: it was detached'),
     (lambda p,y: (p>y).sum(), ValueError, r'the loss, int64 \(\), does not require gradients'), (lambda p,y: 5, TypeError, 'the loss is 5, a int: loss_func must return a tensor'), (lambda p,y: None, ValueError, 'no loss: loss_func returned None')])
