@@ -1000,7 +1000,7 @@ def test_a_save_writes_as_much_after_a_long_history_as_after_a_short_one(tmp_pat
     few,many = cost(1000),cost(16*1024+1000)
     assert many[0]<few[0]*1.1+9000 and many[1]<few[1]*1.1+99  # names and hashes of parts are the rest
 
-@pytest.mark.parametrize('kwargs', [dict(keep=1), dict(keep=2), dict(keep=2, background=True), dict(keep=None)], ids=str)
+@pytest.mark.parametrize('kwargs', [dict(keep=1), dict(keep=2, background=True), dict(keep=None)], ids=str)
 @pytest.mark.parametrize('at', [4, 11, 14])
 def test_a_run_whose_history_has_closed_parts_resumes_exactly(at, kwargs, tmp_path, monkeypatch):
     for k,v in dict(part=2, merge=2, most=4).items(): monkeypatch.setattr(Series, k, v)

@@ -259,6 +259,7 @@ def test_a_resumed_fit_sees_the_same_batches(kind, tmp_path):
     whole = cache(partial(fit, EXACT[kind]))
     assert {at:o for at in places_of(kind, EXACT) if (o := outcome(EXACT[kind], at, tmp_path/f'{at}', whole))!='same'}=={}
 
+@pytest.mark.every(2)
 @covering(kind=[*EXACT, *ENDLESS], limit=[dict(max_steps=8), dict(steps_per_epoch=3), dict(steps_per_epoch=7)])
 def test_a_resumed_fit_with_a_number_of_steps_sees_the_same_batches(kind, limit, tmp_path):
     make,exact = {**EXACT, **ENDLESS}[kind],['same']
