@@ -16,7 +16,7 @@ from io import BytesIO
 from itertools import islice
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType, NoneType
 from weakref import WeakKeyDictionary
-from torch import Tensor
+from torch import Generator, Tensor
 from .batch import default_device
 
 # %% ../../nbs/data/01_rng.ipynb #2865b2e2
@@ -58,7 +58,7 @@ def _set_python(o, state): o.setstate((state[0], tuple(state[1]), state[2]))
 # %% ../../nbs/data/01_rng.ipynb #20b53890
 def _access(o):
     "Return functions that read and set the state of the generator `o`; None if it isn't one"
-    if isinstance(o, torch.Generator): return o.get_state,o.set_state
+    if Generator in type(o).__mro__: return o.get_state,o.set_state  # isinstance() runs a metaclass's Python code
     if isinstance(o, random.Random) and type(o) is not random.SystemRandom: return o.getstate,partial(_set_python, o)
     np = sys.modules.get('numpy.random')
     if np and isinstance(o, np.RandomState): return partial(_numpy_state, o),partial(_set_numpy, o)
@@ -88,7 +88,7 @@ def _held_by(o):
 
 def _walk(o, name, seen, depth=0):
     "Yield the generators in the object `o`, with their names"
-    if isinstance(o, _LEAVES) or id(o) in seen or len(seen)>2000: return
+    if id(o) in seen or isinstance(o, _LEAVES) or len(seen)>2000: return
     seen[id(o)] = o  # keeps the object, so that its id stays unique
     if _access(o): yield name,o
     elif depth<5:
@@ -188,7 +188,7 @@ def no_random(
 # %% ../../nbs/data/01_rng.ipynb #995a8d37
 def _reseed(o, n):
     "Seed the generator `o` with its next number and `n`"
-    if isinstance(o, torch.Generator):
+    if isinstance(o, Generator):
         return o.manual_seed((torch.randint(2**62, (), generator=o, device=o.device).item() + n) % 2**63)
     if o is random or isinstance(o, random.Random): return o.seed(f'{o.getrandbits(64)} {n}')
     if hasattr(o, 'randint'): return o.seed([*o.randint(2**32, size=4, dtype='uint32').tolist(), n])

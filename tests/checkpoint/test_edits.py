@@ -1,4 +1,4 @@
-"Checkpoints that somebody edited: each is refused by one error that changes nothing, or it is resumed bit by bit as the one that was written"
+"An edited checkpoint is refused by an error before anything changes, or the resumed fit is bit-identical"
 import json, shutil, warnings, zipfile
 from collections import OrderedDict
 import pytest, torch
@@ -12,14 +12,14 @@ def mk(opt=torch.optim.AdamW): return mk_learner(opt=opt, cbs=GradientAccumulati
 
 @pytest.fixture(scope='module')
 def saved(tmp_path_factory):
-    "Two checkpoints of a run, one in the middle of a window and one at the end of an epoch, and what it comes to"
+    "Return two checkpoints of a run, within a window and at the end of an epoch, and the final state"
     folder = tmp_path_factory.mktemp('edited')
     learn = quiet(mk(), 2, cbs=CheckpointCallback(folder, every_steps=2, every_epochs=1, keep=None))
     there = {o.manifest['next']:o for o in reversed(list_checkpoints(folder)) if o.step<6}
     return [there['train'], there['epoch']],everything(learn)
 
 def edited(c, folder, name, f):
-    "A copy of the checkpoint `c` whose file `name` holds what `f` makes of it, or its own content if `f` changes that in place"
+    "Copy the checkpoint `c`, and edit its file `name` with `f`, which returns the new content or changes it in place"
     to = shutil.copytree(c.path, folder/c.path.name)
     if name=='manifest.json': reseal(to, **f(dict(c.manifest)))
     else:
@@ -31,7 +31,7 @@ def edited(c, folder, name, f):
     return to
 
 def put(*at):
-    "Function of a function of what is at a place, that edits a state there; of a key that begins with 'first', the first one"
+    "Return a decorator: `put(*at)(f)` edits a state by replacing the value at the place `at` by `f(value)`"
     def _with(f):
         def _edit(o):
             for k in at[:-1]: o = o[k]
@@ -96,6 +96,7 @@ EDITS = {f'weight {k}':('model.pt', WEIGHT(f)) for k,f in (TENSORS|SAME).items()
     'manifest step':('manifest.json', lambda m: dict(step=m['step']+1)), 'manifest epoch':('manifest.json', lambda m: dict(epoch=10**18)), 'manifest next':('manifest.json', lambda m: dict(next='validate'))}
 ACCEPTED = {f'{k} {o}' for k in ('weight','exp_avg') for o in SAME} - {'exp_avg requires_grad', 'exp_avg a_parameter'} | {'step number'}
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('edit', EDITS)
 def test_an_edited_checkpoint_is_refused_whole_or_resumed_bit_by_bit(edit, saved, tmp_path):
     (name,f),(there,end) = EDITS[edit],saved
@@ -128,7 +129,7 @@ def test_what_would_unpack_to_more_than_its_size_is_refused_before_it_is_read(na
     with pytest.raises(ValueError, match=f'{name}.* would unpack to more than its size'): mk().load_checkpoint(path)
     assert not any(name in o for o in read)
 
-def test_parts_that_are_met_often_are_no_bomb(tmp_path):
+def test_a_part_that_occurs_often_is_no_bomb(tmp_path):
     "A hyper-parameter that all groups share is written once"
     g = dict(betas=(.9, .999), name='x'*9)
     write_state(tmp_path/'a.pth', dict(groups=[dict(g) for _ in range(5000)]))
@@ -138,7 +139,7 @@ def test_parts_that_are_met_often_are_no_bomb(tmp_path):
 
 @pytest.mark.parametrize('opt', ['SGD','Adagrad','RMSprop','Rprop','ASGD','Adadelta','Adamax','NAdam','RAdam','Adafactor','Muon'])
 def test_the_state_of_each_of_torchs_optimizers_is_known(opt, tmp_path):
-    "A part of another shape is refused, and so is one that lacks what a step needs"
+    "A tensor of another shape is refused, and so is a state that lacks one"
     args = dict(momentum=.9) if opt in ('SGD','RMSprop') else {}
     def learner():
         def mk_opt(params, **kw): return getattr(torch.optim, opt)(params, **args | kw)

@@ -1,4 +1,4 @@
-"Fits in one folder: one after another, side by side, within each other, and resumed, each loads only what it wrote"
+"Several fits in one folder, one after another, at the same time, nested or resumed, load only their own files"
 import math, threading, warnings
 from copy import deepcopy
 import pytest
@@ -17,7 +17,7 @@ class InMemory(TrackerCallback):
         self.last_weights = self.weights()
 
 class Fold:
-    "A fit whose metric `score` is `values[epoch]`, and what it should end with"
+    "A fit whose metric `score` is `values[epoch]`, with the weights that it should end with"
     def __init__(self, path, values, seed=0, better='more', cbs=(), **kwargs):
         score = ValueMetric(lambda: values[self.learn.epoch], 'score', better)
         self.learn,self.n = mk_learner(cbs, defaults=True, model=mk_model(seed), metrics=score, path=path),len(values)
@@ -56,7 +56,7 @@ def in_thread(f):
     return res[0]
 
 @covering(how=['nested', 'thread'], at=['before_epoch', 'before_batch', 'after_epoch'], apart=['', 'fname', 'path'], keep=[None, 2], every=[False, 1])
-def test_side_by_side_they_are_apart_or_the_second_is_refused_when_it_begins(how, at, apart, keep, every, tmp_path):
+def test_of_two_fits_with_the_same_file_the_second_is_refused(how, at, apart, keep, every, tmp_path):
     kwargs = dict(keep=keep, every_epoch=every)
     a = Fold(tmp_path, [2., 3., 1.], 0, **kwargs)
     b = Fold(tmp_path/'b' if apart=='path' else tmp_path, [1., 5., 4.], 1, fname='b' if apart=='fname' else 'model', **kwargs)
@@ -78,7 +78,7 @@ def test_side_by_side_they_are_apart_or_the_second_is_refused_when_it_begins(how
         a.check()
         b.check()
 
-def test_processes_side_by_side(tmp_path):
+def test_a_second_process_with_the_same_file_is_refused(tmp_path):
     (script := tmp_path/'other.py').write_text(f'''if 1:
         from learnloop import SaveModelCallback, synth_learner
         learn = synth_learner(path={str(tmp_path)!r})
@@ -108,14 +108,14 @@ CHANGES = dict(replaced=replace, deleted=lambda p: p.unlink(), cut=lambda p: p.w
     flipped=lambda p: p.write_bytes(p.read_bytes()[:-1]+b'x'), touched=lambda p: p.touch(), copied=lambda p: p.write_bytes(p.read_bytes()))
 
 def saver(learn, kind):
-    "What saves in the fit, and loads at its end"
+    "Return a callback that saves in the fit, and loads at its end"
     if kind=='ours': return SaveModelCallback('score')
     def keep(cb):
         if cb.learn.epoch==0: cb.learn.save('model', with_opt=False)
     return Callback('foreign', after_epoch=keep, after_fit=lambda cb: cb.learn.load('model', with_opt=False))
 
 @covering(kind=['ours', 'foreign'], change=list(CHANGES), epoch=[0, 1, 2])
-def test_a_file_that_is_not_the_fits_own_any_more_is_not_loaded(kind, change, epoch, tmp_path):
+def test_a_file_that_someone_replaced_is_not_loaded(kind, change, epoch, tmp_path):
     a = Fold(tmp_path, [3., 2., 1.])
     mk_learner(model=mk_model(7), path=tmp_path).save('of_another', with_opt=False)
     path,is_own = tmp_path/'models'/'model.pth',change in ('touched', 'copied')
@@ -132,7 +132,7 @@ def test_a_file_that_is_not_the_fits_own_any_more_is_not_loaded(kind, change, ep
     a.fit().check()  # another fit writes its own
 
 @covering(stop=[3, 4, 6, 7], keep=[None, 2], other=[False, True], values=[(3., 2., 1.), (1., 2., 3.), (2., 3., 1.)])
-def test_a_resumed_run_loads_what_it_wrote_itself(stop, keep, other, values, tmp_path):
+def test_a_resumed_run_loads_only_its_own_file(stop, keep, other, values, tmp_path):
     def fit(path, stop=None):
         def boom(cb):
             if cb.learn.training and cb.learn.count.opt_steps==stop: raise Boom
@@ -158,7 +158,7 @@ def test_a_resumed_run_refuses_the_best_of_another(tmp_path):
     Fold(tmp_path, [1.], 5).fit().check()  # another fit, in the same folder
     with pytest.raises(RuntimeError, match='model.pth is not the file that this fit wrote'): fit()
 
-def test_what_is_no_longer_ones_own_is_not_deleted(tmp_path):
+def test_a_file_that_someone_replaced_is_not_deleted(tmp_path):
     a = Fold(tmp_path, [1., 2., 3., 4.], keep=2)
     mk_learner(model=mk_model(7), path=tmp_path).save('of_another', with_opt=False)
     theirs = []

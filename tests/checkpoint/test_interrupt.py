@@ -1,4 +1,4 @@
-"Ctrl-C, SIGTERM and SIGUSR1: wherever they come, the run ends between two batches, and goes on to the same end"
+"After Ctrl-C, SIGTERM or SIGUSR1 anywhere, the run stops between two batches, and resumes to the same result"
 import asyncio, multiprocessing, os, shutil, signal, subprocess, sys, threading, time, warnings
 from contextlib import contextmanager, suppress
 from itertools import product
@@ -10,7 +10,7 @@ from test_pause import EVENTS, FITS, SETUPS, At, Boom, Noisy, boom, check, go_on
 
 @pytest.fixture(autouse=True)
 def no_script(monkeypatch):
-    "Whatever runs the tests: as in a notebook, no script ends by Ctrl-C"
+    "Make the process look like a notebook, in which Ctrl-C ends no script"
     monkeypatch.delattr(sys.modules['__main__'], '__file__', raising=False)
 
 INT,TERM,USR1 = signal.SIGINT,signal.SIGTERM,signal.SIGUSR1
@@ -41,9 +41,9 @@ def interrupted(learn, fit, *cbs, error=KeyboardInterrupt, **kwargs):
 
 def spread(names): return [(name, *[('ema','fit'), ('accum','one_cycle'), ('noisy','max_steps'), ('bf16','steps_per_epoch'), ('plain','fit')][i%5]) for i,name in enumerate(names)]
 
-# In training, validation, between them, in the middle of a batch, before the first and after the last
+@pytest.mark.every(2)  # in training, validation, between them, in the middle of a batch, before the first and after the last
 @pytest.mark.parametrize('name,setup,fit', spread(EVENTS))
-def test_cases_63_and_65_from_any_event_it_goes_on_to_the_same_end(name, setup, fit):
+def test_cases_63_and_65_a_fit_interrupted_at_any_event_resumes_exactly(name, setup, fit):
     signum = [INT, TERM][EVENTS.index(name)%2]
     learn = interrupted(SETUPS[setup](), fit, cb := At(name, 1, 2, 5, f=send(signum)), error=LEAVES[signum])
     while learn.paused:
@@ -53,7 +53,7 @@ def test_cases_63_and_65_from_any_event_it_goes_on_to_the_same_end(name, setup, 
     check(state(learn), whole(setup, fit))
 
 @covering(signum=LEAVES, name=[e for e in EVENTS if e.split('_', 1)[1] in ('batch','pred','loss','backward','step','zero_grad')])
-def test_the_batch_in_which_it_comes_is_done_and_no_more(name, signum, capsys):
+def test_a_fit_stops_after_the_batch_in_which_a_signal_arrives(name, signum, capsys):
     over = []
     cb = Callback(name='over', cleanup_batch=lambda cb: over.append(cb.learn.outcome['batch']))
     learn = interrupted(mk_line(), 'fit', At(name, 2, f=send(signum)), cb, error=LEAVES[signum])
@@ -83,7 +83,7 @@ def test_case_64_weights_are_never_half_updated(at, signum, tmp_path):
     c = newest_checkpoint(tmp_path)
     assert c.step==2 and LEAVES[signum].__name__ in c.manifest['error']
 
-def test_a_second_ctrl_c_acts_at_once_and_what_is_saved_is_torn(tmp_path):
+def test_a_second_ctrl_c_stops_within_the_batch_and_saves_a_torn_checkpoint(tmp_path):
     learn = interrupted(in_step(send(INT, INT)), 'fit', CheckpointCallback(tmp_path, every_steps=1))
     ref = in_step(lambda learn: None)
     ref.fit(None, max_steps=2)
@@ -95,7 +95,7 @@ def test_a_second_ctrl_c_acts_at_once_and_what_is_saved_is_torn(tmp_path):
     learn.fit(1)
 
 @pytest.mark.parametrize('name', ['before_fit', 'before_epoch', 'before_train', 'after_fetch', 'after_loss', 'after_train', 'before_validate', 'after_epoch', 'cleanup_fit'])
-def test_case_63_a_second_ctrl_c_acts_at_once_wherever_it_comes(name):
+def test_case_63_a_second_ctrl_c_acts_at_once_in_any_event(name):
     after = []
     interrupted(mk_line(), 'fit', At(name, 1, f=lambda learn: [send(INT, INT)(learn), after.append(1)]))
     assert not after
@@ -108,7 +108,7 @@ def test_what_a_second_signal_does(signums, leaves, tmp_path):
     assert list_checkpoints(tmp_path)[-1].consistent==(leaves is Terminated)
 
 @covering(2, signum=LEAVES, fit=FITS, item=[0, 5, 17], saves=[False, True])
-def test_in_a_fetch_it_acts_at_once_where_what_came_before_was_noted_and_else_after_the_batch(item, fit, signum, saves, tmp_path):
+def test_a_signal_in_a_fetch_acts_at_once_only_if_the_fetch_can_be_repeated(item, fit, signum, saves, tmp_path):
     global n_reads  # which a copy of the data, to try it, shares
     n_reads,after = 0,[]
     def at(i):
@@ -121,8 +121,8 @@ def test_in_a_fetch_it_acts_at_once_where_what_came_before_was_noted_and_else_af
     check(state(learn), whole('noisy', fit))
 
 @covering(persistent=[False, True], signum=LEAVES)
-def test_cases_63_and_65_nobody_waits_for_a_worker_that_hangs(signum, persistent, tmp_path):
-    "It comes to this process alone: the checkpoint is written before the worker, which would not have ended, is told to"
+def test_cases_63_and_65_a_signal_does_not_wait_for_a_hanging_worker(signum, persistent, tmp_path):
+    "Only this process gets the signal: the checkpoint is written before the hanging worker is ended"
     def f(put):
         ds,alive = Hangs(9, lambda: os.kill(os.getppid(), signum)),[]
         Noisy.__init__(ds)
@@ -140,7 +140,7 @@ def test_cases_63_and_65_nobody_waits_for_a_worker_that_hangs(signum, persistent
     assert newest_checkpoint(tmp_path/'run').consistent
 
 @pytest.mark.parametrize('signum', LEAVES)
-def test_cases_63_and_65_it_waits_while_the_error_of_a_fetch_is_saved(signum, tmp_path):
+def test_cases_63_and_65_a_signal_waits_until_the_error_of_a_fetch_is_saved(signum, tmp_path):
     def at(i):
         if learn.count.opt_steps==2: raise Boom
     learn = mk_learner(Noisy(at=at))
@@ -152,7 +152,7 @@ def test_cases_63_and_65_it_waits_while_the_error_of_a_fetch_is_saved(signum, tm
     assert newest_checkpoint(tmp_path).step==2
 
 @pytest.mark.parametrize('workers', [1, 2])
-def test_case_63_an_iterator_with_workers_goes_on_where_it_is(workers):
+def test_case_63_an_iterator_with_workers_resumes_at_its_place(workers):
     "It is the user's, and can't be begun again"
     class Items(Noisy):
         def __getitem__(self, i): return torch.full((3,), float(i)),torch.tensor(i%2)
@@ -171,19 +171,8 @@ def test_case_63_an_iterator_with_workers_goes_on_where_it_is(workers):
     with learn.no_logging(): learn.resume()
     assert seen==[float(i) for i in range(len(Items()))]
 
-@pytest.mark.parametrize('signum', LEAVES)
-def test_the_death_of_the_run_is_told_to_all(signum):
-    "Everything that was opened is closed, once, and the exception has its note"
-    opened,closed,seen = [],[],[]
-    cb = Callback(name='door', **{f'before_{o}':lambda cb,o=o: opened.append(o) for o in ('fit','epoch','train','fetch','batch')},
-        **{f'cleanup_{o}':lambda cb,o=o: closed.append(o) for o in ('fit','epoch','train','fetch','batch')}, after_exception=lambda cb: seen.append(cb.learn.exception))
-    learn = mk_line([cb])
-    with pytest.raises(LEAVES[signum]) as e: learn.fit(1, cbs=At('after_loss', 2, f=send(signum)))
-    assert sorted(opened)==sorted(closed) and seen==[e.value] and e.value.__notes__ and [o.name for o in learn.cbs]==['train_eval', 'door']
-    assert all(p.grad is None for p in learn.model.parameters())
-
 @pytest.mark.parametrize('name', ['after_loss', 'before_fetch', 'after_validate', 'before_epoch'])
-def test_point_23_ctrl_c_names_what_goes_on(name, capsys):
+def test_the_message_of_ctrl_c_names_resume(name, capsys):
     learn = mk_learner()
     with pytest.raises(KeyboardInterrupt) as e: quiet(learn, FITS['fit'], cbs=At(name, 1, f=send(INT)))
     assert 'learnloop: learn.resume() continues the fit' in e.value.__notes__
@@ -192,7 +181,7 @@ def test_point_23_ctrl_c_names_what_goes_on(name, capsys):
     check(state(learn), whole('plain', 'fit'))
 
 @pytest.mark.parametrize('run', ['validate', 'lr_find', 'find_batch_size', 'term', 'last'])
-def test_point_23_and_where_nothing_goes_on_it_names_nothing(run, capsys):
+def test_the_message_of_ctrl_c_does_not_name_resume_where_nothing_can_resume(run, capsys):
     signum = TERM if run=='term' else INT
     learn = mk_line([At('cleanup_fit' if run=='last' else 'after_pred', 1, f=send(signum))])
     runs = dict(validate=learn.validate, lr_find=lambda: learn.lr_find(show_plot=False),
@@ -214,7 +203,7 @@ def test_an_evaluation_ends_after_its_batch(run, signum):
     check(state(learn), want)
 
 @pytest.mark.parametrize('name', ['before_fit', 'before_fetch', 'after_loss', 'after_train', 'cleanup_fit'])
-def test_lr_find_is_undone(name):
+def test_an_interrupted_lr_find_is_undone(name):
     learn = mk_learner()
     want = state(learn)
     learn.add_cb(At(name, 1, f=send(INT)))
@@ -242,9 +231,10 @@ def evaluating(run, signum, ended):
         ended.append(learn.count.opt_steps)
     return f
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize('name,run,signum', EVALUATES)
 def test_a_signal_in_the_evaluation_of_a_callback_saves_the_fit_where_it_is(name, run, signum, tmp_path, capsys):
-    "The callback comes to its end, so nothing in it is repeated or left out; the next whole place is saved"
+    "The callback completes, so nothing in it is repeated or skipped; the next place between batches is saved"
     (ended,learn),is_over = ([], mk_learner()),name in ('after_fit', 'cleanup_fit')
     interrupted(learn, 'fit', At(name, 1, f=evaluating(run, signum, ended)), CheckpointCallback(tmp_path, every_epochs=9), error=LEAVES[signum])
     assert len(ended)==(not name.endswith('_validate')) and bool(learn.paused)==(not is_over)
@@ -275,7 +265,7 @@ def test_predictions_without_a_phase_of_their_own_are_not_taken_for_the_validati
 # Handlers
 
 @pytest.mark.parametrize('how', ['fit', 'error', 'cancel', 'evaluate', 'ctrl_c', 'nested'])
-def test_handlers_are_put_back(how):
+def test_handlers_are_restored(how):
     def h(signum, frame): pass
     seen = []
     def look(learn):
@@ -299,8 +289,8 @@ def test_handlers_from_before_are_called():
 
 @pytest.mark.parametrize('signum', LEAVES)
 @pytest.mark.parametrize('k', range(1, 5))
-def test_it_comes_while_handlers_are_installed_or_put_back(k, signum, monkeypatch):
-    "No handler of ours is left, and the signal isn't lost"
+def test_a_signal_while_handlers_change_is_not_lost(k, signum, monkeypatch):
+    "No handler of the fit is left, and the signal isn't lost"
     real,n = signal.signal,[0]
     def set_handler(*args):
         n[0] += 1
@@ -316,24 +306,17 @@ def test_it_comes_while_handlers_are_installed_or_put_back(k, signum, monkeypatc
     assert n[0]>=k and learn.keeper.signals is None and learn.open==[]
     learn.fit(1)
 
-def test_case_19_in_another_thread_there_are_no_handlers():
-    seen = []
-    learn = mk_line([At('before_batch', 1, f=lambda learn: seen.append([signal.getsignal(o) for o in (INT, TERM)]))])
-    t = threading.Thread(target=learn.fit, args=(1,))
-    t.start()
-    t.join(WAIT)
-    assert seen==[[signal.default_int_handler, signal.SIG_DFL]] and learn.count.opt_steps==len(TRAIN)
-
-def test_case_19_in_another_thread_that_no_signal_saves_is_said(tmp_path):
-    said = []
+def test_case_19_a_fit_in_another_thread_has_no_handlers_and_warns_of_it(tmp_path):
+    seen,said = [],[]
     def run():
-        with warnings.catch_warnings(record=True, action='always') as ws:
-            mk_line().fit(1, cbs=CheckpointCallback(tmp_path))
+        look = At('before_batch', 1, f=lambda learn: seen.append([signal.getsignal(o) for o in (INT, TERM)]))
+        with warnings.catch_warnings(record=True, action='always') as ws: mk_line([look]).fit(1, cbs=CheckpointCallback(tmp_path))
         said.extend(str(o.message) for o in ws)
     t = threading.Thread(target=run)
     t.start()
     t.join(WAIT)
     assert said==['no signal reaches a fit outside the main thread: Ctrl-C and SIGTERM will not save a checkpoint'] and list_checkpoints(tmp_path)
+    assert seen==[[signal.default_int_handler, signal.SIG_DFL]]
 
 async def _direct(f): f()
 async def _child(f): await asyncio.create_task(_direct(f))
@@ -350,7 +333,7 @@ def by_loop(co):
     finally: loop.close()
 
 @covering(2, how=[_direct, _child, _gathered, _group], by=[by_run, by_loop], name=['after_loss', 'after_batch', 'after_epoch'])
-def test_point_28_in_a_task_it_ends_the_task_and_what_is_paused_is_kept(how, by, name):
+def test_ctrl_c_in_a_task_ends_only_the_task_and_keeps_the_pause(how, by, name):
     learn = mk_line([At(name, 2, f=send(INT))])
     if how is _group and by is by_loop:  # a group passes over tasks that were cancelled
         try: by(how(lambda: learn.fit(2)))
@@ -362,7 +345,7 @@ def test_point_28_in_a_task_it_ends_the_task_and_what_is_paused_is_kept(how, by,
     if learn.paused: learn.resume()
     assert same(learn.model, ref.model)
 
-def test_point_28_the_loop_goes_on_and_whoever_catches_ctrl_c_has_it():
+def test_a_task_can_catch_ctrl_c_and_the_event_loop_continues():
     (learn,other),seen = (mk_line([At('after_loss', 2, f=send(INT))]) for _ in 'ab'),[]
     async def train():
         try: learn.fit(2)
@@ -379,7 +362,7 @@ def test_point_28_the_loop_goes_on_and_whoever_catches_ctrl_c_has_it():
     finally: loop.close()
     assert seen==[Interrupted] and other.paused
 
-def test_a_message_that_cannot_be_written_is_no_matter(monkeypatch):
+def test_a_closed_stderr_does_not_stop_the_handling_of_a_signal(monkeypatch):
     "Ctrl-C in `python train.py 2>&1 | tee log` ends tee, too"
     r,w = os.pipe()
     os.close(r)
@@ -391,7 +374,7 @@ def test_a_message_that_cannot_be_written_is_no_matter(monkeypatch):
         except BrokenPipeError: pass
     assert learn.count.opt_steps==2
 
-def test_an_error_in_the_batch_leaves_with_a_note():
+def test_an_error_after_a_signal_has_a_note():
     learn = mk_line([At('after_loss', 1, f=send(TERM)), At('after_batch', 1, f=lambda learn: 1/0)])
     with pytest.raises(ZeroDivisionError) as e: learn.fit(1)
     assert any('Terminated' in o for o in e.value.__notes__)
@@ -400,18 +383,18 @@ def test_an_error_in_the_batch_leaves_with_a_note():
 
 # SIGUSR1
 
-@pytest.mark.parametrize('how', ['own', 'temporary', 'class', 'resume'])
-def test_sigusr1_saves_and_goes_on(how, tmp_path):
+@pytest.mark.parametrize('how', ['own', 'temporary', 'resume'])
+def test_sigusr1_saves_and_training_continues(how, tmp_path):
     saver = CheckpointCallback(tmp_path, every_steps=100)
     learn = mk_learner(Noisy(), cbs=[saver]*(how=='own'))
     kw = dict(resume=tmp_path) if how=='resume' else {}
     at,saved = At('after_loss', 2, f=send(USR1)),[]
     look = At('before_fetch', 4, f=lambda learn: saved.extend(o.step for o in list_checkpoints(tmp_path)))
-    quiet(learn, FITS['fit'], cbs=[at, look]+[saver]*(how in ('temporary','class')), **kw)
+    quiet(learn, FITS['fit'], cbs=[at, look]+[saver]*(how=='temporary'), **kw)
     assert saved==[2]
     check(state(learn)['model'], whole('noisy')['model'])
 
-def test_sigusr1_is_left_alone_where_nothing_is_saved():
+def test_sigusr1_keeps_its_handler_where_nothing_is_saved():
     heard = []
     def h(signum, frame): heard.append(signum)
     with handled(SIGUSR1=h): mk_line([At('before_batch', 1, f=lambda learn: heard.append(signal.getsignal(USR1) is h))]).fit(1)
@@ -419,7 +402,7 @@ def test_sigusr1_is_left_alone_where_nothing_is_saved():
 
 # Processes
 
-def test_point_32_ctrl_c_reaches_a_child_where_it_is_ignored():
+def test_ctrl_c_reaches_a_child_of_a_process_that_ignores_it():
     "A shell's `make test &` has SIGINT ignored, and children inherit that"
     with handled(SIGINT=signal.SIG_IGN):
         p = in_terminal(['-c', 'import signal; print(signal.getsignal(signal.SIGINT))'], timeout=WAIT)
@@ -447,7 +430,7 @@ def until_gone(group, seconds):
             threading.Event().wait(.01)
 
 def in_process(f, tmp_path):
-    "Exit code, what it handed to its argument, and what it wrote, of `f` in a process with a group of its own, all of which has to end"
+    "Run `f` in a process group of its own, which must end; return its exit code, the value that it passed to its argument, and its output"
     ctx = multiprocessing.get_context('fork')
     q,err = ctx.SimpleQueue(),tmp_path/'stderr'
     p = ctx.Process(target=child, args=(f, q, err))
@@ -499,7 +482,7 @@ def test_a_signal_to_the_whole_group_with_workers(signum, where, persistent, res
     assert [o.consistent for o in list_checkpoints(tmp_path/'run')]
 
 @pytest.mark.parametrize('signum', [TERM, signal.SIGKILL])
-def test_case_31_a_worker_that_dies_is_an_error_after_the_batch(signum, tmp_path):
+def test_case_31_a_killed_worker_is_an_error_after_the_batch(signum, tmp_path):
     def f(put):
         def kill(learn):
             w = multiprocessing.active_children()[0]
@@ -513,7 +496,7 @@ def test_case_31_a_worker_that_dies_is_an_error_after_the_batch(signum, tmp_path
     assert code==0 and res==[2, True] and 'killed by signal' in err, (err, res, out)
     assert newest_checkpoint(tmp_path/'run').step==2
 
-def test_processes_that_are_forked_meanwhile_have_no_handlers_of_ours(tmp_path):
+def test_processes_forked_during_a_fit_do_not_have_its_handlers(tmp_path):
     "A pool that is ended by SIGTERM would wait for them for ever"
     codes = []
     def fork(learn):
@@ -535,7 +518,7 @@ def test_processes_that_are_forked_meanwhile_have_no_handlers_of_ours(tmp_path):
     assert codes==[-TERM, 1]
 
 def noisy_collate(at=None):
-    "A function that puts batches together with noise; Ctrl-C comes in the middle of number `at`"
+    "Return a collate function with noise, which gets Ctrl-C in the middle of batch `at`"
     seen = []
     def _f(b):
         seen.append(1)
@@ -545,7 +528,7 @@ def noisy_collate(at=None):
         return x+.1*torch.randn_like(x),y
     return _f
 
-def test_while_a_function_that_draws_makes_a_batch_it_waits_for_the_end_of_that():
+def test_a_signal_waits_for_a_collate_function_that_draws():
     def mk(at=None):
         learn = mk_learner()
         learn.dls.train = DataLoader(learn.dls.train.dataset, 4, shuffle=True, collate_fn=noisy_collate(at))

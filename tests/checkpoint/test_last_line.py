@@ -30,7 +30,7 @@ def test_ctrl_c_ends_a_script_with_one_line(name, tmp_path):
     assert re.search(f'^KeyboardInterrupt in epoch 0, batch 3; {want}', last), res.out
     assert 'Traceback' not in res.out and 'learn.resume()' not in res.out and res.rc==1
 
-def test_the_line_is_for_that_exception_alone_and_holds_nothing(monkeypatch):
+def test_only_the_interrupted_fit_prints_the_line(monkeypatch):
     monkeypatch.setattr(interrupt, '_is_script', lambda: True)
     seen = []
     monkeypatch.setattr(sys, 'excepthook', lambda *args: seen.append(args))

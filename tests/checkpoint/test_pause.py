@@ -1,8 +1,9 @@
-"Fits that stop in a process go on there to the same end, bit for bit; batches that failed can be run again"
+"A fit that stops in a process resumes there bit-identically; a failed batch can be replayed"
 import gc, random, weakref
 from functools import partial
+from itertools import product
 import numpy as np, pytest, torch
-from helpers import Boom, FIT, VALID, all_events, batches, check, mk_learner as mk_line, same
+from helpers import Boom, FIT, VALID, all_events, batches, check, cover, mk_learner as mk_line, same
 from learnloop import (Callback, CheckFinite, CheckpointCallback, EMA, GradientAccumulation, GradientClip, Learner, MixedPrecision, accuracy, event,
     list_checkpoints, on, set_seed)
 from torch import nn
@@ -86,8 +87,9 @@ def stopped(learn, fit, *cbs, error=Boom, **kwargs):
     assert learn.open==[] and not learn.keeper.signals
     return learn
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('name', [o for o in EVENTS if o!='before_fit'])
-def test_with_keep_failed_it_goes_on_after_an_error_at_any_event(name):
+def test_a_fit_with_keep_failed_resumes_after_an_error_at_any_event(name):
     setup,fit = [('ema','fit'), ('accum','one_cycle'), ('noisy','max_steps'), ('bf16','steps_per_epoch')][EVENTS.index(name)%4]
     learn = stopped(SETUPS[setup](), fit, cb := At(name, 1, 3, f=boom), keep_failed=True)
     while learn.paused:
@@ -99,14 +101,14 @@ def test_with_keep_failed_it_goes_on_after_an_error_at_any_event(name):
 
 @pytest.mark.parametrize('n', [0, 1, 3])
 @pytest.mark.parametrize('ds', [None, Noisy()], ids=['plain', 'noisy'])
-def test_the_way_to_a_batch_is_told_of_where_there_is_one(n, ds, capsys):
+def test_a_resumed_fit_logs_how_it_reached_its_batch(n, ds, capsys):
     learn = stopped(mk_learner(ds), 'fit', At('before_batch', n+1, f=boom), keep_failed=True)
     learn.logger = lambda *args: None
     learn.resume()
     how = 'skipping indices' if ds is None else f'making {n} batches again'
     assert f'epoch 0, batch {n}{f" ({how})" if n else ""}\n' in capsys.readouterr().out
 
-def test_an_error_before_anything_has_begun_leaves_nothing_to_resume():
+def test_an_error_in_before_fit_leaves_nothing_to_resume():
     learn = stopped(mk_learner(), 'fit', At('before_fit', 1, f=boom), keep_failed=True)
     with pytest.raises(RuntimeError, match='nothing to resume'): learn.resume()
 
@@ -120,7 +122,7 @@ def failing(n):
 
 @pytest.mark.parametrize('fit', FITS)
 @pytest.mark.parametrize('how', ['alone', 'keep_failed', 'saver'])
-def test_point_22_an_error_in_a_fetch_that_may_draw_is_gone_on_from_exactly_or_not_at_all(how, fit, tmp_path):
+def test_an_error_in_a_fetch_that_may_draw_resumes_exactly_or_not_at_all(how, fit, tmp_path):
     cbs = [CheckpointCallback(tmp_path)]*(how=='saver')
     learn = stopped(mk_learner(Noisy(at=failing(9))), fit, *cbs, keep_failed=how=='keep_failed')
     if how!='alone':
@@ -130,7 +132,7 @@ def test_point_22_an_error_in_a_fetch_that_may_draw_is_gone_on_from_exactly_or_n
     learn.fit(1)
     with pytest.raises(RuntimeError, match='the last fit ended'): learn.resume()
 
-def test_point_22_what_a_function_that_puts_items_together_drew_before_its_error_is_not_saved(tmp_path):
+def test_numbers_that_a_failed_fetch_drew_are_not_saved(tmp_path):
     def mk(at=None):
         def collate(b, calls):
             x,y = default_collate(b)
@@ -155,8 +157,8 @@ class Raises(Noisy):
 
 @pytest.mark.parametrize('keep', [False, True])
 @pytest.mark.parametrize('kind', ['generator', 'workers'])
-def test_point_22_after_its_error_what_gives_each_batch_once_is_not_gone_on_with(kind, keep):
-    "A generator is dead then, and an iterator with workers has passed over the batch"
+def test_a_failed_fetch_from_an_iterator_is_not_resumed(kind, keep):
+    "After the error, a generator is exhausted, and an iterator with workers has skipped the batch"
     learn = mk_learner()
     learn.dls.train = it = (b for b in DataLoader(Raises(14), 4)) if kind=='generator' else iter(DataLoader(Raises(14), 4, num_workers=1))
     stopped(learn, 'fit', keep_failed=keep)
@@ -169,7 +171,7 @@ def test_an_error_in_the_middle_of_a_batch_says_what_to_do():
     learn.fit(1)
     with pytest.raises(RuntimeError, match='the last fit ended'): learn.resume()
 
-def test_a_batch_that_was_taken_from_an_iterator_is_not_passed_over():
+def test_an_error_after_a_fetch_from_an_iterator_leaves_no_pause():
     "Its place can't be gone back to: better no pause than one batch less"
     x,y = torch.randn(24, 3),torch.randint(2, (24,))
     learn = Learner((((x[i:i+4], y[i:i+4]) for i in range(0, 24, 4)), None), nn.Linear(3, 2), F.cross_entropy)
@@ -177,7 +179,7 @@ def test_a_batch_that_was_taken_from_an_iterator_is_not_passed_over():
     assert learn.paused is None and learn.count.batches==2
 
 @pytest.mark.parametrize('batch', [1, 3])
-def test_an_error_while_it_goes_back_leaves_the_pause(batch):
+def test_an_error_while_resuming_keeps_the_pause(batch):
     learn = stopped(mk_learner(Noisy()), 'fit', At('before_batch', batch+4, f=boom), keep_failed=True)
     once = At('before_train', 1, f=boom)
     learn.add_cb(once)
@@ -187,7 +189,7 @@ def test_an_error_while_it_goes_back_leaves_the_pause(batch):
     check(state(learn), whole('noisy'))
 
 @pytest.mark.parametrize('keep', [False, True])
-def test_nothing_is_held_afterwards(keep):
+def test_a_pause_holds_no_graph(keep):
     "The pause holds no graph, no batch unless asked to, and goes when the fit has ended"
     refs,kept = [],[]
     def note(learn): refs.extend(map(weakref.ref, (learn.pred, learn.xb[0])))
@@ -206,7 +208,7 @@ def test_nothing_is_held_afterwards(keep):
 
 REPLAYED = dict(SETUPS, workers=lambda: mk_learner(Noisy(), num_workers=2))
 
-@pytest.mark.parametrize('setup,fit', [*((s, f) for s in SETUPS for f in FITS), ('workers', 'fit')])  # once, as workers take time to start
+@pytest.mark.parametrize('setup,fit', [*cover(product(SETUPS, FITS)), ('workers', 'fit')])
 def test_a_failed_batch_is_replayed_without_a_trace(setup, fit):
     learn,seen = REPLAYED[setup](),[]
     def note(cb): seen.append((cb.learn.xb, cb.learn.yb, cb.learn.pred, cb.learn.loss, cb.learn.iter))
@@ -223,7 +225,7 @@ def test_a_failed_batch_is_replayed_without_a_trace(setup, fit):
     go_on(learn)
     check(state(learn), whole(setup, fit))
 
-def test_an_error_comes_again_and_what_led_to_it_is_there():
+def test_a_replayed_error_is_raised_again_with_its_inputs():
     def bad(cb): raise Boom
     learn = stopped(mk_learner(), 'fit', Callback(after_loss=bad), keep_failed=True)
     for _ in range(2):
@@ -232,7 +234,7 @@ def test_an_error_comes_again_and_what_led_to_it_is_there():
     learn.failed.args['cbs'] = []
     assert learn.replay_batch().loss>0 and learn.count.opt_steps==0 and learn.paused
 
-def test_nothing_to_replay_is_said():
+def test_replay_without_a_failed_batch_is_an_error():
     learn = stopped(mk_learner(), 'fit', At('before_step', 2, f=boom))
     with pytest.raises(RuntimeError, match='keep_failed=True'): learn.replay_batch()
     learn = stopped(mk_learner(), 'fit', At('before_validate', 1, f=boom), keep_failed=True)
@@ -254,7 +256,7 @@ def line(dl, cbs=(), n_epoch=1, **kwargs):
 
 @pytest.mark.filterwarnings('ignore:a callback set learn.loss, but')
 @pytest.mark.parametrize('by,grad', [(float('nan'), True), (float('inf'), True), (float('inf'), False)])
-def test_case_35_a_loss_that_is_no_number_is_an_error_before_the_step(by, grad):
+def test_case_35_a_nan_loss_is_an_error_before_the_step(by, grad):
     learn = mk_line(dls=(SIX, VALID), defaults=True)
     with learn.no_logging(), pytest.raises(FloatingPointError, match=f'loss is {by}, in epoch 0, batch 3 of training; lr 0.1, 3 steps taken'):
         learn.fit(1, cbs=[Bad(3, by=by, grad=grad), CheckFinite()], keep_failed=True)
@@ -268,16 +270,16 @@ def test_case_35_a_loss_that_is_no_number_is_an_error_before_the_step(by, grad):
 @pytest.mark.filterwarnings('ignore:a callback set learn.loss, but')
 @pytest.mark.parametrize('at', [(2,), (3,), (2, 3)])
 @pytest.mark.parametrize('by,grad', [(float('nan'), True), (float('inf'), False)])
-def test_case_40_a_window_with_a_loss_that_is_no_number_is_dropped_whole(at, by, grad):
+def test_case_40_a_window_with_a_nan_loss_is_dropped_whole(at, by, grad):
     acc = GradientAccumulation(n_batches=2)
     learn = line(SIX, [acc, Bad(*at, by=by, grad=grad), check := CheckFinite('skip')])
     assert same(learn.model, line(SIX[:2]+SIX[4:], [acc]).model) and check.skipped==1 and learn.count.opt_steps==2
 
-def test_skipping_ends():
+def test_skipping_stops_after_patience_batches():
     learn = line(SIX, [Bad(*range(1, 6)), check := CheckFinite('skip', patience=3)])
     assert learn.count.opt_steps==1 and learn.count.batches==3 and '3 in a row' in check.stop_reason and same(learn.model, line(SIX[:1]).model)
 
-def test_a_gradient_that_is_no_number_is_skipped_unless_it_is_not_looked_at():
+def test_a_batch_with_a_nan_gradient_is_skipped_unless_grads_is_false():
     def spoil(cb):
         if cb.learn.iter==2: cb.learn.model.weight.grad.fill_(float('inf'))
     spoiler = Callback(name='spoil', after_backward=spoil)
@@ -288,27 +290,5 @@ def test_case_36_an_overflow_that_the_scaler_skips_is_not_counted():
     learn = line(SIX, [amp := MixedPrecision('fp16', init_scale=2.**20), check := CheckFinite('skip')])
     assert amp.skipped>0 and check.skipped==0 and learn.count.opt_steps==6-amp.skipped
 
-def test_an_action_that_there_is_not():
+def test_an_unknown_action_is_refused():
     with pytest.raises(ValueError, match="action is 'ignore': it must be raise, skip or stop"): CheckFinite('ignore')
-
-class Sampled:
-    "A sampler that draws as it goes"
-    def __len__(self): return 14
-    def __iter__(self):
-        for _ in range(14): yield int(torch.randint(14, ()))
-
-@pytest.mark.parametrize('at', [2, 6])
-def test_point_22_a_sampler_that_draws_as_it_goes(at):
-    def mk():
-        learn = mk_learner(plain())
-        dl = learn.dls.train
-        learn.dls.train = DataLoader(dl.dataset, dl.batch_size, sampler=Sampled())
-        return learn
-    quiet(want := mk(), Learner.fit, 2)
-    learn,n = mk(),[0]
-    def stop(cb):
-        n[0] += 1
-        if n[0]==at: raise KeyboardInterrupt
-    with pytest.raises(KeyboardInterrupt): quiet(learn, Learner.fit, 2, cbs=[Callback(name='stop', before_fetch=stop)])
-    go_on(learn)
-    assert same(learn.model, want.model)

@@ -1,4 +1,4 @@
-"The power is cut right after a save; what the disk has by then is a checkpoint to go on from"
+"After a power cut right after a save, the disk has a checkpoint to resume from"
 import os, posix, shutil, subprocess
 from contextlib import contextmanager
 import pytest, torch
@@ -16,10 +16,10 @@ def mounted(image, at):
 
 @pytest.fixture
 def disk(tmp_path, monkeypatch):
-    "A function `f(use, look)`: `use(folder, cut)` works on a small disk, the power is cut when it calls `cut()`, and `look(folder)` is what is there when it is back"
+    "Return `f(use, look)`: `use(folder, cut)` works on a small disk, `cut()` cuts the power, and `look(folder)` reads the disk after each cut"
     def _f(use, look):
         image,after = tmp_path/'disk.img',[]
-        def _cut(): after.append(shutil.copyfile(image, tmp_path/f'after-{len(after)}.img'))  # what reached the disk, and nothing that memory holds
+        def _cut(): after.append(shutil.copyfile(image, tmp_path/f'after-{len(after)}.img'))  # the data that reached the disk, without those in memory
         with mounted(image, tmp_path/'disk') as folder: use(folder, _cut)
         res = []
         for i,o in enumerate(after):
@@ -34,7 +34,7 @@ def disk(tmp_path, monkeypatch):
     return _f
 
 def newest(folder):
-    "What the newest checkpoint in `folder` holds, by file"
+    "Return the contents of the newest checkpoint in `folder`, by file"
     c = newest_checkpoint(folder)
     return {p.name:p.read_bytes() for p in sorted(c.path.iterdir())}
 

@@ -1,4 +1,4 @@
-"A spike or a NaN is recovered from: the weights are those of a run without the batches, or rows, that it leaves out"
+"After recovery from a spike or NaN, the weights equal those of a run without the skipped batches or rows"
 from functools import partial
 import pytest, torch
 from helpers import batches, check, silent
@@ -28,7 +28,7 @@ def weights(learn): return {k:v.clone() for k,v in learn.model.state_dict().item
 
 @pytest.mark.parametrize('val', [1e4, float('nan')])
 @pytest.mark.parametrize('at,back', [(9, 0), (9, 3), (N-1, 2), (5, 9)])
-def test_the_weights_are_those_of_a_run_without_the_batches(val, at, back):
+def test_the_weights_equal_those_of_a_run_without_the_batches(val, at, back):
     learn = mk([at*BS], val)
     learn.fit(1, cbs=[Snapshots(every_steps=4, keep=9), cb := SpikeRecovery(back, warmup=3, rtol=50.)])
     other = mk([at*BS], val)
@@ -52,11 +52,11 @@ def test_rows_that_are_blamed_are_left_out(tmp_path):
     other.fit(2, cbs=LessRow())
     check(weights(learn), weights(other))
 
-def test_it_gives_up_and_says_what_it_tried():
+def test_spike_recovery_gives_up_and_lists_its_attempts():
     learn = mk([BS*i for i in (5, 8, 11)])
     with pytest.raises(RuntimeError, match=r'after 2 rewinds \(epoch 0, batch 5: .*; epoch 0, batch 8: '):
         learn.fit(1, cbs=[Snapshots(every_steps=2, keep=9), SpikeRecovery(1, most=2, warmup=3, rtol=50.)])
 
-def test_what_it_needs_is_asked_for():
+def test_spike_recovery_names_the_callbacks_that_it_needs():
     with pytest.raises(ValueError, match=r'Snapshots\(every_steps=50\)'): mk().fit(1, cbs=SpikeRecovery())
     with pytest.raises(ValueError, match=r'add FlightRecorder'): mk().fit(1, cbs=[Snapshots(), SpikeRecovery(rows=2)])

@@ -1,4 +1,4 @@
-"What holds of every callback of the package after a rewind: its state, its files and the weights are those of a fit without the detour"
+"After a rewind, the state and files of each callback of the package, and the weights, equal those of a fit without it"
 import hashlib, pytest, shutil, torch
 from fastcore.basics import noop
 from torch import nn
@@ -42,9 +42,10 @@ def left_by(learn, cb, folder):
     res = dict(model=learn.model.state_dict(), opt=learn.opt.state_dict(), count=vars(learn.count), losses=rec and rec.losses)
     return plain(res, False) | plain(dict(state=cb.state_dict(), values=rec and rec.values), type(cb).__name__ in TIMED) | files | flight
 
+@pytest.mark.every(3)
 @pytest.mark.filterwarnings('ignore:SaveModelCallback. the fit went back')
 @pytest.mark.parametrize('make', [o for o in CALLBACKS if o.__name__ not in LEFT_OUT], indirect=True, ids=lambda o: o.__name__)
-def test_a_callback_is_as_without_the_detour(make, tmp_path):  # noqa: F811
+def test_a_callback_ends_as_without_the_rewind(make, tmp_path):  # noqa: F811
     got = []
     for back in (False, True):
         (folder := tmp_path/'run').mkdir()
@@ -63,7 +64,7 @@ def mk(folder):
 # Values to follow, by epoch: of the first attempt, which ends after epoch 2, and of the second, which begins in epoch 1
 @pytest.mark.parametrize('second,best', [((4.,), 1), ((6., 7., 6.5), 1), ((6., 4.5, 7.), 2)])
 @pytest.mark.parametrize('keep', [None, 2])
-def test_the_best_file_is_none_of_the_abandoned_stretch(keep, second, best, tmp_path):
+def test_the_best_file_is_not_from_the_abandoned_part(keep, second, best, tmp_path):
     learn,weights = mk(tmp_path),{}
     second = (*second, 8., 8.)[:3]
     value = lambda rec: (5., 3., 1.)[learn.epoch] if not learn.keeper.attempt else second[learn.epoch-1]
@@ -77,7 +78,7 @@ def test_the_best_file_is_none_of_the_abandoned_stretch(keep, second, best, tmp_
     assert {p.stem for p in tmp_path.rglob('*.pth')}=={o['name'] for o in save.saves}
     for o in save.saves: assert torch.equal(torch.load(o['path'])['model']['weight'], weights[o['epoch']])
 
-def test_a_rewind_gives_no_time_back(monkeypatch, tmp_path):
+def test_a_rewind_does_not_extend_the_time_limit(monkeypatch, tmp_path):
     now = [0.]
     monkeypatch.setattr('learnloop.train.tracker.monotonic', lambda: now[0])
     learn,done = mk(tmp_path),[]

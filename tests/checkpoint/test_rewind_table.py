@@ -1,4 +1,4 @@
-"A rewind may be raised in each event, wherever it fires: one rule says what fires then, and everything is restored"
+"A rewind may be raised in any event: one rule gives the events that fire then, and everything is restored"
 import pytest, torch
 from fastcore.basics import noop
 from torch import nn
@@ -26,7 +26,7 @@ class Hears(Callback):
         return [_f.__get__(self)]
 
 def cancels(e, n, c): return {(i, e, n):c for i in range(2)}
-DO = { # What happens at an epoch, event and batch, whenever the fit comes there: cancels of each phase, evaluations, and a save
+DO = { # Actions by epoch, event and batch: cancels of each phase, evaluations, and a save
     **cancels('before_batch', 0, CancelBatchException), **cancels('after_loss', 1, CancelTurnException), **cancels('before_backward', 2, CancelBackwardException),
     **cancels('before_step', 3, CancelStepException), **cancels('before_zero_grad', 3, CancelZeroGradException), (1, 'after_batch', 4):CancelTrainException,
     (0, 'before_validate', None):CancelValidException, (1, 'after_validate', None):CancelEpochException,
@@ -50,7 +50,7 @@ def program():
 def names(learn): return tuple(p.name for p in learn.open)
 
 def all_events():
-    "Each event with the phases that are open, its number in the fit, and a place that the fit has left behind there; and what is left of the fit"
+    "Return each event, with the open phases, its number in the fit and an earlier place; and the final state"
     seen,n,been = {},[0],[]
     def heard(learn, event):
         if event=='between_batches' and (learn.epoch, learn.n_done)==(TO.epoch, TO.batch): been.append(1)
@@ -70,7 +70,7 @@ def left_by(learn):
 EVENTS,PLAIN = all_events()
 
 def rule(learn, inside, event, to):
-    "What fires from the raise to the place: clean-ups of the phases that end, `before_x` of those that begin again, and no other event"
+    "Return the events between the raise and the place: clean-ups of ending phases, then `before_x` of those that begin again"
     if 'evaluate' in inside: running = inside[:inside.index('evaluate')-1]  # it was called in an event of the phase around it, not in its body
     else: running = inside[:-1] if event in learn.phases[inside[-1]].events else inside
     stay = [p for p in ('fit', 'epoch', 'train')[:3 if to.next=='train' else 1] if p in running]
@@ -82,8 +82,9 @@ def test_each_phase_and_event_is_in_the_table():
     assert {e for _,e in EVENTS}>={*learn.events} - {'after_create', 'after_exception', 'after_record', 'after_cancel_fit', 'after_cancel_sanity', 'after_cancel_save'}
     assert {p for o,_ in EVENTS for p in o}=={*learn.phases}
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize('inside,event', EVENTS, ids=lambda o: '-'.join(o) if isinstance(o, tuple) else o)
-def test_truth_table(inside, event):
+def test_a_rewind_in_any_event_fires_the_events_of_the_rule(inside, event):
     (at,to),n,log,places = EVENTS[inside, event],[0],[],[]
     def logs(learn, event):
         if n[0]>at: log.append(event)
@@ -112,7 +113,7 @@ IN_FLIGHT = {('error', 'rewind'):'error', ('rewind', 'error'):'error', (CancelFi
     ('rewind', 'rewind'):'back'}
 
 @pytest.mark.parametrize('first,second', IN_FLIGHT)
-def test_two_at_once(first, second):
+def test_of_two_exceptions_at_once_one_wins(first, second):
     raised,places = [],[]
     def raises(event, what, to):
         def _f(cb):

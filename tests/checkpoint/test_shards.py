@@ -12,7 +12,7 @@ class Cut(torch.Tensor):
 
 def cut(*vals): return torch.tensor(vals).as_subclass(Cut)
 
-def test_what_is_taken_out_is_put_back_in_its_place():
+def test_shards_are_put_back_in_their_places():
     plain = torch.arange(2)
     state = {'a':{'b.c':cut(1., 2.), 'b':{'c':cut(3.)}}, 'l':[cut(4.), 'x', (plain,)]}
     rest = take_shards(state)
@@ -86,7 +86,7 @@ def said(o):
 
 @settings(max_examples=100, deadline=None)
 @given(states, states)
-def test_the_state_of_the_first_process_and_what_differs_are_that_of_another(first, mine):
+def test_the_first_state_and_the_differences_give_another_state(first, mine):
     own = [*find_own(mine, digests(mine), digests(first))]
     assert (not own)==(said(first)==said(mine))
     again = deepcopy(first)

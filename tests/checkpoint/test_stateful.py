@@ -1,4 +1,4 @@
-"Loaders with a state of their own, torchdata's over Hugging Face's datasets among them: a fit goes on exactly, whether by their state or through their batches again"
+"Loaders with their own state, torchdata's over Hugging Face's datasets among them: a fit resumes exactly, by their state or by making their batches again"
 import random, signal, warnings
 import datasets, pytest, torch
 from helpers import Boom, covering
@@ -28,7 +28,7 @@ def mine(n=N):
 class Stream(IterableDataset):
     def __iter__(self): return ((X[i]+.1*torch.randn(3), Y[i]) for i in mine())
 class OwnState(IterableDataset):
-    "A stream that goes on over epochs, and knows where it is"
+    "A stream that continues over epochs, and has a state"
     def __init__(self): self.at = 0
     def __iter__(self):
         while True:
@@ -70,7 +70,7 @@ def mk_loader(cls, kind, workers, **kw):
     return dl
 
 def run(cls, kind, workers, at=None, folder=None, accept=(), said=None, **kw):
-    "A new process, as far as a learner can tell, whose fit fails before batch `at`"
+    "Fit as a new process would; the fit fails before batch `at`"
     set_seed(3)
     model = nn.Sequential(nn.Linear(3, 8), nn.Dropout(.3), nn.Linear(8, 2))
     learn = Learner((mk_loader(cls, kind, workers, **kw), None), model, F.cross_entropy, lr=.01)
@@ -82,49 +82,39 @@ def run(cls, kind, workers, at=None, folder=None, accept=(), said=None, **kw):
     return [p.detach().clone() for p in model.parameters()]
 
 @pytest.mark.filterwarnings('ignore:To copy construct from a tensor')  # by Hugging Face's own formatter
-@covering(2, workers=[0, 2], kind=KINDS, cls=[DataLoader, StatefulDataLoader])
-def test_point_26_every_kind_of_loader_goes_on_exactly(cls, kind, workers, tmp_path):
+@covering(workers=[0, 2], kind=KINDS, cls=[DataLoader, StatefulDataLoader])
+def test_every_kind_of_loader_resumes_exactly(cls, kind, workers, tmp_path):
     want = run(cls, kind, workers)
-    for i,at in enumerate([3, 8] if workers==0 else [8]):  # in the first epoch, and in the second, which began with what the first left
+    for i,at in enumerate([3, 8] if workers==0 else [8]):  # in the first epoch, and in the second
         with pytest.raises(Boom): run(cls, kind, workers, at, tmp_path/str(i))
         assert list_checkpoints(tmp_path/str(i))[-1].manifest['next']=='train'
         assert all(map(torch.equal, run(cls, kind, workers, folder=tmp_path/str(i)), want))
 
-@pytest.mark.parametrize('kind,workers,how', [('tensors', 2, 'by its own state'), ('hf_map', 0, 'by its own state'), (OwnState, 0, 'by its own state'),
-    ('noisy', 2, 'making 3 batches again, because its own state may not be exact'),
-    ('hf_shuffled', 0, 'making 3 batches again, because its own state may not be exact')])
-def test_point_26_it_says_how_it_came_there(kind, workers, how, tmp_path, capsys):
-    with pytest.raises(Boom): run(StatefulDataLoader, kind, workers, 3, tmp_path)
-    capsys.readouterr()
-    run(StatefulDataLoader, kind, workers, folder=tmp_path, said=True)
-    assert f'epoch 0, batch 3 ({how})' in capsys.readouterr().out
-
-def test_point_26_a_stream_that_knows_its_place_over_epochs_is_taken_at_its_word(tmp_path):
-    want = run(StatefulDataLoader, OwnState, 0)
-    with pytest.raises(Boom): run(StatefulDataLoader, OwnState, 0, 8, tmp_path)
-    assert all(map(torch.equal, run(StatefulDataLoader, OwnState, 0, folder=tmp_path), want))
-
 class Exact(StatefulDataLoader): resumes_exactly = True
 
-def test_point_26_what_is_said_to_be_exact_is_not_gone_through(tmp_path, capsys):
-    want = run(Exact, 'hf_iterable', 0)
-    with pytest.raises(Boom): run(Exact, 'hf_iterable', 0, 8, tmp_path)
-    assert all(map(torch.equal, run(Exact, 'hf_iterable', 0, folder=tmp_path, said=True), want))
-    assert 'by its own state' in capsys.readouterr().out
+@pytest.mark.parametrize('cls,kind,workers,how', [(StatefulDataLoader, 'tensors', 2, 'by its own state'), (StatefulDataLoader, 'hf_map', 0, 'by its own state'),
+    (StatefulDataLoader, OwnState, 0, 'by its own state'), (Exact, 'hf_iterable', 0, 'by its own state'),
+    (StatefulDataLoader, 'noisy', 2, 'making 3 batches again, because its own state may not be exact')])
+def test_a_resumed_fit_logs_how_it_reached_its_batch(cls, kind, workers, how, tmp_path, capsys):
+    want = run(cls, kind, workers)
+    with pytest.raises(Boom): run(cls, kind, workers, 3, tmp_path)
+    capsys.readouterr()
+    assert all(map(torch.equal, run(cls, kind, workers, folder=tmp_path, said=True), want))
+    assert f'epoch 0, batch 3 ({how})' in capsys.readouterr().out
 
 @pytest.mark.parametrize('old,new', [(DataLoader, StatefulDataLoader), (StatefulDataLoader, DataLoader)])
-@pytest.mark.parametrize('kind', ['map', 'hf_iterable', 'hf_shuffled'])
-def test_point_26_another_kind_of_loader_is_refused_by_name_and_if_accepted_gone_through(kind, old, new, tmp_path):
+@pytest.mark.parametrize('kind', ['map', 'hf_shuffled'])
+def test_another_kind_of_loader_is_refused_by_name_unless_it_is_accepted(kind, old, new, tmp_path):
     with pytest.raises(Boom): run(old, kind, 0, 3, tmp_path)
     with pytest.raises(ValueError, match=rf"loader was '{old.__name__}' and is '{new.__name__}'.*accept=\['loader'\]"): run(new, kind, 0, folder=tmp_path)
     with pytest.warns(UserWarning, match='not exact: loader was'): run(new, kind, 0, folder=tmp_path, accept=['loader'])
 
-def test_point_26_a_state_of_other_workers_is_not_taken_up(tmp_path):
+def test_a_state_of_other_workers_is_not_loaded(tmp_path):
     with pytest.raises(Boom): run(StatefulDataLoader, 'map', 0, 3, tmp_path)
     with pytest.warns(UserWarning, match='not exact: workers was 0 and is 1'): run(StatefulDataLoader, 'map', 1, folder=tmp_path, accept=['workers'])
 
 @pytest.mark.parametrize('workers', [0, 2])
-def test_point_26_ctrl_c_with_a_loader_that_keeps_its_iterator(workers):
+def test_ctrl_c_with_a_loader_that_keeps_its_iterator(workers):
     ds = TensorDataset(torch.randn(40, 4), torch.randn(40, 1))
     learn = Learner(StatefulDataLoader(ds, 4, num_workers=workers), nn.Linear(4, 1), F.mse_loss, default_cbs=False)
     was = signal.signal(signal.SIGINT, signal.default_int_handler)  # it may have been ignored
@@ -140,7 +130,7 @@ class Tokenised(IterableDataset):
     def state_dict(self): return self.ds.state_dict()
     def load_state_dict(self, sd): self.ds.load_state_dict(sd)
 
-def test_point_26_a_shuffle_buffer_in_a_data_set_of_ones_own_is_gone_through_again():
+def test_a_shuffle_buffer_inside_your_own_dataset_is_filled_again():
     from learnloop.checkpoint.passes import goes_by_state
     ds = datasets.Dataset.from_dict(dict(x=list(range(8)))).to_iterable_dataset()
     assert not goes_by_state(StatefulDataLoader(Tokenised(ds), 2)) and not goes_by_state(StatefulDataLoader(ds, 2))
