@@ -108,8 +108,9 @@ DRAWS = {random.Random: lambda g: g.random(), torch.Generator: lambda g: torch.r
 OWN = dict(shared=lambda: None, python=lambda: random.Random(1), torch=lambda: torch.Generator().manual_seed(1), numpy=lambda: np.random.default_rng(1),
     state=lambda: np.random.RandomState(1), philox=lambda: np.random.Generator(np.random.Philox(1)))
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('own', [*OWN])
-def test_point_12_each_evaluation_draws_anew_and_training_as_if_nobody_had_looked(own):
+def test_each_evaluation_draws_new_numbers_and_does_not_change_training(own):
     other = mk(p=.5)
     def run(n, n_other=0):
         set_seed(3)

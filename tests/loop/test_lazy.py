@@ -1,4 +1,4 @@
-"What `import learnloop` brings, and that all else is there when it is asked for, in any order"
+"`import learnloop` imports the core; everything else is imported on first access, in any order"
 import os, subprocess, sys
 from importlib import import_module
 from types import ModuleType
@@ -45,7 +45,7 @@ def at(path):
 
 # In forks, each of which asks for one module first, by one of its names, a method or itself
 FIRST = ASK + f'''
-mods = {[f'learnloop.{o}' for o in modules(ROOT) if o not in CORE and not o.endswith('__main__')]!r}
+mods = {[f'learnloop.{o}' for o in modules(ROOT) if o not in CORE and not o.endswith('__main__')][::1 if os.environ.get('ALL_CASES') else 4]!r}
 ''' + '''
 def ask(mod, how):
     names = [k for k,m in learnloop._lazy.items() if m==mod]

@@ -83,8 +83,9 @@ def mk(kind, loader):
 WITH_Z = 'two','numbers','inner','of_dict','dicts','n_inp'
 CASES = [(k, l) for k in KINDS for l in LOADERS if 'collate_fn' not in KINDS[k][2] or l in ('map','stream','several')]
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize('kind,loader', CASES)
-def test_an_item_is_predicted_as_its_batch_is(kind, loader):
+def test_predict_gives_an_item_the_scores_of_its_batch(kind, loader):
     learn,whole,bare = mk(kind, loader)
     rng = torch.get_rng_state()
     for i in range(3):
@@ -95,9 +96,10 @@ def test_an_item_is_predicted_as_its_batch_is(kind, loader):
             assert decision.shape==() and decision==scores.argmax(), 'over classes, not rows'
     assert torch.equal(torch.get_rng_state(), rng)
 
+@pytest.mark.every(3, 1)
 @pytest.mark.parametrize('kind,loader', [o for o in CASES if o[0] not in ('bare', 'stacked', 'n_inp')])
-def test_a_loss_of_ones_own_decides_as_for_the_whole_data_set(kind, loader):
-    "By the targets of the training set, for an item without its target, too"
+def test_a_custom_loss_decides_as_for_the_whole_data_set(kind, loader):
+    "By the targets of the training set, also for an item without its target"
     learn,whole,bare = mk(kind, loader)
     learn.loss_func = lambda pred, *yb: nn.functional.cross_entropy(pred, *yb)
     want = learn.get_preds(0, with_decoded=True, reorder=False)[2]

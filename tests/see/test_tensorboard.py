@@ -331,6 +331,7 @@ def train(folder, stop=None, every=1, n=3, **kwargs):
     learn = learner(tb, cbs, dls=(batches(5),VALID), opt_func=torch.optim.AdamW, metrics=mae)
     return quiet(learn, n, resume=folder/'run')
 
+@pytest.mark.every(2, 1)
 @pytest.mark.parametrize('every,unit,name,stops', [(1, 'steps', 'after_batch', [3]), (2, 'samples', 'after_batch', [5, 9]), (1, 'samples', 'after_batch', [6, 8, 8]),
     (2, 'steps', 'after_epoch', [10])], ids=str)
 def test_resumed_runs_have_the_curves_of_one(name, stops, every, unit, tmp_path):

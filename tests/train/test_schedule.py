@@ -1,4 +1,4 @@
-"Schedules against torch's own, closed forms and loops by hand; a finder of learning rates that leaves no trace"
+"Schedules compared to PyTorch's, to formulas and to hand-written loops; `lr_find` leaves no trace"
 import math
 from contextlib import nullcontext, suppress
 from copy import deepcopy
@@ -126,7 +126,7 @@ def test_any_hyper_of_any_group():
     ({'lr': lambda p: None}, TypeError, "schedule of 'lr' returned None"), ({'lr': lambda p: 'a'}, TypeError, "'a'"), ({'lr': [lambda p: .1, lambda p: None]}, TypeError, 'None'),
     ({'lr': SchedLin(.1, -.1)}, ValueError, '0 or more'), ({'lr': lambda p: math.nan}, ValueError, 'finite'),
     ({'model.wait': SchedLin(1, 0)}, AttributeError, "did you mean 'weight'"), ({'nothing.p': SchedLin(1, 0)}, AttributeError, 'nothing')])
-def test_what_is_wrong_is_found_before_training(scheds, exc, match):
+def test_wrong_schedules_are_refused_before_training(scheds, exc, match):
     learn = mk(splitter=two_groups)
     with pytest.raises(exc, match=match): learn.fit(1, cbs=ParamScheduler(scheds))
     assert learn.count.batches==0 and same(learn.model, mk_model()) and lrs(learn)==[.1, .1]
@@ -412,7 +412,8 @@ def test_lr_find_leaves_everything_as_it_was(fitted, opt_func):  # runner-up of 
     assert 1e-7<=res.valley<=10 and len(learn.recorder.lr_finder.lrs)>5
 
 @covering(what=[ValueError, KeyboardInterrupt], e=[o for x in FIT for o in events_of(x) if 'cancel' not in o])
-def test_ctrl_c_in_lr_find_leaves_no_trace(e, what):  # in fastai, the weights stay changed
+@pytest.mark.every(3)
+def test_an_error_in_lr_find_leaves_no_trace(e, what):  # in fastai, the weights stay changed
     def stop(cb):
         if cb.train_iter>=3 or e in ('before_fit', 'before_epoch', 'before_train'): raise what
     learn = mk_finder()

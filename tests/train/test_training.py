@@ -402,9 +402,10 @@ def test_sam_is_the_loop_by_hand(opt_func, p, norm, clip):
     assert same(a, b) and torch.equal(torch.get_rng_state(), rng)
     assert learn.count.opt_steps==learn.count.batches==6
 
+@pytest.mark.every(3)
 @covering(2, e=['before_turn', 'after_loss', 'before_backward', 'after_backward', 'before_step', 'after_opt_step', 'before_zero_grad', 'after_turn'],
     what=['Backward', 'Step', 'ZeroGrad', 'Turn', 'Batch', 'Train'], order=[-9, 20, 95, 101])
-def test_a_cancel_in_parts_is_that_of_the_whole_batch(e, what, order):
+def test_a_cancel_in_micro_batches_equals_one_in_the_whole_batch(e, what, order):
     if what in ('Backward','Step','ZeroGrad') and camel2snake(what) not in e.replace('opt_step', 'step'): what = 'Turn'
     models = []
     for cbs in ([], [MicroBatch(3)]):
@@ -414,7 +415,7 @@ def test_a_cancel_in_parts_is_that_of_the_whole_batch(e, what, order):
 
 @covering(what=['CancelBackwardException', 'CancelBatchException', 'CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt'],
     e=['after_pred', 'after_loss', 'before_backward', 'after_backward', 'cleanup_backward'])
-def test_sam_puts_weights_back_whatever_happens_up_there(e, what):
+def test_sam_restores_weights_after_any_cancel_or_error(e, what):
     if what=='CancelBackwardException' and not e.endswith('backward'): what = 'CancelBatchException'
     n,n_calls = [0],1 if e in ('after_backward','cleanup_backward') else 2
     def hear(cb, _):
