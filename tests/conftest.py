@@ -5,7 +5,7 @@ from helpers import cover
 from hypothesis import Phase, settings
 from learnloop.app.settings import run_settings
 
-cfg = run_settings('tests', seed=42, examples=25)
+cfg = run_settings('tests', seed=42, examples=25 if os.environ.get('ALL_CASES') else 12)
 # A shell that starts us in the background has Ctrl-C ignored, and tests try it
 if signal.getsignal(signal.SIGINT)==signal.SIG_IGN: signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ['MPLBACKEND'] = 'agg'  # no window, wherever the tests run

@@ -257,6 +257,7 @@ def test_one_added_in_a_fit_begins_there():
 RESUMED = dict(stop=lambda: [EarlyStopping(patience=2, load_best=True, sink=lambda *_, **__: None)], **SCHEDULES,
     scores=lambda: [EpochScoring('accuracy', lower_is_better=False, on_train=True, name='acc'), BatchScoring('accuracy', on_train=True, name='bacc')],
     init=lambda: [Initializer('3.bias', fn=partial(nn.init.constant_, val=.3), at=2), Freezer('0.*', at=2)])
+@pytest.mark.every(2)
 @covering(kind=RESUMED, at=[('after_loss', 1, 3), ('before_validate', 1, None), ('before_epoch', 2, None)])
 def test_a_resumed_fit_is_the_same(kind, at, tmp_path):
     whole = mk_learner(.4)

@@ -190,8 +190,9 @@ def runs(path, k=None, n_epoch=3):
     learn = mk_learn(path, [Fingerprint(detail=7), Callback('stop', before_step=never)])
     learn.fit(n_epoch, resume=path/'c')
 
+@pytest.mark.every(2, 1)
 @pytest.mark.parametrize('k', [11, 33])
-def test_a_run_that_goes_on_has_the_rows_of_one_that_was_never_stopped(k, tmp_path):
+def test_a_resumed_run_has_the_rows_of_an_uninterrupted_one(k, tmp_path):
     runs(tmp_path/'a')
     runs(tmp_path/'b', k)
     a,b = (read_fingerprint(tmp_path/o) for o in 'ab')

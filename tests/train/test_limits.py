@@ -82,7 +82,7 @@ def test_max_steps_counts_within_the_limit():
 
 ENDS = [None, CancelFitException, ValueError, KeyboardInterrupt]
 
-@pytest.mark.parametrize('e', ENDS)
+@pytest.mark.parametrize('e', [None, KeyboardInterrupt])
 def test_worker_processes_are_gone_after_the_fit(e):
     dl = DataLoader(rows(8), batch_size=4, num_workers=1)
     learn = mk_learner(dls=(dl, dl))
