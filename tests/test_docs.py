@@ -16,7 +16,7 @@ def shown(code, name='f', mod='loop/learner', rest='*What it does*'):
 
 # ---- signatures
 
-def test_a_parameter_is_told_once():
+def test_a_parameter_is_documented_once():
     code = 'def fit(\n    n_epoch:int, # How often\n)->Learner: # Itself'
     got = doc_md(shown(code, 'fit', rest='*What it does*\n\nParameters:\n    n_epoch: How often\nReturns: Itself'), 'Learner.fit')
     assert got.split('\n\n')==['### `Learner.fit` { #learner.fit .doc }',

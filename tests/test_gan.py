@@ -63,7 +63,7 @@ def test_evaluation_leaves_no_trace_and_runs_no_turn():
     preds,targs = learn.get_preds()
     assert preds.shape==targs.shape==(16, 2) and learn.recorder.values==quiet(mk_gan(), 2).recorder.values
 
-def test_point_7_what_goes_by_steps_goes_by_those_that_count():
+def test_step_intervals_count_only_counted_steps():
     "Averages and points of a log come with the generator's steps, none where its turn is skipped"
     points = []
     class Points(Logger):

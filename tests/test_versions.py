@@ -5,7 +5,7 @@ import pytest, torch
 from benchmarks import same, versions
 from benchmarks.overhead import version_row
 
-def test_modules_that_moved_are_found_by_what_they_have(monkeypatch):
+def test_modules_that_moved_are_found_by_their_contents(monkeypatch):
     monkeypatch.setattr(sys, 'meta_path', [*sys.meta_path, versions.FindMoved()])
     moved = import_module('learnloop.nowhere.moved')
     assert (moved.EMA.__module__, moved.cnn.__module__)==('learnloop.train.averaging', 'learnloop.app.demo')

@@ -172,7 +172,7 @@ def test_bare_callbacks_and_those_of_the_project_itself():
     with pytest.raises(TypeError, match="it has on_epoch_end, like callbacks of TrainingEngine .*: pass the system, as_cb.…, system='engine' or"): as_cb(copied())
     assert as_cb(copied(), system='engine').hears('on_epoch_end')
 
-def test_point_30_of_a_base_class_of_ones_own_the_system_is_named():
+def test_a_custom_base_class_needs_the_name_of_the_system():
     class Base:
         def set_engine(self, engine): self.engine = engine
     class Mine(Base):
@@ -219,6 +219,7 @@ def test_callback_without_an_engine_says_so():
 
 # Stopping
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('hook', [o for o in HOOKS if o not in ('on_exception', 'on_train_end')])
 def test_stop_takes_effect_at_once(hook, tmp_path):
     "The engine would run one more epoch, and neither save it nor end it"

@@ -20,6 +20,7 @@ def drawn(name, table, way, seed):
     if kind=='ragged': batches = [*map(trimmed, batches)]
     return make,kind,whole,batches,WAYS[way](k, 2+seed%3)
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('way', WAYS)
 @pytest.mark.parametrize('name', [*KNOWN, *MEANS])
 def test_parts_make_the_step_of_the_whole(name, way):
@@ -32,6 +33,7 @@ def test_parts_make_the_step_of_the_whole(name, way):
         if way=='parts': assert learn.recorder.values[0][0]==pytest.approx(before, rel=1e-6)
         elif kind!='bf16': assert learn.recorder.values[0][0]==pytest.approx(before, rel=1e-5)
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('name', [*KNOWN, *MEANS])
 def test_evaluating_batches_gives_the_loss_of_the_whole(name):
     make,kind = (KNOWN|MEANS)[name]
@@ -73,6 +75,7 @@ def test_a_declared_denominator_makes_them_right(name):
             if kind!='bf16': assert learn.validate(dl=batches)[0]==pytest.approx(after, rel=1e-6)
     finally: vars(f).pop('denominator', None)
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('name', [k for k in KNOWN if 'sum' not in k and 'total' not in k and k not in ('dice', 'ctc', 'ctc_function')])
 def test_the_loss_of_an_item_is_that_of_a_batch_of_one(name):
     make,kind = KNOWN[name]

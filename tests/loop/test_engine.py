@@ -98,7 +98,7 @@ def test_a_turn_that_an_engine_takes_is_not_run_by_the_loop():
     assert a.count.opt_steps==b.count.opt_steps>0
     for p,q in zip(a.model.parameters(), b.model.parameters(), strict=True): torch.testing.assert_close(p, q)
 
-def test_what_ended_returns_is_what_acts():
+def test_the_result_of_ended_decides():
     class Forgives(Engine):
         def ended(self, learn, phase, e, inner): return CancelBatchException() if isinstance(e, ZeroDivisionError) else inner(learn, phase, e)
     def fail(cb):

@@ -64,8 +64,9 @@ def hears(phases, n): return [o for o in all_events(phases)[:n] if not o.startsw
 OPEN_AT = dict(fit=hears(FIT, -1), epoch=hears(FIT[1:], -1), train=hears(['train', 'batch', 'backward', 'step'], -1),
     validate=hears(['validate'], -4), batch=hears(['batch', 'backward', 'step'], -1), backward=hears(['backward'], -4), step=hears(['step'], -3))
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize('x,e', cover((x, e) for x,es in OPEN_AT.items() for e in es))
-def test_each_of_its_exceptions_at_any_event(x, e):
+def test_each_exception_at_an_event(x, e):
     learn = mk_learner([cbs.raise_at(e, getattr(learnloop, CANCEL_OF[x]))])
     learn.raised = False
     assert ending(partial(learn.fit, 2))=='returns' and learn.raised

@@ -137,13 +137,14 @@ def test_what_leaves_fit_is_the_original(exc):
 
 @pytest.mark.parametrize('e,n,want', [('before_fit', 1, []), ('before_epoch', 2, ['epoch 1']), ('after_train', 1, ['epoch 0']),
     ('before_batch', 4, ['epoch 0', 'batch 0 of validation']), ('cleanup_batch', 2, ['epoch 0', 'batch 1']), ('after_fit', 1, [])])
-def test_note_says_where(e, n, want):
+def test_the_note_of_an_error_has_its_place(e, n, want):
     with pytest.raises(ValueError) as info: mk_learner([failing(e, n, ValueError)]).fit(2)
     [note] = info.value.__notes__
     assert f'A.{e}' in note and all(o in note for o in want)
 
+@pytest.mark.every(3)
 @covering(e=[o for o in all_events(FIT) if o not in events_of('validate') and not o.startswith('after_cancel')], what=ERRORS)
-def test_learner_is_as_good_as_new_after_a_failure(e, what):
+def test_a_learner_is_as_new_after_a_failure(e, what):
     kw = dict(opt_func=partial(torch.optim.SGD, momentum=.9), dls=(TRAIN, VALID))
     learn,fresh = mk_learner(**kw),mk_learner(**kw)
     before = learn.cbs
@@ -185,7 +186,7 @@ def raising(exc):
 # Clean-ups
 
 @pytest.mark.parametrize('first', [None, ValueError('first')])
-def test_errors_of_cleanups_never_mask_and_are_all_told(first):
+def test_errors_of_cleanups_never_mask_and_are_all_in_notes(first):
     heard,later = [],[]
     def hear(cb, e):
         heard.append((e, cb.name))
@@ -221,7 +222,7 @@ def test_cleanups_are_never_muted(attrs):
 
 @pytest.mark.parametrize('e,cancel', [('before_fit', 'CancelBatchException'), ('after_epoch', 'CancelTrainException'), ('after_pred', 'CancelStepException'),
     ('cleanup_batch', 'CancelStepException'), ('before_batch', 'CancelSaveException')])
-def test_uncaught_cancel_says_who_where_and_what_was_open(e, cancel):
+def test_an_uncaught_cancel_names_callback_event_and_open_phases(e, cancel):
     opened = []
     def hear(cb, _):
         opened.extend(o.name for o in cb.learn.open)
@@ -235,7 +236,7 @@ def test_cancel_outside_of_all_phases():
     learn = mk_learner([listener('a', ['after_pred'], lambda cb, e: act(cb, 'CancelFitException'))])
     with pytest.raises(UncaughtCancelError, match='CancelFitException .*by A in after_pred.*open: none'): learn('after_pred')
 
-def test_plain_root_of_cancels_is_taken_by_nobody():
+def test_no_phase_catches_the_base_class_of_cancels():
     with pytest.raises(UncaughtCancelError): mk_learner([failing('after_pred', 1, CancelException)]).fit(1)
 
 def test_nested_fit_is_an_error_and_ends_the_outer_one():
@@ -346,7 +347,7 @@ def test_point_8_also_a_method_of_a_callback_and_one_that_calls_its_base():
     learn = mk_learner([Mine()], cls=More)
     assert learn.critic_step(1)==2 and learn.mine.work(3)==(3, True)
 
-def test_point_8_what_can_be_no_body_of_a_phase():
+def test_point_8_generators_and_coroutines_are_refused():
     def gen(self): yield 1
     async def co(self): pass
     for f in (gen, co):

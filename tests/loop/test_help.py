@@ -33,4 +33,4 @@ def test_a_function_without_source_has_its_docstring():
     assert inspect.getdoc(ns['f'])=='Do it'
 
 @pytest.mark.parametrize('name', ['fit_one_cycle', 'fit_flat_cos', 'fit_sgdr', 'fit_wsd'])
-def test_every_fit_names_what_it_hands_on(name): assert '`resume`' in inspect.getdoc(getattr(Learner, name))
+def test_every_fit_documents_the_arguments_it_passes_on(name): assert '`resume`' in inspect.getdoc(getattr(Learner, name))

@@ -107,7 +107,7 @@ def test_a_custom_loss_decides_as_for_the_whole_data_set(kind, loader):
         for item in (whole(i), *([bare(i)] if bare else ())): assert torch.equal(learn.predict(item)[0], want[i])
 
 @pytest.mark.parametrize('y', [torch.stack([Z, Z, Z], 1), Z, torch.stack([Y, Y, Y], 1)], ids=['numbers', 'a number', 'counts'])
-def test_what_a_loss_of_ones_own_learns_is_not_decided_on_unless_targets_are_classes(y):
+def test_predict_decides_for_a_custom_loss_only_if_targets_are_classes(y):
     learn = Learner([(X, y)], Net(), lambda pred, *yb: (pred.sum()*0))
     dec,pred = learn.predict(X[0])
     assert torch.equal(dec, pred) and dec.shape==(3,)
@@ -152,7 +152,7 @@ class Finds(Module):
 
 @pytest.mark.parametrize('boxes', BOXES)
 @pytest.mark.parametrize('form', ['dicts', 'tuple', 'tensors'])
-def test_what_was_found_in_each_item_stays_with_it(form, boxes):
+def test_results_of_detectors_stay_with_their_items(form, boxes):
     boxes = BOXES[boxes]
     items = [(torch.tensor([i, 0.]), dict(boxes=b, n=len(b))) for i,b in enumerate(boxes)]
     def collate(os): return torch.stack([x for x,_ in os]),[y for _,y in os]

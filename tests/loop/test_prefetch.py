@@ -79,8 +79,9 @@ def fresh(kind):
         if getattr(o, 'generator', None): o.generator.manual_seed(3)
     return dl
 
+@pytest.mark.every(2)
 @covering(kind=LOADERS, n=[1, 3], kwargs=[dict(n_epoch=3), dict(max_steps=6), dict(max_steps=6, cbs=TimeLimit(hours=1))])
-def test_a_fit_is_the_same(kind, n, kwargs):
+def test_a_fit_is_the_same_with_prefetch(kind, n, kwargs):
     res = []
     for with_it in (False, True):
         learn = mk_learner(fresh(kind))
@@ -112,6 +113,7 @@ def test_a_run_resumes_exactly_with_prefetch_or_without(kind, at, with_it, tmp_p
     learn.fit(3, resume=tmp_path, cbs=cbs(with_it[1]))
     check(end(learn), end(whole))
 
+@pytest.mark.every(2)
 @covering(kind=['shuffled', 'generator', 'rows'], at=[1, 3, 4, 7])
 def test_ctrl_c_and_resume(kind, at):
     whole = mk_learner(fresh(kind))
@@ -155,8 +157,9 @@ def test_ctrl_c_while_the_fit_waits_for_the_thread(saves, tmp_path):
         learn.fit(3, resume=tmp_path, accept='data', cbs=Prefetch(draws=False))
         check(end(learn), want)
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('at,n', [*product((0, 5, 9, 13), (1, 3))])
-def test_an_error_of_an_item_comes_at_its_batch_with_its_note(at, n):
+def test_an_error_of_an_item_is_raised_at_its_batch_with_its_note(at, n):
     def fail(i):
         if i==at: raise Boom('in an item')
     res = []
@@ -196,7 +199,7 @@ def test_a_cancelled_pass_leaves_nothing(e, name):
     (of(num_workers=1, shuffle=True, generator=gen()), 'during the pass'), (lambda: DataLoader(TensorDataset(*xy()), 4, sampler=Own()), 'its sampler may draw'),
     (lambda: Mine(TensorDataset(*xy()), 4), 'Mine.__iter__ may draw'), (lambda: Stated(TensorDataset(*xy()), 4), 'Stated has its own state'), (lambda: Endless(of()()), 'would lose prefetched batches'), (lambda: Until(of()(), bool), ''),
     (lambda: Zip(of()(), of()()), 'not a DataLoader')])
-def test_what_is_not_made_ahead(mk, why):
+def test_prefetch_blockers(mk, why):
     got = prefetch_blocker(mk())
     assert bool(got)==bool(why)
     assert re.search(why, got)

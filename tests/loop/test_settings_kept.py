@@ -19,7 +19,7 @@ def test_a_setting_of_loaders_is_refused(mk, k, v):
     with pytest.raises(AttributeError, match=rf'dls.{k} = {v} would change nothing.*{"bs" if k=="batch_size" else k}={v}'): setattr(dls, k, v)
     assert k not in vars(dls)
 
-def test_what_else_is_set_on_loaders_is_kept():
+def test_other_attributes_of_loaders_are_kept():
     dls = DataLoaders.from_dsets(DS, DS, bs=8, valid_bs=16)
     dls.vocab,dls.train = 'ab',(new := DataLoader(DS, 4))
     assert dls.vocab=='ab' and dls.train is new and dls.bs==4 and DataLoaders(TRAIN).bs is None and DataLoaders().bs is None

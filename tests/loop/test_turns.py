@@ -42,7 +42,7 @@ ONCE = 'dcgan', {'sam', 'micro'}  # its graph is built outside the turn, and fre
 
 @pytest.mark.parametrize('feature', FEATURES)
 @pytest.mark.parametrize('name', LOOPS)
-def test_each_is_as_by_hand_or_refused(name, feature):
+def test_each_feature_is_as_by_hand_or_refused(name, feature):
     cbs,kind,refused = FEATURES[feature]
     learn = LOOPS[name].learner(cbs())
     was = weights(learn.model)

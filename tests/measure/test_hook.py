@@ -132,6 +132,7 @@ def test_every_is_checked(every):
 EVENTS = 'before_fit','before_train','before_batch','after_pred','after_loss','after_backward','after_step','after_batch','cleanup_batch', \
     'before_validate','after_validate','after_epoch','after_fit','cleanup_fit'
 
+@pytest.mark.every(2)
 @covering(kwargs=[{}, dict(every=1), dict(is_forward=False), dict(remove_end=False)],
     exc=['ValueError', 'KeyboardInterrupt', 'CancelBatchException', 'CancelEpochException', 'CancelFitException'],
     e=EVENTS)
@@ -211,7 +212,7 @@ def test_validation_and_evaluations_are_not_recorded():
     for at in ('before_batch', 'after_pred', 'after_loss', 'after_batch'):
         assert all(torch.equal(v, want[k]) for k,v in run(at).items()), at
 
-def test_looking_before_there_is_anything_says_so():
+def test_statistics_before_a_fit_are_an_error():
     stats = ActivationStats()
     with pytest.raises(ValueError, match='nothing was recorded'): stats.stats  # noqa: B018
     fit(stats)

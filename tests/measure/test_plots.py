@@ -65,6 +65,7 @@ def test_losses_of_a_short_fit_are_all_drawn():
         learn.fit(2)
     assert [len(o.get_xdata()) for o in learn.recorder.plot_loss().lines]==[3]
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('name', [*PLOTS, *MANY, 'find', 'pyplot', 'style'])
 def test_without_matplotlib(name, learn, monkeypatch):
     "Each plot says what to install"

@@ -148,10 +148,11 @@ def test_weights_that_have_changed_places(tmp_path):
     res = diff_runs(tmp_path/'a', tmp_path/'b')
     assert (res.step, res.kind, res.tensor)==(1, 'weights', '0.weight')
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('when,exc,said', [('before_batch', CancelBatchException, ' and the weights were the same, but the batch was cancelled'), ('after_opt_step', ValueError, ' and the weights were the same, but the batch failed'),
     ('after_loss', CancelBatchException, ', the weights and the loss were the same, but the batch was cancelled'),
     ('before_step', CancelStepException, ', the weights, the loss and the gradients were the same, but the batch made no optimizer step')])
-def test_a_batch_that_ended_early_in_one_of_them(when, exc, said, tmp_path):
+def test_a_batch_that_ended_early_in_one_run_is_named(when, exc, said, tmp_path):
     fit(tmp_path/'a')
     with suppress(ValueError): fit(tmp_path/'b', [at(when, 7, cancel(exc('planted')))])
     for pair in permutations('ab'):

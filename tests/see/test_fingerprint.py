@@ -159,7 +159,7 @@ def test_only_the_first_process_writes(monkeypatch, tmp_path):
     mk_learn(tmp_path, [Fingerprint()]).fit(1)
     assert not list(tmp_path.iterdir())
 
-def test_a_file_of_somebody_else_is_refused(tmp_path):
+def test_another_file_is_not_overwritten(tmp_path):
     learn = mk_learn(tmp_path)
     learn.fit(1)
     (tmp_path/'fingerprint.bin').write_bytes(b'something else')

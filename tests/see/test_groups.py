@@ -43,7 +43,7 @@ def in_json(v): return [in_json(o) for o in v] if isinstance(v, list) else str(v
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(hparams=st.dictionaries(st.text(min_size=1, max_size=6).filter(lambda o: '.' not in o), VALUES, max_size=4))
-def test_what_is_given_is_what_is_read(hparams, tmp_path_factory):
+def test_groups_are_read_as_given(hparams, tmp_path_factory):
     folder = tmp_path_factory.mktemp('run')
     label = run_label('a', hparams)
     assert repr(label['hparams'])==repr(flat(hparams))

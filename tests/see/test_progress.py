@@ -241,7 +241,7 @@ def test_interrupt_while_it_draws(clock, notebook, monkeypatch):
 def test_bad_arguments(kwargs):
     with pytest.raises(ValueError, match=f'{next(iter(kwargs))} is .*number of seconds'): ProgressCallback(**kwargs)
 
-def test_rate_counts_from_where_a_run_goes_on(screens, clock, monkeypatch):
+def test_rate_counts_from_where_a_run_resumes(screens, clock, monkeypatch):
     clock.step = 0.
     def later(cb): clock.now += .04
     learn = learner([cb := Callback(after_batch=later, name='later')], dls=(TRAIN*20, None))

@@ -37,6 +37,7 @@ def run(room, cbs=(), loss=F.cross_entropy, where='forward', n_epoch=2, **kwargs
 
 def weights(learn): return {k:v.clone() for k,v in learn.model.state_dict().items()}
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('where', ['forward', 'backward'])
 @pytest.mark.parametrize('room', [4, 2, 1])
 @pytest.mark.parametrize('loss,cbs', [('plain', 'none'), ('weight', 'accum'), ('ignore', 'none'), ('declared', 'accum')])
@@ -62,7 +63,7 @@ def test_a_run_with_enough_memory_is_the_one_without_it():
     check(weights(run(99, [HealMemory()], drop=.5)), weights(run(99, drop=.5)))
 
 @pytest.mark.filterwarnings('ignore:HealMemory')
-def test_what_can_not_be_split_is_named():
+def test_batches_that_cannot_be_split_are_named():
     def contrast(pred, y): return (pred@pred.T).logsumexp(1).mean()
     with pytest.raises(ValueError, match='HealMemory: the loss function .*contrast is not a mean'): run(4, [HealMemory()], contrast)
     with pytest.warns(UserWarning, match='with net.1 in training mode'): run(4, [HealMemory()], norm=nn.BatchNorm1d(8))

@@ -110,6 +110,7 @@ def test_a_step_that_a_later_callback_cancels_leaves_the_scaler_in_order(e):
     assert learn.mixed_precision.scaler.get_scale()==4*2**3
 def _raise(e): raise e
 
+@pytest.mark.every(2)
 @covering(order=[-20, 20], at=[*((True, e) for e in INNER), *((False, e) for e in INNER[:3]+INNER[-1:])],
     what=['CancelBatchException', 'CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt'])
 def test_autocast_never_leaks_out_of_a_cancelled_or_failed_batch(what, at, order):
@@ -140,7 +141,7 @@ def test_validate_within_a_batch_changes_no_gradient(e):
 
 # --- state
 
-def test_scaler_state_goes_on_in_a_new_learner_bit_for_bit():
+def test_a_new_learner_resumes_with_the_state_of_the_scaler():
     cfg = dict(init_scale=2.**30, growth_interval=7)
     one = mk_learner([MixedPrecision(**cfg)])
     one.fit(4)
