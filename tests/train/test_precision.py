@@ -110,7 +110,6 @@ def test_a_step_that_a_later_callback_cancels_leaves_the_scaler_in_order(e):
     assert learn.mixed_precision.scaler.get_scale()==4*2**3
 def _raise(e): raise e
 
-@pytest.mark.every(2)
 @covering(order=[-20, 20], at=[*((True, e) for e in INNER), *((False, e) for e in INNER[:3]+INNER[-1:])],
     what=['CancelBatchException', 'CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt'])
 def test_autocast_never_leaks_out_of_a_cancelled_or_failed_batch(what, at, order):
