@@ -42,7 +42,7 @@ def mk_engine(name, said, hooks, around='*', level=20):
     for h in hooks: setattr(Noting, h, locals()[h])
     return Noting()
 
-@settings(max_examples=25, deadline=None)
+@settings(deadline=None)
 @given(engines=st.lists(st.tuples(st.sets(st.sampled_from(HOOKS)), st.lists(st.sampled_from(PHASES_IN_FIT), unique=True), st.integers(0, 40)), max_size=3),
     cancels=st.sampled_from([None, CancelStepException, CancelBatchException]))
 def test_engines_that_pass_everything_on_change_nothing(engines, cancels):

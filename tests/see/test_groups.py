@@ -41,7 +41,7 @@ VALUES = st.recursive(LEAVES | st.lists(LEAVES, max_size=3), lambda o: st.dictio
 def flat(d, at=''): return {k:v for nm,o in d.items() for k,v in (flat(o, f'{at}{nm}.') if isinstance(o, dict) else {f'{at}{nm}':o}).items()}
 def in_json(v): return [in_json(o) for o in v] if isinstance(v, list) else str(v) if isinstance(v, float) and not math.isfinite(v) else v
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(hparams=st.dictionaries(st.text(min_size=1, max_size=6).filter(lambda o: '.' not in o), VALUES, max_size=4))
 def test_groups_are_read_as_given(hparams, tmp_path_factory):
     folder = tmp_path_factory.mktemp('run')
