@@ -1,4 +1,4 @@
-"Loaders whose items are their own numbers, and fits that note which rows each batch has"
+"Loaders whose items are their own numbers, and fits that note the rows of each batch"
 import random, torch
 from helpers import Boom
 from learnloop import Alternate, Callback, DataLoaders, Learner, Zip, set_seed

@@ -1,4 +1,4 @@
-"Benchmarks: that ways of training take turns as they should, that what is kept of them is right, and that each of them runs"
+"Benchmarks: ways of training take turns, kept results are correct, and each benchmark runs"
 import json, random, warnings
 from functools import partial
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"What the site is made by: each step on a page of a few lines. What a browser makes of the site is looked at in `tests/browser`"
+"The steps that build the site, on pages of a few lines. `tests/browser` checks the result in a browser"
 import json, re, subprocess
 from pathlib import Path
 import pytest

@@ -1,4 +1,4 @@
-"Several optimizers in a named dict, with a turn for each, in a phase of its own: against a loop written by hand (the lesson is in nbs/tutorials/04_gan.ipynb)"
+"Several named optimizers, each with a turn and a phase of its own, compared to a hand-written loop (the tutorial is nbs/tutorials/04_gan.ipynb)"
 import pytest, torch
 from functools import partial
 from benchmarks.crash import difference as differ

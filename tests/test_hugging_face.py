@@ -1,4 +1,4 @@
-"Models that bring their loss, on batches that are dicts: those of transformers, with random weights, as a hand-written loop trains them"
+"Models that compute their loss, on batches that are dicts: models of transformers match a hand-written loop"
 import os
 from functools import partial
 import pytest, torch

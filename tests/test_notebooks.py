@@ -1,4 +1,4 @@
-"House rules of notebooks and modules, as tests: CONTRIBUTING.md says why each exists"
+"House rules of notebooks and modules; CONTRIBUTING.md gives the reasons"
 import ast, inspect, re
 from dataclasses import is_dataclass
 from importlib import import_module

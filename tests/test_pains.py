@@ -1,4 +1,4 @@
-"What users of other trainers complain about most, a test each: the numbers are the rows of FEATURES, section 4"
+"The most frequent complaints about other trainers; the numbers are the rows of FEATURES, section 4"
 from copy import deepcopy
 import gc, weakref
 import pytest, torch

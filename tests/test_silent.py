@@ -1,4 +1,4 @@
-"Programs whose results were silently wrong: what a subclass, a callback or the code before a fit does counts, or is told of"
+"Programs whose results were once silently wrong: overrides, callbacks and code before a fit take effect, or a warning says so"
 import pytest, torch
 from helpers import TRAIN, VALID, mk_learner, same, weights
 from learnloop import Callback, CheckpointCallback, DataLoaders, Learner, MicroBatch, SAM

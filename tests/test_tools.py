@@ -1,4 +1,4 @@
-"What developers run: jobs in forks, notebooks, the choice of tests for one notebook. Each must be able to fail"
+"Tools for developers: jobs in forks, notebooks, planted faults. Each check can fail"
 import json, os, re, subprocess, sys
 from importlib import import_module
 from itertools import combinations, product

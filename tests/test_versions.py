@@ -1,4 +1,4 @@
-"What compares two versions of the package: that it finds modules which moved, sees a difference, and reads its figures right"
+"The comparison of two versions of the package: it finds moved modules, detects differences, and reads figures correctly"
 import sys
 from importlib import import_module
 import pytest, torch

@@ -1,4 +1,4 @@
-"Items of a batch are counted, whatever it looks like"
+"The number of items is counted for every kind of batch"
 import pytest, torch
 from collections import namedtuple
 from dataclasses import dataclass

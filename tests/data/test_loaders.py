@@ -1,4 +1,4 @@
-"Batches of every kind, loaders of every kind: what is kept, what is refused, and that looking leaves no trace"
+"Kinds of batches and loaders: what the loader keeps and refuses, and that looking at a batch leaves no trace"
 import random
 from collections import OrderedDict, UserDict, defaultdict, namedtuple
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"Optimizers, loaders, batches and models as other packages make them: stand-ins with the same interface"
+"Stand-ins for the optimizers, loaders, batches and models of other packages, with the same interface"
 from collections import defaultdict
 from functools import partial
 import os, signal

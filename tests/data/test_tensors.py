@@ -1,4 +1,4 @@
-"Loaders of rows of tensors: the batches, the draws and the weights of torch's loader, and exact resumes"
+"Loaders of tensor rows: the batches, draws and weights of PyTorch's loader, and exact resumes"
 import numpy as np, pytest, torch
 from helpers import check, covering, silent
 from learnloop import Callback, DataLoaders, Learner, TensorLoader, in_order, set_seed

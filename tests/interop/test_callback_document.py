@@ -1,4 +1,4 @@
-"The examples of fastai's page on callbacks, and variations of them, with learnloop's `Callback` and with the one for fastai's code"
+"Examples from fastai's page on callbacks, with learnloop's `Callback` and with the one for fastai's code"
 from types import SimpleNamespace
 import learnloop, pytest
 from learnloop.interop import fastai

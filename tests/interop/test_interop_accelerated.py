@@ -1,4 +1,4 @@
-"Callbacks written for pytorch-accelerated, with nothing of it installed"
+"Callbacks written for pytorch-accelerated, which is not installed"
 import importlib.util, inspect, pickle, re, threading
 from collections import defaultdict
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"Callbacks of a TrainingEngine: against its documented order, written down as a loop; and what happens when things go wrong"
+"Callbacks of a TrainingEngine: compared to its documented order, written as a loop; stops, errors and state"
 import math
 from collections.abc import Mapping
 from functools import partial

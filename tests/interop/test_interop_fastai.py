@@ -1,4 +1,4 @@
-"Callbacks written for fastai run as they are, with nothing of fastai installed"
+"Callbacks written for fastai run unmodified, without fastai installed"
 import sys
 from copy import deepcopy
 from functools import partial

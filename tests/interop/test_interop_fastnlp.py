@@ -1,4 +1,4 @@
-"The adapter for fastNLP, with nothing of it installed"
+"The adapter for fastNLP, which is not installed"
 import io, sys
 from functools import partial
 from types import SimpleNamespace

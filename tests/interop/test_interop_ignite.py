@@ -1,4 +1,4 @@
-"ignite's handlers, the real ones: each runs in ignite's own trainer and in ours, with equal weights and data, and what comes of both is compared"
+"ignite's real handlers: each runs in ignite's trainer and in ours, with equal weights and data, and the results are compared"
 import itertools, sys
 from functools import partial
 from operator import attrgetter

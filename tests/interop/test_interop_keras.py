@@ -1,4 +1,4 @@
-"Keras' callbacks: which hook is called when and with what, stops, learning rate, weights, logs, state; `tests/interop/real_keras.py` has the real package"
+"Keras callbacks: order and arguments of hooks, stops, learning rate, weights, logs, state; `tests/interop/real_keras.py` uses the real package"
 import copy, json, math
 from collections import Counter
 import numpy as np, pytest, torch

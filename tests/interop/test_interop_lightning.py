@@ -1,4 +1,4 @@
-"Lightning's hooks, from its documents alone: what is called when and with what, stops, errors, state, and what is refused"
+"Lightning's hooks, from its documentation: order, arguments, stops, errors, state, and errors for unsupported names"
 import math
 from collections import namedtuple
 from copy import deepcopy

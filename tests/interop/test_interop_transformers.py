@@ -1,4 +1,4 @@
-"Callbacks of transformers' Trainer, written from its documents: only where a test asks for it, it is imported. With it: tests/interop/real_transformers.py"
+"Callbacks of transformers' Trainer, from its documentation. A test imports the package only if it needs it; see tests/interop/real_transformers.py"
 import dataclasses, json, math, sys
 import learnloop, numpy as np, pytest, torch
 from helpers import CANCEL_OF, TRAIN, VALID, act, batches, covering, listener, mk_model, quiet

@@ -1,4 +1,4 @@
-"Names of other systems: events, arguments, attributes and classes are refused with what they are called here"
+"Names of other systems: errors for events, arguments, attributes and classes give the name in learnloop"
 import learnloop, pytest, torch
 from helpers import mk_learner
 from learnloop import Callback, Learner, event, on

@@ -1,4 +1,4 @@
-"Callbacks: names checked when written, filters, attributes, coming and going, and the stand-in for evaluation"
+"Callbacks: checked names, filters, attributes, adding and removing, and the stand-in for evaluation"
 from contextlib import suppress
 from copy import deepcopy
 import pytest, torch

@@ -1,4 +1,4 @@
-"Engines: each hook, their order, and that an engine which passes everything on changes nothing"
+"Engines: their hooks and order; an engine that passes everything on changes nothing"
 import pytest, torch
 from contextlib import contextmanager
 from helpers import TRAIN, VALID, mk_learner, quiet, same

@@ -1,4 +1,4 @@
-"Evaluations: inside one another, with random numbers of their own, beside a recorder that is there, and what they cost nobody"
+"Evaluations: nested, with their own random numbers, beside an existing recorder, and without side effects"
 import random
 import numpy as np, pytest, torch
 from helpers import Module, TRAIN, VALID, batches, check, covering, listener, silent, weights

@@ -1,4 +1,4 @@
-"The direct step against torch's own: equal bits in every setting, and whatever is unknown left to torch"
+"The fast step is bit-identical to PyTorch's in every setting, and leaves unknown cases to PyTorch"
 from copy import deepcopy
 from functools import partial
 import pytest, torch

@@ -1,4 +1,4 @@
-"The learner: weights of hand-written loops, kinds of batches and loaders, evaluation without a trace, bad input, nothing kept"
+"The learner: weights of hand-written loops, kinds of batches and loaders, evaluation without side effects, bad input, no references kept"
 import gc, math, random, weakref
 from collections import UserDict, namedtuple
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"What a learner shows when it is printed: nothing is computed for it, and nothing goes wrong"
+"Printing a learner computes nothing and never fails"
 from functools import partial
 import pytest, torch
 from helpers import batches, mk_learner

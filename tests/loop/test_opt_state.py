@@ -1,4 +1,4 @@
-"The optimizer is made when it is first read, and a snapshot restores it whatever was changed"
+"The optimizer is created on first access, and a snapshot restores it after any change"
 import copy, inspect, io
 from functools import partial
 import pytest, torch

@@ -1,4 +1,4 @@
-"Where a fit is, what happens between two batches, and fits that begin in the middle"
+"Where a fit is, events between two batches, and fits that begin in the middle"
 import copy
 import pytest, torch
 from helpers import TRAIN, VALID, mk_learner, same, silent

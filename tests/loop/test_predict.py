@@ -1,4 +1,4 @@
-"`learn.predict` of one item: with its target or without, whatever loader trained the model, and never a batch taken for an item"
+"`learn.predict` of one item: with or without its target, for every kind of loader; a batch is never mistaken for an item"
 import pytest, torch
 from collections import namedtuple
 from helpers import Module

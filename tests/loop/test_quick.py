@@ -1,4 +1,4 @@
-"torch's iterator without its block for profilers: the same batches, draws, errors and end"
+"PyTorch's iterator without its profiler block: the same batches, draws, errors and end"
 from itertools import product
 import pytest, torch
 from helpers import check, silent

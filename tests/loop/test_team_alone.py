@@ -1,4 +1,4 @@
-"A process that is alone answers for all, and a loop asks it nothing that costs or changes anything"
+"A single process answers for all processes, and the loop asks it nothing that costs or changes anything"
 import pytest, warnings
 from helpers import mk_learner
 from learnloop.loop.team import SingleProcess

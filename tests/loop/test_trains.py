@@ -1,4 +1,4 @@
-"What trains: layers that were replaced, losses that learn, learning rates of `opt_func`, and who refuses several optimizers"
+"Which parameters train: replaced layers, losses with parameters, learning rates of `opt_func`, several optimizers"
 from copy import deepcopy
 from functools import partial
 import pytest, torch

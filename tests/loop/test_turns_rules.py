@@ -1,4 +1,4 @@
-"What a turn does with closures, graphs, gradients of its own, several optimizers, and who interrupts it; and the errors of those who take it wrongly"
+"Turns with closures, graphs, supplied gradients, several optimizers and cancels; errors for wrong use"
 import warnings
 from collections import Counter
 from functools import partial

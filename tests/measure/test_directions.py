@@ -1,4 +1,4 @@
-"Which value of a metric is better: declared or known, the same for all who need it, whatever its name is"
+"Whether higher or lower values of a metric are better: declared or known, never guessed from its name"
 import pytest
 from functools import partial
 from helpers import mk_learner

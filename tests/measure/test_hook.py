@@ -1,4 +1,4 @@
-"Hooks hear what goes through modules and are gone whatever happens; a summary shows what is there, and leaves no trace"
+"Hooks see the outputs of modules and are removed after any failure; a summary is complete and leaves no trace"
 from copy import deepcopy
 from dataclasses import dataclass
 import pytest, torch

@@ -1,4 +1,4 @@
-"Images: what is drawn is what was given, its range stretched only if it has to be"
+"Images are drawn as given; the range is rescaled only if necessary"
 import pytest, torch
 from learnloop.measure.image import _stretch
 

@@ -1,4 +1,4 @@
-"Interpretation: against computations by hand, on every kind of loader, and without a trace on the learner"
+"Interpretation: compared to computations by hand, for every kind of loader, without side effects on the learner"
 import matplotlib.pyplot as plt, pytest, torch
 from helpers import silent
 from learnloop import (ClassificationInterpretation, CrossEntropyLossFlat, DataLoaders, Interpretation, Learner, MSELossFlat,

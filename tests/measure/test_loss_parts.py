@@ -1,4 +1,4 @@
-"Losses of several parts: what is trained on, and what the table, loggers, trackers and checkpoints make of the rest"
+"Losses with several parts: which value trains, and how tables, loggers, trackers and checkpoints use the others"
 import operator
 import pytest, torch
 from helpers import silent

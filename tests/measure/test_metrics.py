@@ -1,4 +1,4 @@
-"Metrics in uneven batches against the same number of all items at once, by scikit-learn, scipy, torchmetrics or a closed form"
+"Metrics over uneven batches equal those of all items at once, by scikit-learn, scipy, torchmetrics or a formula"
 import pickle
 from contextlib import nullcontext
 from copy import copy, deepcopy

@@ -1,4 +1,4 @@
-"A training loss that is NaN: the fit says so by the end of the epoch, once, with its first batch, unless something handles it"
+"A NaN training loss: one warning by the end of the epoch names its first batch, unless a callback handles it"
 import math, warnings
 import pytest, torch
 from learnloop import Callback, CheckFinite, DataLoaders, Learner, SpikeDetection, TerminateOnNaNCallback

@@ -1,4 +1,4 @@
-"Plots: one style, colours that everybody can tell apart, nothing printed beside them, and what to install"
+"Plots: one style, nothing printed beside them, and errors that name the package to install"
 import pytest, sys, torch
 from helpers import real_kernel
 from learnloop import ActivationStats, ClassificationInterpretation, DataLoaders, Learner, accuracy, plot_style

@@ -1,4 +1,4 @@
-"Recorder and metrics: exact for any sizes of batches, columns that stay where they belong, errors before training"
+"Recorder and metrics: exact for any batch sizes, stable columns, errors before training"
 import math, re
 from functools import partial
 import pytest, torch, torchmetrics

@@ -1,4 +1,4 @@
-"Throughput by a clock that the tests wind: what is counted, what is not, and where it is shown"
+"Throughput with a fake clock: what is counted, and where it is shown"
 from types import SimpleNamespace
 import learnloop.measure.throughput, pytest, torch
 from helpers import VALID, batches, listener, mk_learner, same

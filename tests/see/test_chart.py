@@ -1,4 +1,4 @@
-"Charts: what is drawn is what was given, whatever that is, and none of it is markup"
+"Charts draw any values as given, and none of them as markup"
 import math
 from xml.etree import ElementTree
 import pytest

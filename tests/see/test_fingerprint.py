@@ -1,4 +1,4 @@
-"Fingerprints: what hashes tell apart, what is written, and that training is the same with them"
+"Fingerprints: which changes the hashes detect, the file, and unchanged training"
 import errno, random
 from functools import partial
 import pytest, torch

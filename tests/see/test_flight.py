@@ -1,4 +1,4 @@
-"What a `FlightRecorder` keeps is what the steps saw, also of a fit that was interrupted or killed, and names the rows that broke it"
+"A `FlightRecorder` keeps the last steps, also of an interrupted or killed fit, and names the rows that broke it"
 import math
 import pytest, torch
 from helpers import Boom, silent

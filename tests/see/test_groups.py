@@ -1,4 +1,4 @@
-"Groups and hyper-parameters of runs: what a logger is given is what `runs` and `compare` show, and numbers are NumPy's"
+"Groups and hyper-parameters of runs: `runs` and `compare` show those of the logger, with the numbers of NumPy"
 import json, math, time
 from pathlib import Path
 import numpy as np, pytest, torch

@@ -1,4 +1,4 @@
-"Reports: one file that says what was, whatever happened, and that browsers, printers and screen readers can read"
+"Reports: a single file that shows every kind of run, for browsers, printers and screen readers"
 import json, math, re, warnings
 from html.parser import HTMLParser
 from pathlib import Path

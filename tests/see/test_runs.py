@@ -1,4 +1,4 @@
-"Runs, as they are found on disk: of each end that a fit may have, damaged ones, and what is no run"
+"Runs on disk: each way to end, damaged files, and folders that are no runs"
 import glob, math, os
 from functools import partial
 from pathlib import Path

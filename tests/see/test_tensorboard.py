@@ -1,4 +1,4 @@
-"TensorBoard's files, read back: what is in them after fits that ended well or badly, and that went on"
+"TensorBoard's files after fits that succeeded, failed or resumed"
 import errno, os, shutil, sys, threading
 from functools import partial
 from itertools import count

@@ -1,4 +1,4 @@
-"A tracer records what ran, how long it took and how it ended, and changes nothing about it"
+"A tracer records what ran, how long it took and how it ended, without changing it"
 import gc, gzip, json, traceback, weakref
 from itertools import count
 from types import MethodType, SimpleNamespace

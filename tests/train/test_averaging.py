@@ -1,4 +1,4 @@
-"Weight averaging: torch's AveragedModel and closed forms; training isn't changed in any bit; whatever happens, live weights come back"
+"Weight averaging: matches PyTorch's AveragedModel and formulas, does not change training, and always restores live weights"
 import builtins
 from functools import partial
 import learnloop, pytest, torch

@@ -1,4 +1,4 @@
-"Clipping, against torch's and against the equation of the paper"
+"Clipping, compared to PyTorch's and to the equation of the paper"
 import math
 import pytest, torch
 from torch import nn

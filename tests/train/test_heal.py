@@ -1,4 +1,4 @@
-"A turn that is out of memory runs again in halves: the same step, with the same random numbers"
+"A turn that runs out of memory runs again in halves: the same step, with the same random numbers"
 import warnings
 from functools import partial
 import pytest, torch

@@ -1,4 +1,4 @@
-"Limits of batches, rehearsals, sanity checks and the search for a batch size, against loops over shorter lists and runs without them"
+"Limits of batches, rehearsals, sanity checks and the search for a batch size, compared to shorter loops and runs without them"
 import gc, multiprocessing, weakref
 from functools import cache
 import pytest, torch

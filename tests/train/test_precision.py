@@ -1,4 +1,4 @@
-"Precision: the hand-written torch.amp loop, bit for bit; nothing leaks; skipped steps are no steps; state goes on"
+"Precision: bit-identical to the hand-written torch.amp loop; autocast never leaks; skipped steps are no steps; state resumes"
 import builtins
 import learnloop, pytest, torch
 from helpers import covering, ending, listener, reread, same

@@ -1,4 +1,4 @@
-"Hidden states over batches and evaluations, and the two penalties, against loops written by hand"
+"Hidden states over batches and evaluations, and the two penalties, compared to hand-written loops"
 import pytest, torch
 from helpers import Module, act, ending, quiet, same
 from learnloop import Callback, DataLoaders, Learner, ModelResetter, RNNCallback, RNNRegularizer, rnn_cbs

@@ -1,4 +1,4 @@
-"Trackers: what is best, stopping, saving, plateaus, NaN, spikes, time, and validation within epochs"
+"Trackers: the best value, stopping, saving, plateaus, NaN, spikes, time, and validation within epochs"
 import math, operator, pytest, torch, numpy as np, learnloop.train.tracker as tracker
 from pathlib import Path
 from helpers import LR, Module, TRAIN, VALID, batches, cover, mk_learner, mk_model, same, weights

@@ -1,4 +1,4 @@
-"Accumulation, clipping, frozen statistics, memory formats, checkpointing, double steps: each against a computation by hand"
+"Accumulation, clipping, frozen statistics, memory formats, checkpointing, SAM: each compared to a computation by hand"
 import math
 from contextlib import nullcontext
 from copy import deepcopy
