@@ -1,6 +1,6 @@
 """Properties that every callback of the package has
 
-Introspection finds the callbacks, so a new one is tested as soon as it is written: each by a third of the tests, with `ALL_CASES=1` by all."""
+Introspection finds the callbacks, so a new one is tested as soon as it is written: each by a quarter of the tests, with `ALL_CASES=1` by all."""
 import gc, importlib, inspect, pkgutil, sys, warnings, weakref
 from functools import partial
 from tempfile import mkdtemp
@@ -67,7 +67,7 @@ def mk_learner(cb=None, cbs=()):
 def test_the_package_has_callbacks_and_all_of_the_table():
     assert {'TrainEvalCallback', 'GatherPredsCallback', *MADE_WITH}<={o.__name__ for o in CALLBACKS}
 
-@pytest.mark.every(3, 0)
+@pytest.mark.every(4, 0)
 def test_two_fits_give_another_learner_the_same_weights(make):
     models = []
     for _ in range(2):
@@ -80,7 +80,7 @@ def test_two_fits_give_another_learner_the_same_weights(make):
         models.append(learn.model)
     assert same(*models)
 
-@pytest.mark.every(3, 1)
+@pytest.mark.every(4, 1)
 def test_a_callback_can_be_passed_to_a_fit_added_and_removed(make):
     learn,cb = mk_learner(),make()
     learn.remove_cb(type(cb))
@@ -92,7 +92,7 @@ def test_a_callback_can_be_passed_to_a_fit_added_and_removed(make):
     with learn.removed_cbs(cb): assert cb not in learn.cbs
     learn.fit(1)
 
-@pytest.mark.every(3, 2)
+@pytest.mark.every(4, 2)
 def test_another_callback_may_have_the_name_of_an_attribute(make):
     cb = make()
     learn = mk_learner(cbs=[Callback(name=k) for k in vars(cb) if k[0]!='_' and not hasattr(Learner, k) and k!=cb.name and k not in vars(mk_learner())])
@@ -100,7 +100,7 @@ def test_another_callback_may_have_the_name_of_an_attribute(make):
         learn.remove_cb(type(cb)).add_cb(cb)
     assert not seen
 
-@pytest.mark.every(3, 0)
+@pytest.mark.every(4, 3)
 def test_a_removed_callback_and_an_unused_learner_are_freed(make):
     gc.freeze()  # existing objects
     learn,gone = mk_learner(cb := make()),mk_learner(make())
@@ -113,7 +113,7 @@ def test_a_removed_callback_and_an_unused_learner_are_freed(make):
     gc.collect()
     assert [k for k,o in refs.items() if o() is not None]==[]
 
-@pytest.mark.every(3, 1)
+@pytest.mark.every(4, 0)
 def test_state_can_be_loaded_before_or_after_a_callback_is_added(make):
     cb,new,held = make(),make(),make()
     mk_learner(cb).fit(2)
@@ -124,7 +124,7 @@ def test_state_can_be_loaded_before_or_after_a_callback_is_added(make):
     mk_learner(new).fit(1)
     learn.fit(1)
 
-@pytest.mark.every(3, 2)
+@pytest.mark.every(4, 1)
 def test_evaluation_does_not_change_the_state_of_a_callback(make):
     cb = make()
     learn = mk_learner(cb)
@@ -143,7 +143,7 @@ def test_evaluation_does_not_change_the_state_of_a_callback(make):
 STOPS = [('before_fit', 'CancelFitException'), ('before_fit', 'ValueError'), ('before_batch', 'CancelBatchException'), ('before_batch', 'KeyboardInterrupt'),
     ('after_loss', 'CancelBatchException'), ('after_loss', 'CancelEpochException'), ('after_loss', 'CancelFitException'), ('after_loss', 'ValueError')]
 
-@pytest.mark.every(3, 0)
+@pytest.mark.every(4, 2)
 def test_a_callback_survives_fits_that_end_early(make):
     learn = mk_learner(make())
     for e,what in STOPS:
@@ -152,7 +152,7 @@ def test_a_callback_survives_fits_that_end_early(make):
     learn.fit(1)
     assert learn.outcome['fit']=='done'
 
-@pytest.mark.every(3, 1)
+@pytest.mark.every(4, 3)
 @pytest.mark.filterwarnings('ignore:.*it is an iterator, so a resumed', 'ignore:Prefetch skips')  # correct here
 @pytest.mark.parametrize('dls', ['no validation', 'no length'])
 def test_loaders_may_lack_validation_or_length(make, dls):

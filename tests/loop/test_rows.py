@@ -26,6 +26,7 @@ def test_rows_are_those_of_the_batch(data, sampler, workers, made, how, cls):
 def test_rows_of_custom_samplers(sampler, workers, made, cls):
     assert fit(partial(loader, 'plain', sampler, workers, cls, made))
 
+@pytest.mark.every(2)
 @covering(data=DATA, sampler=SAMPLERS, workers=WORKERS, made=MADE, cls=[DataLoader, StatefulDataLoader])
 @pytest.mark.filterwarnings('ignore:.*its workers persist')  # so their items may draw other numbers
 def test_a_resumed_fit_has_the_same_rows(data, sampler, workers, made, cls, tmp_path):

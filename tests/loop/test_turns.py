@@ -78,7 +78,7 @@ WITH = dict(plain=(list, Hand), accumulation=(lambda: [GradientAccumulation(n_ba
 def features_of(name): return [k for k in WITH if name not in ('lbfgs','wolfe') or k in ('plain','ema')]
 STOPS = [(name, features_of(name)[(i+j)%len(features_of(name))], e) for j,name in enumerate(LOOPS) for i,e in enumerate(IN_A_TURN) if (i+j)%3==0]
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize('name,feature,event', STOPS)
 def test_a_fit_resumes_after_an_error_in_a_turn(name, feature, event):
     cbs,kind = WITH[feature]
@@ -89,7 +89,7 @@ def test_a_fit_resumes_after_an_error_in_a_turn(name, feature, event):
     with learn.no_logging(): learn.resume()
     equal(learn, by_hand(name, kind))
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize('how', ['killed','interrupted'])
 @pytest.mark.parametrize('name,feature', [(name, o) for name in LOOPS for o in features_of(name)])
 def test_another_learner_resumes_from_a_checkpoint(name, feature, how, tmp_path):

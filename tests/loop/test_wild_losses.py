@@ -7,6 +7,7 @@ from torch import nn
 from torch.nn import functional as F
 from wild_losses import DATA, MEANS, N, OTHERS, Net, ints, mk, rand, said, seeded
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('name', MEANS|OTHERS)
 def test_parts_of_a_batch_give_its_step_or_the_loss_is_named(name):
     kind,loss = (MEANS|OTHERS)[name]

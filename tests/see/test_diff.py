@@ -123,6 +123,7 @@ def unchanged(tmp_path_factory):
         return folder
     return made
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('name, k, opt', cases())
 def test_a_planted_change_is_found(name, k, opt, unchanged, tmp_path):
     kind,mk = PLANTED[name]
