@@ -5,8 +5,8 @@ from importlib.util import find_spec
 import optuna, pytest, test_interop_skorch as ts, torch
 from test_interop_skorch import TRAIN, both, clean, equal_weights, fit, mk_learner, mk_net
 from skorch.callbacks import (BatchScoring, Callback, Checkpoint, EarlyStopping, EpochScoring, EpochTimer, Freezer, GradientNormClipping, Initializer,
-    InputShapeSetter, LoadInitState, LRScheduler, MlflowLogger, NeptuneLogger, ParamMapper, PassthroughScoring, PrintLog, ProgressBar, SacredLogger, TensorBoard,
-    Unfreezer, WandbLogger)
+    InputShapeSetter, LoadInitState, LRScheduler, MlflowLogger, NeptuneLogger, ParamMapper, PassthroughScoring, PrintLog, ProgressBar, SacredLogger,
+    TensorBoard, Unfreezer, WandbLogger)
 from torch import nn
 from torch.optim.lr_scheduler import StepLR
 from wild import tried
