@@ -5,7 +5,7 @@ from helpers import cover
 from hypothesis import Phase, settings
 from learnloop.app.settings import run_settings
 
-cfg = run_settings('tests', seed=42, examples=25)
+cfg = run_settings('tests', seed=42, examples=25 if os.environ.get('ALL_CASES') else 12)
 # A shell that starts us in the background has Ctrl-C ignored, and tests try it
 if signal.getsignal(signal.SIGINT)==signal.SIG_IGN: signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ['MPLBACKEND'] = 'agg'  # no window, wherever the tests run
@@ -35,7 +35,8 @@ def values_of(item):
 def pytest_collection_modifyitems(config, items):
     """Thin out the cases of tests; `ALL_CASES=1` runs them all
 
-    Of a test with several `parametrize`, so many combinations run that each value occurs once. With `@pytest.mark.every(3)`, every third case runs."""
+    Of a test with several `parametrize`, so many combinations run that each value occurs once.
+    With `@pytest.mark.every(3)`, every third case runs. With `every(3, 1)`, these are the second, the fifth, and so on."""
     if os.environ.get('ALL_CASES'): return
     groups,keep = {},set()
     for o in items: groups.setdefault(o.nodeid.partition('[')[0], []).append(o)
@@ -43,7 +44,8 @@ def pytest_collection_modifyitems(config, items):
         cases = {values_of(o):o for o in its}
         if len(cases)==len(its)>1: its = [cases[o] for o in cover(cases)]
         mark = its[0].get_closest_marker('every')
-        keep |= {*its[::mark.args[0] if mark else 1]}
+        n,*start = mark.args if mark else (1,)
+        keep |= {*its[start[0] if start else 0::n]}
     config.hook.pytest_deselected(items=[o for o in items if o not in keep])
     items[:] = [o for o in items if o in keep]
 

@@ -1,4 +1,4 @@
-"What the suites of flow, callback and learner share: small learners, callbacks that do as a script says, and the reference"
+"Helpers that several test files share: small learners, callbacks that follow a script, and the reference implementation"
 import builtins, io, os, random, re, signal, subprocess, sys, warnings
 from collections import Counter
 from contextlib import contextmanager
@@ -14,19 +14,19 @@ from torch.nn import functional as F
 torch.set_num_threads(1)  # the tensors are tiny: a second thread gains nothing, and waits where cores are shared
 
 def plainly(o):
-    "`o` for the id of a test: without addresses, which would differ between the processes that share a suite"
+    "Return the text of `o` without addresses, for the id of a test: xdist needs the same ids in each process"
     return re.sub(r' at 0x[0-9a-f]+', '', str(o))
 
 def cover(cases, t=1):
-    """Those of `cases`, tuples, that it takes for each value (`t` of 2: each pair of values) to come at least once, the same in each process
+    """Select from `cases`, tuples, so that each value (with `t=2`, each pair of values) occurs at least once
 
-    For what another test asks of every combination. `ALL_CASES=1 pytest` runs them all."""
+    The selection is the same in each process. `ALL_CASES=1 pytest` runs all cases."""
     cases = list(cases)
     if os.environ.get('ALL_CASES'): return cases
     parts = [[*enumerate(map(repr, o))] for o in cases]
     todo = [set(combinations(o, t)) for o in parts]
     left,used,taken = set().union(*todo),Counter(),set()
-    at_random = random.Random(42).sample(range(len(cases)), len(cases))  # else the n-th of one would always meet the n-th of another
+    at_random = random.Random(42).sample(range(len(cases)), len(cases))  # else the n-th values would always occur together
     while left:
         i = max(at_random, key=lambda i: (len(todo[i]&left), -sum(used[o] for o in parts[i])))
         left -= todo[i]
@@ -35,14 +35,14 @@ def cover(cases, t=1):
     return [o for i,o in enumerate(cases) if i in taken]
 
 def covering(t=1, /, **values):
-    "A mark for tests: `values`, lists by the name of the argument, in so many combinations as `cover` takes"
+    "Parametrize a test with the combinations of `values`, lists by the name of the argument, that `cover` selects"
     import pytest
     def name(o): return plainly(o) if isinstance(o, (dict,list,tuple)) else None
     return pytest.mark.parametrize([*values], cover(product(*values.values()), t), ids=name)
 
 @contextmanager
 def real_kernel(**env):
-    "A Python kernel as Jupyter starts it, with `env` for its environment; yields a function that runs a cell and returns its messages"
+    "Start a Python kernel as Jupyter does, with `env` added to its environment; yield a function that runs a cell and returns its messages"
     from jupyter_client.manager import KernelManager
     km = KernelManager()
     km.kernel_cmd = [sys.executable, '-m', 'ipykernel_launcher', '-f', '{connection_file}']
@@ -62,7 +62,7 @@ def real_kernel(**env):
             km.shutdown_kernel(now=True)
 
 def crash(*args):
-    "What `python -m benchmarks.crash` says, and the lines of its table as lists of words; in a fork, which has torch"
+    "Run `python -m benchmarks.crash` in a fork; return its output and the lines of its table as lists of words"
     from benchmarks.crash import main
     from tools.forks import run_all
     def _main(args):
@@ -75,7 +75,7 @@ def crash(*args):
     return res.out,[o.split() for o in table.splitlines()]
 
 def check(a, b, at=''):
-    "Assert that two states are equal, bit for bit; the message says where they aren't"
+    "Assert that two states are equal, bit for bit; the message names the first difference"
     assert type(a) is type(b), f'{at}: {a!r}, {b!r}'
     if isinstance(a, torch.Tensor): assert torch.equal(a, b), at
     elif hasattr(a, 'dtype'): assert (a==b).all(), at
@@ -96,7 +96,7 @@ def phase_of(event): return re.sub('^(before|after_cancel|after|cleanup)_', '', 
 def events_of(x): return (ROWS.get(x) or Phase(x, cancel=None)).events
 def is_over(event): return event.startswith(('after_', 'cleanup_'))  # then `outcome` of its phase is set
 def all_events(phases):
-    "Events of `phases`, and the single ones that the reference below fires, too"
+    "Return the events of `phases`, and the single events that the reference below fires"
     return [e for x in phases for e in events_of(x)] + ['after_opt_step', 'after_pred', 'after_loss', 'after_exception']
 EVENTS = all_events([*FIT, 'evaluate', 'sanity', 'save', 'load'])
 
@@ -110,12 +110,12 @@ class Spec:
     events:tuple = tuple(EVENTS)
 
 def listener(name, events, hear, **attrs):
-    "An instance of a new subclass of `Callback` that calls `hear(cb, event)` at `events`"
+    "Return an instance of a new subclass of `Callback` that calls `hear(cb, event)` at `events`"
     def method(e): return lambda self, **kwargs: hear(self, e)
     return type(name.title(), (Callback,), {e:method(e) for e in events} | attrs)(name=name)
 
 def act(cb, what):
-    "Do `what`: call a function, or what its name says"
+    "Do `what`: call a function, raise an exception, mute or remove the callback"
     if callable(what) and not isinstance(what, type): what(cb)
     elif what=='mute': cb.run = False
     elif what=='remove': cb.learn.remove_cb(cb)
@@ -123,7 +123,7 @@ def act(cb, what):
     elif what is not None: raise what
 
 def players(specs, acts, trace):
-    "Callbacks that append (event, name, outcome of its phase, if it is over) to `trace`, and act at (name, event, n-th call)"
+    "Return callbacks that append (event, name, outcome of its phase, if it is over) to `trace`, and act at (name, event, n-th call)"
     calls = Counter()
     def hear(cb, e):
         trace.append((e, cb.name, cb.learn.outcome.get(phase_of(e)) if is_over(e) and cb in cb.learn.cbs else None))
@@ -132,7 +132,7 @@ def players(specs, acts, trace):
     return [listener(o.name, o.events, hear, order=o.order, run_train=o.run_train, run_valid=o.run_valid) for o in specs]
 
 def as_script(path, *args, timeout=120):
-    "How the script `path` ends, as `tools.forks.Ended`: in a fork of this process, as a new one takes three seconds to import torch"
+    "Run the script `path` in a fork, because a new process takes three seconds to import torch; return a `tools.forks.Ended`"
     from tools.forks import run_all
     def run(_):
         main = ModuleType('__main__')
@@ -148,18 +148,18 @@ def as_script(path, *args, timeout=120):
     return res
 
 def in_terminal(args, **kwargs):
-    "This Python with `args` in a terminal of its own; Ctrl-C reaches it, also where a shell's `&` has it ignored, which children inherit"
+    "Start this Python with `args` in a terminal of its own. Ctrl-C reaches it, even if this process ignores it because a shell started it with `&`"
     import pexpect  # not for those who import this in an environment without it
     return pexpect.spawn(sys.executable, args, encoding='utf-8', preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), **kwargs)
 
 def ending(f):
-    "'returns', or the name of the type of what leaves `f`"
+    "Call `f`; return 'returns', or the name of the type of its exception"
     try: f()
     except BaseException as e: return type(e).__name__
     return 'returns'
 
 def batches(n, bs=4, seed=0):
-    "`n` batches of a line in two dimensions"
+    "Make `n` batches of a line in two dimensions"
     g = torch.Generator().manual_seed(seed)
     return [(x := torch.randn(bs, 2, generator=g), x@torch.tensor([[1.], [-2.]]) + .5) for _ in range(n)]
 TRAIN,VALID,LR = batches(3),batches(2, seed=1),.1
@@ -172,7 +172,7 @@ class Module(nn.Module):
         return self
 
 def silent(learn):
-    "`learn`, which logs no rows from now on"
+    "Return `learn`, which logs no rows from now on"
     learn.logger = lambda row: None
     return learn
 
@@ -182,7 +182,7 @@ def quiet(learn, *args, **kwargs):
     return learn
 
 def reread(o):
-    "Plain data and tensors, as they are read when they were saved"
+    "Save plain data and tensors, and load them again"
     torch.save(o, f := io.BytesIO())
     f.seek(0)
     return torch.load(f, weights_only=True)
@@ -190,13 +190,13 @@ def reread(o):
 class Boom(Exception): pass
 
 def mk_model(seed=0):
-    "A linear model, the same at each call"
+    "Make a linear model, the same at each call"
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         return nn.Linear(2, 1)
 
 def mk_learner(cbs=None, cls=Learner, dls=(TRAIN,VALID), model=None, loss_func=F.mse_loss, opt_func=torch.optim.SGD, lr=LR, **kwargs):
-    "A learner with `TrainEvalCallback` alone"
+    "Make a learner with `TrainEvalCallback` alone"
     model = mk_model() if model is None else model
     if not kwargs.pop('defaults', False): kwargs['default_cbs'],cbs = False,[TrainEvalCallback(), *(cbs or [])]
     dls = DataLoaders(*dls) if isinstance(dls, tuple) else dls
@@ -205,14 +205,14 @@ def mk_learner(cbs=None, cls=Learner, dls=(TRAIN,VALID), model=None, loss_func=F
 
 def weights(model): return [o.detach().clone() for o in model.state_dict().values()]
 def same(a, b):
-    "Are the tensors of two models, or of two lists, equal bit for bit?"
+    "Return whether the tensors of two models, or of two lists, are equal bit for bit"
     a,b = (weights(o) if isinstance(o, nn.Module) else o for o in (a, b))
     return len(a)==len(b) and all(map(torch.equal, a, b))
 
 class Cancel(Exception): phase = property(lambda self: self.args[0])  # the reference's own
 
 class Reference:
-    "What DESIGN.md says of phases and callbacks, by hand: the oracle for traces and outcomes"
+    "Phases and callbacks as DESIGN.md defines them, by hand: the oracle for traces and outcomes"
     def __init__(self, specs, acts):
         self.cbs = [SimpleNamespace(**vars(o), run=True) for o in sorted(specs, key=lambda o: o.order)]
         self.acts,self.trace,self.calls,self.open,self.outcome,self.error,self.training,self.n_steps = acts,[],Counter(),[],{},None,False,0
@@ -327,7 +327,7 @@ class ReferenceLoop(Reference):
     def zero_grad(self): self.params[0].grad = self.params[1].grad = None
 
 def difference(a, b):
-    "Where two traces part, with what came before"
+    "Return the first difference of two traces, and the events before it"
     i = next((i for i,(o,p) in enumerate(zip(a, b, strict=False)) if o!=p), min(len(a), len(b)))
     return f'after {a[max(i-4, 0):i]}: learner {a[i:i+3]}, reference {b[i:i+3]}'
 
@@ -338,7 +338,7 @@ class TwoTurns(Learner):
         for o in self.turns: self.turn(lambda: self.loss_func(self.forward(), *self.yb), name=o, counts=o!='critic')
 
 def compare(specs, acts, run='fit', n_epoch=2, cls=Learner):
-    "Run a program on a learner and on the reference, compare all that is seen of it; returns learner, trace and ending"
+    "Run a program on a learner and on the reference; compare traces, endings and weights; return learner, trace and ending"
     trace = []
     learn,ref = mk_learner(players(specs, acts, trace), cls=cls),ReferenceLoop(specs, acts)
     ref.turns = getattr(cls, 'turns', ref.turns)
@@ -352,7 +352,7 @@ def compare(specs, acts, run='fit', n_epoch=2, cls=Learner):
     return learn,trace,end
 
 class StopAt(Callback):
-    "Ends it at optimizer step `at`, as `how` does, at the event `name`"
+    "Calls `how`, which ends the fit, at optimizer step `at` and the event `name`"
     def __init__(self, at=None, how=None, name='after_batch'):
         super().__init__(name='stop', **{name: StopAt.hit})
         self.at,self.how = at,how

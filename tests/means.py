@@ -1,4 +1,4 @@
-"Losses of many kinds, data for them, and what a step and an evaluation of all items at once come to"
+"Losses of many kinds, data for them, and the step and evaluation of all items at once"
 import torch, warnings
 from functools import partial
 from helpers import Module, silent

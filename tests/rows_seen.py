@@ -1,4 +1,4 @@
-"Loaders whose items are their own numbers, and fits that note which rows each batch has"
+"Loaders whose items are their own numbers, and fits that note the rows of each batch"
 import random, torch
 from helpers import Boom
 from learnloop import Alternate, Callback, DataLoaders, Learner, Zip, set_seed
@@ -73,8 +73,8 @@ def check(learn):
     return rows
 
 def fit(loader, at=None, cbs=(), to=lambda learn: learn, evaluate=True, **kwargs):
-    "The rows of each batch of two epochs, checked; with `at`, until batch `at`"
-    seen,at = [],[at]  # a list, as what a callback holds is compared on resuming
+    "Return the rows of each batch of two epochs, checked; with `at`, until batch `at`"
+    seen,at = [],[at]  # a list, as resuming compares the attributes of callbacks
     def stop(cb):
         if cb.learn.training and [cb.learn.count.batches]==at: raise Boom
     def see(cb):
@@ -83,7 +83,7 @@ def fit(loader, at=None, cbs=(), to=lambda learn: learn, evaluate=True, **kwargs
     def see_again(cb): check(cb.learn)
     def after(cb): assert cb.learn.rows is None
     set_seed(3)
-    learn = Learner(DataLoaders(loader(), mk('tensors', 'order'), device='cpu'), Scale(), loss_func, torch.optim.SGD, lr=1e-6,
+    learn = Learner(DataLoaders(loader(), mk('tensors', 'order') if evaluate else None, device='cpu'), Scale(), loss_func, torch.optim.SGD, lr=1e-6,
         cbs=[*cbs, Callback('see', before_fetch=stop, before_batch=see, after_loss=see_again, after_batch=see_again,
             between_batches=after)])
     to(learn)

@@ -1,4 +1,6 @@
-"What holds of every callback of the package: it is found by introspection, so a new one is tested as soon as it is written"
+"""Properties that every callback of the package has
+
+Introspection finds the callbacks, so a new one is tested as soon as it is written: each by a quarter of the tests, with `ALL_CASES=1` by all."""
 import gc, importlib, inspect, pkgutil, sys, warnings, weakref
 from functools import partial
 from tempfile import mkdtemp
@@ -35,11 +37,11 @@ MADE_WITH = dict(  # chkstyle: ignore-node
     TensorBoardCallback=dict(log_dir=lambda folder: folder/'logs'))
 NEEDS_LENGTH = {'ShortEpochCallback', 'ParamScheduler', 'Scheduler'}  # schedules that must know how many batches there will be
 NOT_ALONE = {'SpikeRecovery'}  # it needs `Snapshots` beside it
-FAKE = {'WandbCallback':'wandb', 'MLflowCallback':'mlflow'}  # packages that aren't there: `test_log` has stand-ins
+FAKE = {'WandbCallback':'wandb', 'MLflowCallback':'mlflow'}  # packages that aren't installed: `test_log` has stand-ins
 
 def subclasses(cls): return [o for c in cls.__subclasses__() for o in (c, *subclasses(c))]
 def found():
-    "All callbacks in the package's modules, but for those that another adds and removes, whose names begin with `_`"
+    "Return all callbacks of the package, except those that another one adds and removes, whose names begin with `_`"
     for m in pkgutil.walk_packages(learnloop.__path__, 'learnloop.'):
         if not m.name.endswith('__main__'): importlib.import_module(m.name)  # its import is a run
     return sorted({o for o in subclasses(Callback) if o.__module__.split('.')[0]=='learnloop' and o.__name__[0]!='_' and o.__name__ not in NOT_ALONE}, key=lambda o: o.__name__)
@@ -47,7 +49,7 @@ CALLBACKS = found()
 
 @pytest.fixture(params=CALLBACKS, ids=lambda o: o.__name__)
 def make(request, tmp_path, monkeypatch):
-    "A function that makes a callback of the class under test"
+    "Return a function that makes a callback of the class under test"
     cls,kwargs = request.param,MADE_WITH.get(request.param.__name__, {})
     monkeypatch.chdir(tmp_path)  # some write to the current folder
     if nm := FAKE.get(cls.__name__): monkeypatch.setitem(sys.modules, nm, getattr(importlib.import_module('test_log'), f'fake_{nm}')())
@@ -57,15 +59,16 @@ def make(request, tmp_path, monkeypatch):
     return lambda: cls(**{k:v(tmp_path) if callable(v) else v for k,v in kwargs.items()})
 
 def mk_learner(cb=None, cbs=()):
-    "A learner with the default callbacks, `cb` in place of the one of its class if there is one"
+    "Make a learner with the default callbacks; `cb` replaces the one of its class"
     learn = Learner(DataLoaders(batches(3), batches(2, seed=1)), mk_model(), F.mse_loss, torch.optim.SGD, lr=LR, metrics=[F.l1_loss], cbs=cbs)
     if cb is not None: learn.remove_cb(type(cb)).add_cb(cb)
     return learn
 
-def test_there_are_callbacks(): assert {'TrainEvalCallback', 'GatherPredsCallback'}<={o.__name__ for o in CALLBACKS}
-def test_table_has_no_dead_entry(): assert set(MADE_WITH)<={o.__name__ for o in CALLBACKS}
+def test_the_package_has_callbacks_and_all_of_the_table():
+    assert {'TrainEvalCallback', 'GatherPredsCallback', *MADE_WITH}<={o.__name__ for o in CALLBACKS}
 
-def test_two_fits_in_a_row_are_the_same_for_another_learner(make):
+@pytest.mark.every(4, 0)
+def test_two_fits_give_another_learner_the_same_weights(make):
     models = []
     for _ in range(2):
         torch.manual_seed(42)  # for callbacks that draw
@@ -77,7 +80,8 @@ def test_two_fits_in_a_row_are_the_same_for_another_learner(make):
         models.append(learn.model)
     assert same(*models)
 
-def test_it_can_be_for_one_fit_added_and_taken_away(make):
+@pytest.mark.every(4, 1)
+def test_a_callback_can_be_passed_to_a_fit_added_and_removed(make):
     learn,cb = mk_learner(),make()
     learn.remove_cb(type(cb))
     before = learn.cbs
@@ -88,15 +92,17 @@ def test_it_can_be_for_one_fit_added_and_taken_away(make):
     with learn.removed_cbs(cb): assert cb not in learn.cbs
     learn.fit(1)
 
-def test_its_attributes_may_be_names_of_other_callbacks(make):
+@pytest.mark.every(4, 2)
+def test_another_callback_may_have_the_name_of_an_attribute(make):
     cb = make()
     learn = mk_learner(cbs=[Callback(name=k) for k in vars(cb) if k[0]!='_' and not hasattr(Learner, k) and k!=cb.name and k not in vars(mk_learner())])
     with warnings.catch_warnings(record=True, action='always') as seen:
         learn.remove_cb(type(cb)).add_cb(cb)
     assert not seen
 
-def test_nothing_keeps_it_once_it_is_removed_and_it_keeps_no_learner(make):
-    gc.freeze()  # what came before
+@pytest.mark.every(4, 3)
+def test_a_removed_callback_and_an_unused_learner_are_freed(make):
+    gc.freeze()  # existing objects
     learn,gone = mk_learner(cb := make()),mk_learner(make())
     for o in (learn, gone):
         o.fit(1)
@@ -107,7 +113,8 @@ def test_nothing_keeps_it_once_it_is_removed_and_it_keeps_no_learner(make):
     gc.collect()
     assert [k for k,o in refs.items() if o() is not None]==[]
 
-def test_state_can_be_loaded_into_another_in_a_learner_or_before(make):
+@pytest.mark.every(4, 0)
+def test_state_can_be_loaded_before_or_after_a_callback_is_added(make):
     cb,new,held = make(),make(),make()
     mk_learner(cb).fit(2)
     learn = mk_learner(held)
@@ -117,7 +124,8 @@ def test_state_can_be_loaded_into_another_in_a_learner_or_before(make):
     mk_learner(new).fit(1)
     learn.fit(1)
 
-def test_it_works_with_evaluation_and_stays_as_it_was(make):
+@pytest.mark.every(4, 1)
+def test_evaluation_does_not_change_the_state_of_a_callback(make):
     cb = make()
     learn = mk_learner(cb)
     learn.validate()
@@ -131,11 +139,12 @@ def test_it_works_with_evaluation_and_stays_as_it_was(make):
     learn.validate(cbs=cb)
     assert cb.learn is None
 
-# Where, and by what; in `before_fit` there is neither batch nor epoch to cancel
+# Event and exception; in `before_fit` there is neither batch nor epoch to cancel
 STOPS = [('before_fit', 'CancelFitException'), ('before_fit', 'ValueError'), ('before_batch', 'CancelBatchException'), ('before_batch', 'KeyboardInterrupt'),
     ('after_loss', 'CancelBatchException'), ('after_loss', 'CancelEpochException'), ('after_loss', 'CancelFitException'), ('after_loss', 'ValueError')]
 
-def test_it_survives_fits_that_end_early(make):
+@pytest.mark.every(4, 2)
+def test_a_callback_survives_fits_that_end_early(make):
     learn = mk_learner(make())
     for e,what in STOPS:
         stop = listener('stop', [e], lambda cb, _, what=what: cb.learn.inside('sanity') or act(cb, what), order=99)  # a sanity check has no epoch to cancel
@@ -143,9 +152,10 @@ def test_it_survives_fits_that_end_early(make):
     learn.fit(1)
     assert learn.outcome['fit']=='done'
 
-@pytest.mark.filterwarnings('ignore:.*it is an iterator, so a resumed', 'ignore:Prefetch skips')  # as these have to say
+@pytest.mark.every(4, 3)
+@pytest.mark.filterwarnings('ignore:.*it is an iterator, so a resumed', 'ignore:Prefetch skips')  # correct here
 @pytest.mark.parametrize('dls', ['no validation', 'no length'])
-def test_it_works_with_other_loaders(make, dls):
+def test_loaders_may_lack_validation_or_length(make, dls):
     bs = batches(3)
     learn = Learner(DataLoaders(bs if dls=='no validation' else iter(bs)), mk_model(), F.mse_loss)
     learn.remove_cb(type(cb := make())).add_cb(cb)

@@ -1,4 +1,4 @@
-"What the site is made by: each step on a page of a few lines. What a browser makes of the site is looked at in `tests/browser`"
+"The steps that build the site, on pages of a few lines. `tests/browser` checks the result in a browser"
 import json, re, subprocess
 from pathlib import Path
 import pytest
@@ -16,7 +16,7 @@ def shown(code, name='f', mod='loop/learner', rest='*What it does*'):
 
 # ---- signatures
 
-def test_a_parameter_is_told_once():
+def test_a_parameter_is_documented_once():
     code = 'def fit(\n    n_epoch:int, # How often\n)->Learner: # Itself'
     got = doc_md(shown(code, 'fit', rest='*What it does*\n\nParameters:\n    n_epoch: How often\nReturns: Itself'), 'Learner.fit')
     assert got.split('\n\n')==['### `Learner.fit` { #learner.fit .doc }',

@@ -1,4 +1,4 @@
-"The pages that are made from the package are whole and true, and the index of the search is put in order"
+"Generated pages are complete and correct, and the search index is ordered"
 import re
 import learnloop, pytest
 from learnloop import Callback, CancelException, Event, PHASES, Phase

@@ -1,4 +1,4 @@
-"Several optimizers in a named dict, with a turn for each, in a phase of its own: against a loop written by hand (the lesson is in nbs/tutorials/04_gan.ipynb)"
+"Several named optimizers, each with a turn and a phase of its own, compared to a hand-written loop (the tutorial is nbs/tutorials/04_gan.ipynb)"
 import pytest, torch
 from functools import partial
 from benchmarks.crash import difference as differ
@@ -63,7 +63,7 @@ def test_evaluation_leaves_no_trace_and_runs_no_turn():
     preds,targs = learn.get_preds()
     assert preds.shape==targs.shape==(16, 2) and learn.recorder.values==quiet(mk_gan(), 2).recorder.values
 
-def test_point_7_what_goes_by_steps_goes_by_those_that_count():
+def test_step_intervals_count_only_counted_steps():
     "Averages and points of a log come with the generator's steps, none where its turn is skipped"
     points = []
     class Points(Logger):
@@ -156,10 +156,11 @@ def left_by(learn):
     r = learn.recorder
     return learn.model.state_dict(),{k:o.state_dict() for k,o in learn.opt.items()},[float(o) for o in r.losses],r.values,vars(learn.count)
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('fit', ['fit', 'fit_one_cycle'])
 @pytest.mark.parametrize('mk', [mk_gan, mk_turns, mk_shared])
 @pytest.mark.parametrize('where', BACK)
-def test_a_rewind_leads_to_the_fit_without_the_detour(where, mk, fit, tmp_path):
+def test_a_fit_after_a_rewind_equals_one_without_it(where, mk, fit, tmp_path):
     rates = []
     def fitted(*cbs):
         learn = mk()

@@ -1,4 +1,4 @@
-"The figures of the project, on small packages that are made: each can fail, and says where"
+"The figures of the project, on small generated packages: each can fail, and names the place"
 import json, pytest
 from tools import house
 

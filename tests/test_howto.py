@@ -1,4 +1,4 @@
-"The pages *How do I …*: each entry is short, shows something, and leads on"
+"The pages *How do I …*: each entry is short, shows something, and links to more"
 import re
 from pathlib import Path
 import pytest

@@ -1,4 +1,4 @@
-"Models that bring their loss, on batches that are dicts: those of transformers, with random weights, as a hand-written loop trains them"
+"Models that compute their loss, on batches that are dicts: models of transformers match a hand-written loop"
 import os
 from functools import partial
 import pytest, torch
@@ -55,7 +55,7 @@ def hand_written(model, dls, opt, n_epoch):
 
 @pytest.mark.parametrize('opt_func', [partial(torch.optim.SGD, momentum=.9), partial(torch.optim.AdamW, weight_decay=0.)], ids=['SGD', 'AdamW'])
 @pytest.mark.parametrize('mk,collate', [(bert, pad), (gpt, pad_lm)], ids=['classifier', 'language model'])
-def test_weights_and_losses_are_those_of_a_hand_written_loop(mk, collate, opt_func):
+def test_weights_and_losses_match_a_hand_written_loop(mk, collate, opt_func):
     learn,model = mk_learn(mk(), collate, opt_func, .01),mk()
     torch.manual_seed(1)
     learn.fit(2)
@@ -76,7 +76,7 @@ def test_accuracy_and_loss_are_those_computed_by_hand():
     assert acc==pytest.approx(right/10) and loss==pytest.approx(total/10)
     assert learn.validate()==pytest.approx([loss, acc])
 
-def test_get_preds_gives_the_models_own_output_joined():
+def test_get_preds_joins_the_outputs_of_the_model():
     learn = mk_learn(bert())
     out,targs = learn.get_preds()
     assert type(out).__name__=='SequenceClassifierOutput' and targs is None and out.loss.shape==(3,)

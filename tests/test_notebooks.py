@@ -1,4 +1,4 @@
-"House rules of notebooks and modules, as tests: CONTRIBUTING.md says why each exists"
+"House rules of notebooks and modules; CONTRIBUTING.md gives the reasons"
 import ast, inspect, re
 from dataclasses import is_dataclass
 from importlib import import_module
@@ -94,7 +94,7 @@ def test_public_api_is_documented():
 def test_lines_end_at_120_columns():
     none_of((m, o) for m,s in SOURCES.items() for c in s.split('\n# %% ../')[1:] for o in c.splitlines()[1:] if len(o)>120)
 
-def test_what_two_modules_need_has_a_public_name():
+def test_no_private_name_is_imported():
     none_of((m, f'{o} is imported from another module') for m,s in SOURCES.items() for o in private_imports(ast.parse(s)))
 
 @pytest.mark.parametrize('src,n', [('from .flow import _a, b, _c', 2), ('def f():\n    from learnloop.loop.flow import _a', 1), ('from learnloop import __version__', 0),

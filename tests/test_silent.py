@@ -1,4 +1,4 @@
-"Programs whose results were silently wrong: what a subclass, a callback or the code before a fit does counts, or is told of"
+"Programs whose results were once silently wrong: overrides, callbacks and code before a fit take effect, or a warning says so"
 import pytest, torch
 from helpers import TRAIN, VALID, mk_learner, same, weights
 from learnloop import Callback, CheckpointCallback, DataLoaders, Learner, MicroBatch, SAM
@@ -68,11 +68,11 @@ def test_gradients_from_before_a_fit_are_not_in_its_first_step():
     assert same(once.model, twice.model)
 
 @pytest.mark.parametrize('k,v,at', [('loss', lambda l: l.loss*2, 'after_loss'), ('opt_func', lambda l: torch.optim.Adam, 'before_epoch')])
-def test_what_a_callback_sets_without_effect_is_told(k, v, at):
+def test_an_assignment_without_effect_is_a_warning(k, v, at):
     learn = mk_learner(Callback(**{at:lambda cb: setattr(cb.learn, k, v(cb.learn))}), defaults=True)
     with learn.no_logging(), pytest.warns(UserWarning, match=f'set learn.{k}'): learn.fit(1)
 
-def test_what_has_effect_is_not_told():
+def test_an_assignment_with_effect_is_no_warning():
     def scale(cb): cb.learn.loss_grad,cb.learn.loss = cb.learn.loss_grad*2,cb.learn.loss*2
     def switch(cb): cb.learn.switch_opt(torch.optim.Adam)
     learn = mk_learner([Callback(after_loss=scale, name='scale'), Callback(before_epoch=switch, name='switch')], defaults=True)
@@ -91,7 +91,7 @@ class Restarts:
     def load_state_dict(self, sd): self.i = sd['i']
 
 @pytest.mark.parametrize('n', [3, 40, 65, 200, 3000])
-def test_a_state_that_moves_on_before_the_end_is_told_of_whatever_its_length(n):
+def test_a_loader_whose_state_restarts_early_is_detected(n):
     assert try_loader(Restarts(n, False))==(True, '') and try_loader(Restarts(n, True))[0] is False
 
 class Boom(Exception): pass

@@ -1,4 +1,4 @@
-"Callbacks that meet: each pair here once did each other harm"
+"Pairs of callbacks that once interfered with each other"
 import pytest, torch
 from helpers import Module, quiet
 from learnloop import *

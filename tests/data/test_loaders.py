@@ -1,4 +1,4 @@
-"Batches of every kind, loaders of every kind: what is kept, what is refused, and that looking leaves no trace"
+"Kinds of batches and loaders: what the loader keeps and refuses, and that looking at a batch leaves no trace"
 import random
 from collections import OrderedDict, UserDict, defaultdict, namedtuple
 from dataclasses import dataclass, field
@@ -151,7 +151,7 @@ def test_unknown_loader(k, err, match):
     (ds(), 'train=TensorDataset is not a loader.*DataLoaders.from_dsets'),
     (3, 'train=int'), ('data', 'train=str'), (x(), r'train=float32 \(4, 2\)'),
     (dict(train=[1]), 'is not a loader'), (list, 'is not a loader')], ids=plainly)
-def test_what_is_no_loader(o, fix):
+def test_objects_that_are_no_loaders_are_refused(o, fix):
     with pytest.raises(TypeError, match=fix): DataLoaders(o)
     with pytest.raises(TypeError, match='is not a loader'): mk_dls(o)
 
@@ -269,7 +269,7 @@ def test_in_order_needs_a_batch_size():
 # Endless
 
 @pytest.mark.parametrize('kind', ['list','tuple','loader','unsized'])
-def test_endless_goes_on_where_it_stopped(kind):
+def test_endless_resumes_where_it_stopped(kind):
     dl = LOADERS[kind]()
     if kind in ('loader','unsized'): batches = [b[0].tolist() if kind=='loader' else b.tolist() for b in dl]
     else: batches = list(dl)
@@ -279,7 +279,7 @@ def test_endless_goes_on_where_it_stopped(kind):
     assert got==(batches*3)[:8]
 
 @pytest.mark.parametrize('n_before', [0, 3])
-def test_endless_goes_on_from_the_state_that_older_checkpoints_have(n_before):
+def test_endless_resumes_from_older_checkpoints(n_before):
     dl = lambda: DataLoader(ds(), 4, shuffle=True)
     torch.manual_seed(5)
     stream = Endless(dl())
@@ -315,7 +315,7 @@ def test_endless_ends_with_an_error(dl, want, match):
 
 @pytest.mark.parametrize('xb,b,want', [(({'a':1},), {'a':1}, True), ((1,), {'a':1}, False), ((1, 2), {'a':1}, False), (({'a':1},), (1, 2), True), (({'a':1},), 1, True),
     (({'a':1},), ({'a':1}, 2), False), (({'a':1}, 2), ({'a':1}, 2, 3), False), ([{'a':1}], {'a':1}, True), ((), {'a':1}, False)])
-def test_point_17_who_goes_in_by_name(xb, b, want): assert by_name(xb, b)==want
+def test_models_take_dicts_by_name(xb, b, want): assert by_name(xb, b)==want
 
 @pytest.mark.parametrize('targ', ['y', ('y',), ['z', 'y'], None])
 def test_point_17_apart_and_together(targ):

@@ -1,4 +1,4 @@
-"What a user of another library does first, and gets wrong: each message names the value, the rule and the fix"
+"Mistakes that users of other libraries make first: each message names the value, the rule and the fix"
 import re
 from functools import partial
 import pytest, torch

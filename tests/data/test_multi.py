@@ -1,4 +1,4 @@
-"Several loaders: the batches of loops written by hand, and a fit that goes on in the middle as if nothing had been"
+"Several loaders: the batches of hand-written loops, and fits that resume in the middle"
 import random, warnings
 import pytest, torch
 from helpers import Boom, Module, covering
@@ -32,7 +32,7 @@ class Stream(IterableDataset):
         return iter(items[w.id::w.num_workers] if w else items)
 
 class OwnState:
-    "A loader that goes on over passes, and knows where it is"
+    "A loader whose position persists across passes, with a state"
     def __init__(self, n, seed): self.ds,self.n,self.at,self.left = tensors(4, seed),n,0,None
     def __iter__(self):
         if self.left is None: self.left = self.n
@@ -44,7 +44,7 @@ class OwnState:
     def load_state_dict(self, sd): self.at,self.left = sd['at'],sd['left']
 
 class ByEpoch(Dataset):
-    "Items that depend on the number that it is told"
+    "Items that depend on the epoch"
     def __init__(self, n, seed): self.ds,self.epoch = tensors(n, seed),0
     def __len__(self): return len(self.ds)
     def set_epoch(self, e): self.epoch = e
@@ -71,7 +71,7 @@ class Model(Module):
     def forward(self, *xs, a=None, b=None): return [self.f(x) for x in (*xs, a, b) if x is not None]
 def loss_func(preds, *ys): return sum(F.mse_loss(p, y) for p,y in zip(preds, ys, strict=True))
 
-FITS = dict(fit=dict(n_epoch=2), steps=dict(n_epoch=None, max_steps=12), per_epoch=dict(n_epoch=3, steps_per_epoch=5))
+FITS = dict(fit=dict(n_epoch=2), steps=dict(n_epoch=None, max_steps=9), per_epoch=dict(n_epoch=2, steps_per_epoch=5))
 def mk_learner(mk, cbs=()):
     set_seed(3)
     loader,model = mk(),Model()
@@ -90,18 +90,16 @@ def run(mk, fit, at=None, in_fetch=False, learn=None, **kw):
     return learn,srcs
 def params(learn): return [p.detach().clone() for p in learn.model.parameters()]
 
-def goes_on(kind, how, fit, folder):
+@covering(kind=['shuffled','generator','noisy','stream','own','epoch','list','stateful','workers','persistent'], how=MADE, fit=FITS, early=[True, False])
+def test_a_fit_resumes_exactly(kind, how, fit, early, tmp_path):
     def mk(): return MADE[how](mk_a(kind))
     learn,srcs = run(mk, fit)
     n,want = learn.count.batches,params(learn)
-    for i,at in enumerate([3, n-3] if kind not in ('workers', 'persistent') else [n-3]):
-        with pytest.raises(Boom): run(mk, fit, at, resume=folder/str(i))
-        assert list_checkpoints(folder/str(i))[-1].manifest['next']=='train'
-        got,rest = run(mk, fit, resume=folder/str(i))
-        assert all(map(torch.equal, params(got), want)) and got.count.batches==n and rest==srcs[at:]
-
-@covering(kind=['shuffled','generator','noisy','stream','own','epoch','list','stateful','workers','persistent'], how=MADE, fit=FITS)
-def test_a_fit_goes_on_exactly(kind, how, fit, tmp_path): goes_on(kind, how, fit, tmp_path)
+    at = 3 if early else n-3
+    with pytest.raises(Boom): run(mk, fit, at, resume=tmp_path)
+    assert list_checkpoints(tmp_path)[-1].manifest['next']=='train'
+    got,rest = run(mk, fit, resume=tmp_path)
+    assert all(map(torch.equal, params(got), want)) and got.count.batches==n and rest==srcs[at:]
 
 # Loops written by hand
 
@@ -184,22 +182,22 @@ def test_validation_and_predictions():
     torch.testing.assert_close(preds, learn.model(x, both.parts['1'].dataset.tensors[0]).detach())
     assert in_order(learn.dls.valid) is learn.dls.valid and in_order(both) is not both
 
-def test_an_evaluation_on_it_in_the_middle_leaves_the_pass_alone():
+def test_evaluating_on_the_training_loader_does_not_change_its_pass():
     def fit(look, **kw):
         def check(cb):
-            if look and cb.learn.training: cb.learn.validate(dl=cb.learn.dls.train)
+            if look and cb.learn.training and cb.learn.iter==2: cb.learn.validate(dl=cb.learn.dls.train)
         set_seed(1)
         learn = Learner(Alternate(Zip(dl(Noisy, 6, shuffle=True, **kw), dl(ByEpoch, 4)), dl(n=4, shuffle=True), stop='longest'), Sum(), one_target, lr=.1)
         learn.fit(2, cbs=Callback(after_batch=check))
         return params(learn)
     for kw in ({}, dict(num_workers=1, persistent_workers=True)): assert all(map(torch.equal, fit(True, **kw), fit(False, **kw)))
 
-# Going on in the same process
+# Resuming in the same process
 
 @pytest.mark.parametrize('kw', [dict(keep_failed=True), {}])
 @pytest.mark.parametrize('fit', FITS)
-def test_after_an_error_in_a_fetch_it_goes_on(fit, kw):
-    "One loader has given its batch, one began anew, and the third fails"
+def test_a_fit_resumes_after_an_error_in_a_fetch(fit, kw):
+    "One loader has yielded its batch, the second has started again, and the third fails"
     class Fails(Noisy):
         def __getitem__(self, i):
             if self.at and self.at.pop(): raise Boom
@@ -217,7 +215,7 @@ def test_after_an_error_in_a_fetch_it_goes_on(fit, kw):
     with first.no_logging(), first.no_bar(): first.resume()
     assert all(map(torch.equal, params(first), want))
 
-def test_workers_that_persist_begin_again_as_they_began():
+def test_persistent_workers_start_again_with_the_same_seeds():
     def mk(): return Zip(dl(n=6, num_workers=1, persistent_workers=True, shuffle=True), dl(n=8, shuffle=True))
     todo = [Boom, None]
     def fail(cb):
@@ -260,16 +258,16 @@ def test_the_same_loader_twice_is_refused():
     d = dl()
     with pytest.raises(ValueError, match='the same loader twice'): Zip(Alternate(d, [1]), d)
 
-def test_who_is_empty_is_said():
+def test_an_error_names_the_empty_loader():
     with pytest.raises(ValueError, match="Zip yielded no batch, because 'b' ended: DataLoader over 1 items.*drop_last"): Learner(Zip(a=[1], b=dl(n=1, drop_last=True)), Sum(), one_target).fit(1)
     with pytest.raises(ValueError, match="Zip yielded no batch, because 'b' ended"): Learner(Zip(a=[1], b=dl(Stream, 0)), Sum(), one_target).fit(1)
 
-def test_other_loaders_in_a_run_are_noticed(tmp_path):
+def test_a_resumed_run_with_other_loaders_is_refused(tmp_path):
     def fit(bs, **kw): Learner(Zip(dl(n=12, bs=2), dl(n=12, bs=bs, drop_last=True)), Sum(), one_target, lr=.1).fit(1, resume=tmp_path, **kw)
     fit(2)
     with pytest.raises(ValueError, match='parts was.*accept='): fit(3)
 
-def test_what_is_not_exact_is_said():
+def test_inexact_resuming_has_a_reason():
     assert inexact_reason(Zip(a=dl(), b=dl(SeededNo, num_workers=1, persistent_workers=True))).startswith("of loader 'b', its workers persist")
     assert not inexact_reason(Zip(dl(), Alternate(dl(num_workers=2)))) and goes_by_state(Zip(dl()))
 SeededNo = Noisy

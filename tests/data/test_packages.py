@@ -1,4 +1,4 @@
-"Optimizers, loaders, batches and models as other packages make them: stand-ins with the same interface"
+"Stand-ins for the optimizers, loaders, batches and models of other packages, with the same interface"
 from collections import defaultdict
 from functools import partial
 import os, signal
@@ -172,12 +172,14 @@ def by_hand(opt_func, n_epoch):
     if with_modes(opt): opt.eval()
     return trained,weights(model)
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('name', OPTS)
 def test_optimizers_of_other_packages_train_as_in_a_loop_by_hand(name):
     learn = quiet(mk(OPTS[name], dls=(TRAIN, VALID)), 1)
     assert same(weights(learn.model), by_hand(OPTS[name], 1)[1])
     if name in MODAL: assert not same(*by_hand(OPTS[name], 1))
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('name', MODAL)
 def test_all_that_evaluates_or_saves_has_the_averages_and_changes_nothing(name, tmp_path):
     plain,seen = quiet(mk(MODAL[name]), 2),[]
@@ -199,10 +201,11 @@ def test_all_that_evaluates_or_saves_has_the_averages_and_changes_nothing(name, 
     other.load(tmp_path/'b.pth')
     assert same(quiet(other, 1).model, quiet(learn, 1).model)
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('how', ['memory', 'disk'])
 @pytest.mark.parametrize('at', [(3, False), (6, True), (8, False), (12, True)], ids=str)
 @pytest.mark.parametrize('name', OPTS)
-def test_a_fit_that_resumes_is_bit_equal(name, at, how, tmp_path):
+def test_a_resumed_fit_is_bit_identical(name, at, how, tmp_path):
     whole = quiet(mk(OPTS[name]), 2)
     learn = mk(OPTS[name])
     with pytest.raises(KeyboardInterrupt), learn.no_logging(): learn.fit(2, cbs=Stop(*at), **(dict(resume=tmp_path) if how=='disk' else {}))
@@ -243,7 +246,7 @@ LAZY = dict(adagrad=lambda o: o.fit(1), keep_failed=lambda o: o.fit(1, keep_fail
     save=lambda o: o.save('x'), export=lambda o: o.export('x'), lr_find=lambda o: o.lr_find())
 
 @pytest.mark.parametrize('name', LAZY)
-def test_what_needs_shapes_says_that_the_model_was_never_called(name, tmp_path):
+def test_an_uninitialized_model_is_an_error_that_says_so(name, tmp_path):
     learn = Learner((TRAIN, VALID), nn.LazyLinear(1), F.mse_loss, torch.optim.Adagrad if name=='adagrad' else torch.optim.SGD, path=tmp_path)
     with pytest.raises(ValueError) as e, learn.no_logging(): LAZY[name](learn)
     said = str(e.value)+''.join(getattr(e.value, '__notes__', ()))
@@ -262,7 +265,7 @@ class Prepared(DataLoader):
     def load_state_dict(self, sd): self.base.load_state_dict(sd)
 
 @pytest.mark.parametrize('how', ['memory', 'disk'])
-def test_a_loader_whose_state_can_not_be_used_is_gone_through_again(how, tmp_path):
+def test_a_loader_without_usable_state_is_iterated_again(how, tmp_path):
     ds = TensorDataset(*(torch.cat(o) for o in zip(*TRAIN, strict=True)))
     def learner():
         return mk(dls=(Prepared(ds, batch_size=8, shuffle=True), Prepared(ds, batch_size=8)))
@@ -302,7 +305,7 @@ def test_batches_of_graphs_have_their_targets_by_name():
 
 class Output(dict): pass
 
-def test_predictions_leave_out_what_a_model_declares_useless_for_inference():
+def test_predictions_leave_out_the_keys_to_ignore_at_inference():
     class Net(nn.Linear):
         class config: keys_to_ignore_at_inference = ['past_key_values']
         def forward(self, x): return Output(logits=super().forward(x), past_key_values=object())

@@ -1,4 +1,4 @@
-"Loaders of rows of tensors: the batches, the draws and the weights of torch's loader, and exact resumes"
+"Loaders of tensor rows: the batches, draws and weights of PyTorch's loader, and exact resumes"
 import numpy as np, pytest, torch
 from helpers import check, covering, silent
 from learnloop import Callback, DataLoaders, Learner, TensorLoader, in_order, set_seed
@@ -27,7 +27,7 @@ def trail(dl, g, n_pass=2):
     return res
 
 @covering(2, n=[1, 4, 9, 12], bs=[1, 4, 20], drop=[False, True], shuffle=[False, True], seed=[None, 3])
-def test_batches_and_draws_are_those_of_torchs_loader_at_each_fetch(n, bs, drop, shuffle, seed):
+def test_batches_and_draws_match_pytorch_at_each_fetch(n, bs, drop, shuffle, seed):
     x,y = data(n)
     a,b = gen(seed),gen(seed)
     ours = TensorLoader((x, y), bs, shuffle, drop, a)
@@ -35,7 +35,7 @@ def test_batches_and_draws_are_those_of_torchs_loader_at_each_fetch(n, bs, drop,
     assert len(ours)==len(theirs)
     check(trail(ours, a), trail(theirs, b))
 
-def test_a_part_of_the_rows_is_torchs_subset():
+def test_rows_match_pytorch_subset():
     x,y = data(20)
     dls = DataLoaders.from_tensors((x, y), valid_pct=.25, bs=4, device='cpu')
     rows,own = dls.train.rows,dls.valid.rows
@@ -53,7 +53,7 @@ def mk_learner(dl, valid=None, cbs=()):
 def end(learn): return {k:v.clone() for k,v in learn.model.state_dict().items()},learn.opt.state_dict()['state'],torch.get_rng_state(),learn.recorder.values
 
 @pytest.mark.parametrize('seed', [None, 3])
-def test_a_fit_has_the_weights_that_it_has_with_torchs_loader(seed):
+def test_a_fit_has_the_weights_as_with_a_dataloader(seed):
     xy,res = data(),[]
     for mk in (lambda: (TensorLoader(xy, 4, True, generator=gen(seed)), TensorLoader(xy, 5)),
         lambda: (DataLoader(TensorDataset(*xy), 4, True, generator=gen(seed)), DataLoader(TensorDataset(*xy), 5))):
@@ -71,8 +71,9 @@ def stop(at):
     cb.read_only = True
     return cb
 
+@pytest.mark.every(2)
 @covering(at=[1, 3, 4, 6], seed=[None, 3], pct=[None, .2])
-def test_a_run_goes_on_exactly_from_any_batch(at, seed, pct, tmp_path):
+def test_a_run_resumes_exactly_from_any_batch(at, seed, pct, tmp_path):
     def new(): return mk_learner(DataLoaders.from_tensors(data(), valid_pct=pct, bs=4, generator=gen(seed), device='cpu').train)
     whole = new()
     whole.fit(3)

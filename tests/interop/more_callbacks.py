@@ -1,4 +1,4 @@
-"Callbacks of other packages yet, as they are: each in its own trainer and in ours. Run by `python -m tools.interop more`"
+"More callbacks of other packages, unmodified: each runs in its own trainer and in ours. Run by `python -m tools.interop more`"
 import os
 os.environ |= dict(KERAS_BACKEND='torch', SWANLAB_MODE='disabled')
 import warnings

@@ -1,4 +1,4 @@
-"The examples of fastai's page on callbacks, and variations of them, with learnloop's `Callback` and with the one for fastai's code"
+"Examples from fastai's page on callbacks, with learnloop's `Callback` and with the one for fastai's code"
 from types import SimpleNamespace
 import learnloop, pytest
 from learnloop.interop import fastai
@@ -24,7 +24,7 @@ def test_an_error_is_the_callbacks_own(m):
     with pytest.raises(TypeError, match='unsupported operand'): plain(TstCallback(), TstLearner(1))('batch_begin')
     with pytest.raises(AttributeError, match='c'): getattr(plain(TstCallback(), TstLearner(1)), 'c')  # noqa: B009
 
-def test_what_mutes_it(m):
+def test_muted_callbacks_return_none(m):
     class Hears(m.Callback):
         def before_epoch(self): return 'epoch'
         def after_batch(self): return 'batch'

@@ -1,4 +1,4 @@
-"The pages *Coming from …*: scripts are whole, losses are compared, tables of names are those that errors use"
+"The pages *Coming from …*: scripts are complete, losses are compared, and tables of names match the error messages"
 import json, re
 from pathlib import Path
 import pytest

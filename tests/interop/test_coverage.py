@@ -1,4 +1,4 @@
-"What stand-ins have of what the real trainers have, and what they refuse"
+"Stand-ins for trainers: which attributes of the real trainers they have, and which they refuse"
 import pytest
 from learnloop.app.synth import synth_learner
 from learnloop.interop import as_cb, coverage

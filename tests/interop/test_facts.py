@@ -1,4 +1,4 @@
-"What adapters ask of a learner, and of callbacks that don't say what their state is"
+"Questions that adapters ask of a learner, and the state of callbacks that don't declare one"
 from learnloop import Callback, SanityCheck
 from learnloop.app.synth import synth_learner
 from learnloop.interop.facts import (evaluation_kind, is_valid_dl, n_open, storable)

@@ -1,4 +1,4 @@
-"Callbacks written for pytorch-accelerated, with nothing of it installed"
+"Callbacks written for pytorch-accelerated, which is not installed"
 import importlib.util, inspect, pickle, re, threading
 from collections import defaultdict
 from contextlib import suppress
@@ -124,6 +124,7 @@ def test_run_config():
     assert got['fit'].num_epochs==3
 
 # Stopping
+@pytest.mark.every(2)
 @pytest.mark.parametrize('hook', [o for o in HOOKS if o not in ('on_init_end', 'on_stop_training_error', 'on_training_run_end') and 'evaluation_run' not in o])
 def test_stop_from_every_hook(hook, capsys):
     "`on_training_run_start` included, and everyone hears of it"
@@ -186,7 +187,7 @@ def test_an_evaluation_of_their_own_on_a_model_that_is_lent():
 
 @pytest.mark.parametrize('what', ['model', 'callback_handler'])
 @pytest.mark.parametrize('err', [None, StopTrainingError, ValueError])
-def test_what_is_lent_is_taken_back(what, err):
+def test_lent_objects_are_restored(what, err):
     def _lend(trainer):
         setattr(trainer, what, mk_model() if what=='model' else CallbackHandler())
         if err: raise err('x')
@@ -232,7 +233,7 @@ def test_call_event_calls_all_that_have_the_method_in_order(kw):
     mk_learn().fit(1, cbs=[_mk('B'), recording(), Call, _mk('A')])
     assert calls==[('B', Trainer, 3), ('A', Trainer, 3)]
 
-def test_stop_in_an_event_of_ones_own():
+def test_stop_in_a_custom_event():
     cb = VerifyBatch()
     cb.verify_train_batch = lambda trainer, xb, yb: act(cb, StopTrainingError('bad batch'))
     learn = mk_learn(cls=VerifyingLearner)
@@ -252,9 +253,10 @@ def test_handler():
     assert names(cbs[0])==['on_init_end', 'on_train_epoch_end'] and len(own.callbacks)==2
 
 RUN = ['on_training_run_start', *EPOCH, 'on_training_run_end']
+@pytest.mark.every(2)
 @pytest.mark.parametrize('end', ['runs', 'stops', 'fails'])
 @pytest.mark.parametrize('hook', list(dict.fromkeys(RUN))[:-1])
-def test_a_callback_that_another_adds_takes_part_from_there_to_the_end_of_the_fit(hook, end):
+def test_a_callback_added_by_another_takes_part_until_the_end_of_the_fit(hook, end):
     trace,learn = [],mk_learn()
     def add(trainer):
         if not [o for o in trainer.callback_handler if type(o).__name__=='RecordingLate']: trainer.callback_handler.add_callback(recording('late', trace))
@@ -275,7 +277,7 @@ def test_a_callback_that_another_adds_takes_part_from_there_to_the_end_of_the_fi
     ('fastnlp', 'ProgressBarCallback', 'it is ProgressCallback here'), ('fastnlp', 'LRSchedCallback', 'it is TorchScheduler here'),
     ('engine', 'TensorBoardLogger', 'it is TensorBoardCallback here'), ('fastai', 'CSVLogger', 'from learnloop import CSVLogger'),
     ('keras', 'ModelCheckpoint', 'it is '), ('lightning', 'LearningRateMonitor', 'it is '), ('transformers', 'PrinterCallback', 'it is ')])
-def test_a_systems_own_callback_tells_what_is_here(system, name, here):
+def test_the_error_for_a_builtin_callback_names_the_alternative(system, name, here):
     m = importlib.import_module(f'learnloop.interop.{system}')
     with pytest.raises(AttributeError, match=f"has no attribute '{name}'.*{re.escape(here)}"): getattr(m, name)
     with pytest.raises(ImportError, match=f"cannot import name '{name}'"): exec(f'from learnloop.interop.{system} import {name}')
@@ -319,7 +321,7 @@ def test_callbacks_are_listed_and_not_removed_by_the_handler():
     own.clear_callbacks()
     assert own.callback_list==[]
 
-def test_what_the_accelerator_tells():
+def test_attributes_of_the_accelerator():
     acc = Accelerated.Trainer(mk_learn(cbs=[MixedPrecision('bf16')]))._accelerator
     assert (acc.mixed_precision, acc.is_last_process, acc.use_distributed, acc.local_process_index)==('bf16', True, False, 0)
     assert Accelerated.Trainer(mk_learn())._accelerator.mixed_precision=='no'
@@ -340,7 +342,7 @@ def test_point_30_modules_of_the_learner_are_the_trainers():
     learn.fit(1, cbs=[recording(do=dict(on_training_run_start=move))])
     assert moved==[learn.device] and learn.teacher is not teacher, 'and what is set is set there'
 
-def test_what_a_trainer_has():
+def test_methods_of_a_trainer():
     def _look(tr):
         learn = tr.learn
         assert tr.model is learn.model is tr.get_model() is tr._accelerator.unwrap_model(tr.model)
@@ -483,7 +485,7 @@ def test_two_of_a_class():
     assert [o.name for o in learn.cbs[-2:]]==['accelerated_log_metrics', 'accelerated_log_metrics_2']
 
 @pytest.mark.parametrize('at', ['after_epoch', 'before_batch'])
-def test_a_run_that_goes_on_has_its_history_and_its_best(tmp_path, at):
+def test_a_resumed_run_has_its_history_and_its_best(tmp_path, at):
     pytest.importorskip('learnloop.checkpoint.checkpoint')
     class Metric(TrainerCallback):
         def __init__(self): self.n = 0

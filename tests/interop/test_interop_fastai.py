@@ -1,4 +1,4 @@
-"Callbacks written for fastai run as they are, with nothing of fastai installed"
+"Callbacks written for fastai run unmodified, without fastai installed"
 import sys
 from copy import deepcopy
 from functools import partial
@@ -357,7 +357,7 @@ def test_the_row_of_a_second_fit_is_its_own():
     learn.fit(1, cbs=Callback(after_epoch=lambda self: rows.append(self.recorder.log)))
     assert rows==[[0, *learn.recorder.values[0]]]
 
-def test_what_the_recorder_has_not_the_learner_has():
+def test_the_recorder_forwards_unknown_names_to_the_learner():
     "fastai's callbacks ask their learner for what they don't have"
     def look(self):
         rec = self.recorder
@@ -374,7 +374,7 @@ REFUSED = [('learn', 'predict', r'learn.get_preds\(dl=\[batch\]\)'), ('learn', '
     ('recorder', 'after_epoch', "learnloop's own Recorder handles its own events"), ('recorder', 'start_epoch', 'recorder.log'), ('progress', 'pbar', 'progress.mbar'), ('opt', 'cbs', 'no step callbacks'),
     ('opt', 'fwd_map', "fastai's names"), ('dls', 'test_dl', "only fastai's own loaders"), ('dls.train', 'show_results', "only fastai's own loaders"), ('dl', 'after_item', "only fastai's own loaders"), ('dls.train', 'n', 'a list has none')]
 @pytest.mark.parametrize('who,k,why', REFUSED)
-def test_what_is_refused_says_what_there_is(who, k, why):
+def test_errors_for_refused_names_name_the_alternative(who, k, why):
     with pytest.raises(AttributeError, match=f"stand-in for fastai's .*no attribute {k!r}.*{why}"): at(lambda self: attrgetter(f'{who}.{k}')(self))
 
 @pytest.mark.parametrize('k', ['predict', 'tta', 'to_parallel'])
@@ -400,7 +400,7 @@ def test_loaders_answer_to_the_names_of_fastais():
         return len(preds),len(self.learn.validate(dl=self.dls.train)),isinstance(valid, list),valid[0] is VALID[0],str(self.dls.path)
     assert at(look, dls=(Twice(TRAIN), VALID))==[(8, 1, True, True, '.')]*3
 
-def test_loaders_of_somebodys_own_making():
+def test_loaders_may_be_any_object_with_train():
     "Anything with `train` will do for a learner"
     own = SimpleNamespace(train=Twice(TRAIN), valid=VALID)
     probe = Probe(lambda self: (self.dls.train is self.dl, self.dls.train.n_inp, self.dls.bs))
@@ -421,7 +421,7 @@ def patched(m, **fs):
     module.Learner = type('Learner', (), dict(fs, __module__='fastai.learner'))
     m.setitem(sys.modules, 'fastai.learner', module)
 
-def test_a_patch_that_sets_what_is_the_learners_own(monkeypatch):
+def test_a_patch_may_not_set_attributes_of_the_learner(monkeypatch):
     def breaks(self): self.cbs = []
     patched(monkeypatch, breaks=breaks)
     with pytest.raises(AttributeError): at(lambda self: self.learn.breaks())

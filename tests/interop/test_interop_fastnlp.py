@@ -1,4 +1,4 @@
-"The adapter for fastNLP, with nothing of it installed"
+"The adapter for fastNLP, which is not installed"
 import io, sys
 from functools import partial
 from types import SimpleNamespace
@@ -89,7 +89,7 @@ def test_n_epochs_may_be_set():
     def f(t): t.n_epochs = 2
     assert len(fit(9, f).recorder.values)==2
 
-def test_what_driver_and_evaluator_tell():
+def test_attributes_of_driver_and_evaluator():
     t = FastNLP.Trainer(mk_learner())
     assert (t.fp16, t.driver.fp16, t.driver.local_rank, t.evaluator.model_use_eval_mode)==(False, False, 0, True)
     assert t.evaluator.model is t.learn.model and t.evaluator.driver.model is t.learn.model
@@ -97,7 +97,7 @@ def test_what_driver_and_evaluator_tell():
     for o in (t.driver, t.evaluator):
         with pytest.raises(AttributeError, match='setting it would change nothing'): o.shared = 1
 
-def test_what_is_known_of_the_trainer():
+def test_attributes_of_the_trainer():
     def f(t):
         learn,d = t.learn,t.driver
         assert t.model is d.model is d.unwrap_model() is learn.model and t.optimizers==d.optimizers==[learn.opt]
@@ -131,6 +131,7 @@ def test_several_optimizers_are_a_list():
 
 # Stopping and errors
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('hook', STOPS)
 def test_early_stop_in_any_hook(hook):
     e = EarlyStopException('why')
@@ -148,8 +149,9 @@ INSIDE = dict(fit=['epoch', 'train', 'validate', 'fetch', *GRADS, 'evaluate', 's
 CANCELS = [(p, f'{a}_{o}') for p,phases in INSIDE.items() for o in phases for a in ('before', 'after', 'cleanup')] + [(p, 'after_loss') for p in INSIDE]
 
 # the first is where the batch itself is cut short before their callback hears that it ended
+@pytest.mark.every(2)
 @pytest.mark.parametrize('p,e,order', dict.fromkeys([('batch', 'after_batch', -1), *cover((*o, order) for o in CANCELS for order in (-1, 99))]))
-def test_what_was_begun_is_ended_wherever_a_cancel_comes_from(p, e, order):
+def test_each_hook_that_began_is_ended_after_a_cancel(p, e, order):
     "…unless it ends the fit, and with it everything: then there is `on_train_end` alone, as in fastNLP"
     calls,raised = [0],[]
     def stop(cb, _):
@@ -173,7 +175,7 @@ def test_what_was_begun_is_ended_wherever_a_cancel_comes_from(p, e, order):
 
 # Evaluation
 
-def test_a_validation_or_prediction_within_one_is_none_of_theirs():
+def test_nested_evaluations_are_not_heard():
     rec = Recorder()
     test = batches(1, seed=2)
     def more(cb, _):
@@ -252,7 +254,7 @@ def test_events_have_all_hooks_and_no_other():
     with pytest.raises(ValueError, match="'on_trian_begin' is not a hook of fastNLP; did you mean 'on_train_begin'"): Event('on_trian_begin')
     assert repr(Event.on_train_begin(once=2))=='Event.on_train_begin(once=2)'
 
-def test_on_checks_what_it_is_given():
+def test_on_checks_its_arguments():
     with pytest.raises(TypeError, match=r"f would be called as on_train_begin\(trainer\)"):
         @on(Event.on_train_begin())
         def f(): pass
@@ -305,8 +307,9 @@ def test_reproducible_samplers_are_no_matter_of_callbacks():
     learn = fit(1, Needs())
     assert learn.outcome['fit']=='done' and Callback().need_reproducible_sampler is False
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('batch', [1, 3, 4, 5])
-def test_a_resumed_fit_goes_on_with_counters_and_state(tmp_path, batch):
+def test_a_resumed_fit_has_its_counters_and_state(tmp_path, batch):
     rows = []
     class Note(Stateful):
         callback_name = 'note'

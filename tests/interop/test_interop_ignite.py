@@ -1,4 +1,4 @@
-"ignite's handlers, the real ones: each runs in ignite's own trainer and in ours, with equal weights and data, and what comes of both is compared"
+"ignite's real handlers: each runs in ignite's trainer and in ours, with equal weights and data, and the results are compared"
 import itertools, sys
 from functools import partial
 from operator import attrgetter
@@ -89,6 +89,7 @@ def stopping(t, event, n, how, **kwargs):
         if next(calls)==n: getattr(t.trainer, how)(**kwargs)
     return trace
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(('event', 'n'), [o for o in STOPS if o[0] not in ('STARTED', 'EPOCH_STARTED')])
 @pytest.mark.parametrize('silently', [False, True])
 def test_terminate_epoch(event, n, silently):
@@ -101,9 +102,10 @@ def test_terminate_epoch_before_there_is_a_batch_is_an_error():
     def attach(t): t.trainer.add_event_handler(Events.EPOCH_STARTED, lambda: t.trainer.terminate_epoch())
     with pytest.raises(RuntimeError, match='before the first batch'): Ours(attach)
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(('how', 'event'), [(how, event) for event in ('ITERATION_COMPLETED', 'EPOCH_STARTED', 'STARTED', 'EPOCH_COMPLETED')
     for how in ('terminate', 'terminate_epoch') if how=='terminate' or 'STARTED' not in event])  # the others are errors in ignite
-def test_the_evaluator_may_be_stopped_and_the_fit_goes_on(how, event):
+def test_stopping_the_evaluator_does_not_stop_the_fit(how, event):
     def attach(t):
         trace = recording(t)
         t.evaluator.add_event_handler(Events[event], lambda: getattr(t.evaluator, how)())
@@ -111,7 +113,7 @@ def test_the_evaluator_may_be_stopped_and_the_fit_goes_on(how, event):
     theirs,ours = Theirs(attach, metrics=False),Ours(attach, metrics=False)
     assert plainly(ours.kept)==plainly(theirs.kept) and same(theirs.model, ours.model)
 
-def test_the_epochs_own_validation_is_not_told_twice():
+def test_handlers_hear_the_validation_of_an_epoch_once():
     def attach(t):
         t.trainer.add_event_handler(Events.EPOCH_COMPLETED(every=2), lambda: t.evaluator.run(VALID))
         runs = []
@@ -132,7 +134,7 @@ def test_an_evaluator_of_ignites_own_leaves_the_mode_of_training():
     theirs,ours = both(attach)
     assert ours.kept==theirs.kept and len(ours.kept)==6
 
-def test_exceptions_are_told_once_and_raised():
+def test_exceptions_are_announced_once_and_raised():
     for again in (False, True):
         seen = []
         def attach(t, again=again, seen=seen):
@@ -153,7 +155,7 @@ def test_exceptions_are_told_once_and_raised():
     with pytest.raises(ZeroDivisionError): Ours(attach)
     assert seen==['evaluator', 'trainer']
 
-def test_second_fits_begin_anew_and_start_epoch_counts():
+def test_second_fits_start_over_and_start_epoch_counts():
     seen = []
     learn,ig = Learner(DataLoaders(TRAIN, VALID), mk_model(), F.mse_loss),Ignite()
     def note(engine): seen.append(attrgetter('epoch', 'iteration', 'max_epochs', 'max_iters')(engine.state))
@@ -200,7 +202,7 @@ def stateful(t):
     return stop,sched,ema,recording(t)
 
 @pytest.mark.parametrize('every', [dict(every_steps=3), dict(every_epochs=1)])
-def test_a_fit_that_goes_on_is_the_one_that_was_not_stopped(tmp_path, every):
+def test_a_resumed_fit_equals_an_uninterrupted_one(tmp_path, every):
     whole = Ours(stateful)
     def stateful_and_broken(t):
         res = stateful(t)
@@ -270,7 +272,7 @@ def test_it_is_found_and_covers_all():
     assert c.n_neither==0 and c.parts['Engine']['refused']==['interrupt', 'run', 'set_data']
     assert {o.name for o in Events}=={row[0] for row in HookTable(Ignite).rows[1:]}
 
-def test_where_it_is_missing_the_error_says_what_to_install(monkeypatch):
+def test_without_ignite_the_error_says_what_to_install(monkeypatch):
     ignite._ignite.cache_clear()
     ignite._engines.cache_clear()
     monkeypatch.setitem(sys.modules, 'ignite', None)

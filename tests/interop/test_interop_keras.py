@@ -1,4 +1,4 @@
-"Keras' callbacks: which hook is called when and with what, stops, learning rate, weights, logs, state; `tests/interop/real_keras.py` has the real package"
+"Keras callbacks: order and arguments of hooks, stops, learning rate, weights, logs, state; `tests/interop/real_keras.py` uses the real package"
 import copy, json, math
 from collections import Counter
 import numpy as np, pytest, torch
@@ -71,6 +71,7 @@ def test_those_without_a_hook_for_predictions_stay_away_from_them():
 
 # Stops
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('at,n_batches,n_epochs', [(('on_train_begin', 1), 1, 1), (('on_epoch_begin', 1), 1, 1), (('on_train_batch_begin', 2), 2, 1),
     (('on_batch_end', 1), 1, 1), (('on_train_batch_end', 3), 3, 1), (('on_train_batch_end', 5), 5, 2), (('on_test_begin', 1), 3, 1), (('on_test_batch_end', 2), 3, 1),
     (('on_test_end', 2), 6, 2), (('on_epoch_end', 1), 3, 1), (('on_epoch_end', 3), 9, 3)], ids=str)
@@ -119,7 +120,7 @@ def test_beginnings_and_ends_stay_in_pairs(exc, at, order):
 # What is refused
 
 @pytest.mark.parametrize('name', ['metrics', 'weights', 'trainable_variables'])
-def test_what_needs_keras_says_so(name):
+def test_attributes_that_need_keras_say_so(name):
     with pytest.raises(AttributeError, match="Keras's Model has no attribute '(metrics|weights)' unless Keras is imported"): getattr(Model(mk_learner()), name)
 
 # What can be read
@@ -152,7 +153,7 @@ def test_the_learning_rate_is_raised_and_lowered():
     rate.assign_sub(.1)
     assert rates(rate.learn)==[pytest.approx(.2)] and rate.value.item()==float(rate) and (rate.shape, rate.ndim, rate.name, rate.trainable)==((), 0, 'learning_rate', False)
 
-def test_history_is_what_callbacks_were_told():
+def test_history_has_the_logs_of_callbacks():
     told = []
     class Tells(Callback):
         def on_epoch_end(self, epoch, logs=None):
@@ -200,7 +201,7 @@ def test_predictions_and_evaluations_in_a_callback():
     assert seen==[0, 1] and names(trace)==['on_train_begin', *EPOCH, *EPOCH, 'on_train_end'] and len(one.recorder.values)==len(two.recorder.values)==2
 
 @pytest.mark.parametrize('x', [dict(a=np.ones(2)), 3], ids=['dict', 'number'])
-def test_what_is_no_data_is_refused(x):
+def test_wrong_data_is_refused(x):
     with pytest.raises(TypeError, match='it must be an array, a list of arrays, or a loader of batches'): Model(mk_learner()).predict(x)
 
 def test_no_logs_without_a_recorder_or_before_it():
@@ -333,7 +334,7 @@ def test_a_stop_is_still_due_after_a_resume(at):
     else: assert names(trace)[-2:]==['on_epoch_end', 'on_train_end'] and learn.epoch==0
     if event=='before_fetch': assert names(trace)==['on_train_begin', 'on_epoch_begin', *TEST, 'on_epoch_end', 'on_train_end']
 
-def test_one_of_ones_own_says_what_to_save():
+def test_a_custom_callback_chooses_its_state():
     class Counts(Callback):
         def on_train_begin(self, logs=None): self.n = 0
         def on_epoch_end(self, epoch, logs=None): self.n += 1

@@ -1,4 +1,4 @@
-"Lightning's hooks, from its documents alone: what is called when and with what, stops, errors, state, and what is refused"
+"Lightning's hooks, from its documentation: order, arguments, stops, errors, state, and errors for unsupported names"
 import math
 from collections import namedtuple
 from copy import deepcopy
@@ -106,6 +106,7 @@ def test_batches_of_other_kinds():
 
 # Stops
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('k,n,want', [
     ('setup', 1, ['setup', 'on_fit_start', 'on_fit_end', 'teardown']), ('on_fit_start', 1, ['setup', 'on_fit_start', 'on_fit_end', 'teardown']),
     ('on_train_start', 1, [*START, *END]), ('on_train_epoch_start', 1, [*START, 'on_train_epoch_start', 'on_train_epoch_end', *END]),
@@ -120,10 +121,11 @@ def test_stop(k, n, want):
     learn.fit(1, cbs=[cb])
     assert cb.trace==[*START, *EPOCH, *END]  # a request is for one fit
 
+@pytest.mark.every(3)
 @covering(2, what=['CancelBatchException', 'CancelTrainException', 'CancelEpochException', 'CancelFitException'],
     e=['before_batch', 'after_pred', 'after_loss', 'before_backward', 'after_step', 'before_zero_grad', 'after_batch'],
     order=[-5, 99])
-def test_hooks_come_in_pairs_when_ours_cancel(e, what, order):
+def test_hooks_come_in_pairs_after_a_cancel(e, what, order):
     def hear(o, _):
         if o.learn.training and o.learn.iter==1 and o.learn.epoch==0: act(o, what)
     cb = Told()
@@ -207,7 +209,7 @@ def set_up(t, m):
         limits=(t.limit_train_batches, t.limit_val_batches), n=(t.num_training_batches, t.num_val_batches, t.num_sanity_val_batches),
         format=(t.precision, m.dtype, t.scaler), check=t.val_check_batch, data=t.datamodule)
 
-def test_what_the_trainer_was_set_up_with():
+def test_the_trainer_shows_its_settings():
     _,seen = seen_by(set_up, hooks=['setup'])
     assert seen==[('setup', dict(clip=(None, None), steps=(1, 6), limits=(1., 1.), n=(3, [2], [0]), format=('32-true', torch.float32, None), check=3, data=None))]
     cbs = [GradientClip(.5, algorithm='value'), GradientAccumulation(n_batches=2), LimitBatches(train=2, valid=.5), SanityCheck(5), MixedPrecision('bf16')]
@@ -218,7 +220,7 @@ def test_what_the_trainer_was_set_up_with():
     t = Trainer(mk_learner(model=mk_model().double()))
     assert (t.precision, t.lightning_module.dtype)==('64-true', torch.float64)
 
-def test_steps_of_the_fit_are_told():
+def test_the_trainer_shows_the_steps_of_the_fit():
     def f(t, m): return t.max_steps, t.estimated_stepping_batches, t.max_epochs
     learn,seen = seen_by(f, hooks=['setup', 'on_train_batch_end'], fit=lambda learn: (learn.fit(1), learn.fit(max_steps=2), learn.fit(2, max_steps=5)))
     assert list(dict.fromkeys(o for _,o in seen))==[(-1, 3, 1), (5, 2, -1), (10, 5, 2)]
@@ -250,7 +252,7 @@ def test_progress_of_the_loops():
     assert of('on_train_batch_start', 3)==[False, False, True]*2
     assert of('on_validation_batch_end', 1)==[(1, 0, 1, 0), (2, 1, 2, 1)]*2
 
-def test_torch_schedulers_are_told():
+def test_the_trainer_shows_pytorch_schedulers():
     make = partial(torch.optim.lr_scheduler.StepLR, step_size=1)
     def f(t, m): return [(type(o.scheduler).__name__, o.interval, o.frequency, m.lr_schedulers() is o.scheduler) for o in t.lr_scheduler_configs]
     _,seen = seen_by(f, hooks=['on_train_start'], fit=lambda learn: learn.fit(1, cbs=TorchScheduler(make, 'step')))
@@ -400,7 +402,7 @@ def test_weights_that_a_callback_puts_into_a_checkpoint_are_written(tmp_path):
     learn.load(tmp_path/'a')
     assert learn.model.weight.abs().sum()==0
 
-def test_what_only_code_could_read_is_refused_by_name(tmp_path):
+def test_data_that_needs_code_to_load_is_refused(tmp_path):
     class Bad(Callback):
         def on_save_checkpoint(self, trainer, pl_module, checkpoint): checkpoint['odd'] = dict(x=object())
     with pytest.raises(TypeError, match=r"\['odd'\]\['x'\] is a builtins.object"): mk_learner([Bad()]).save(tmp_path/'a')

@@ -86,7 +86,7 @@ def test_hooks_are_those_of_a_real_net_with_the_same_arguments():
     fit(mk_learner(), 2, [mk_recorder(ours)])
     assert ours==theirs and len(ours)>50
 
-def test_whoever_comes_after_one_that_stops_hears_no_more_of_the_epoch_and_ours_do():
+def test_after_a_stop_later_skorch_callbacks_hear_nothing_but_learnloops_do():
     theirs,ours,heard = [],[],[]
     def cbs(trace): return [mk_recorder(trace), mk_recorder([], act={('on_epoch_end', 2): stop}), mk_recorder(trace, 'b')]
     def stop(cb, *_): raise KeyboardInterrupt
@@ -94,7 +94,7 @@ def test_whoever_comes_after_one_that_stops_hears_no_more_of_the_epoch_and_ours_
     with (learn := mk_learner(cbs=listener('hears', ['after_epoch'], lambda *_: heard.append(1), order=99))).no_logging(): learn.fit(3, cbs=cbs(ours))
     assert ours==theirs and heard==[1, 1]
 
-def test_a_stop_outside_of_epochs_is_raised_as_there():
+def test_a_stop_outside_of_epochs_is_raised():
     def stop(cb, *_): raise KeyboardInterrupt
     with pytest.raises(KeyboardInterrupt): mk_net([mk_recorder([], act={('on_train_begin', 1): stop})], 3).fit(TRAIN, None)
     with pytest.raises(KeyboardInterrupt): fit(mk_learner(), 3, [mk_recorder([], act={('on_train_begin', 1): stop})])
@@ -136,7 +136,7 @@ def test_set_params_of_the_optimizer():
     learn = mk_learner()
     with pytest.raises(ValueError, match='sets the learning rate in this fit'), learn.no_logging(): learn.fit_one_cycle(4, cbs=Sets())
 
-def test_set_params_of_callbacks_and_of_what_is_made_already():
+def test_set_params_of_callbacks_and_of_the_module():
     class Sets(Callback):
         def on_train_begin(self, net, **kwargs):
             net.set_params(callbacks__EarlyStopping__patience=7, verbose=3)
@@ -158,7 +158,7 @@ def test_predictions_are_those_of_a_real_net_and_leave_the_mode():
     logp = Skorch.Trainer(mk_learner(loss=F.nll_loss, m=nn.Sequential(model(), nn.LogSoftmax(1))))
     assert np.allclose(logp.predict_proba(X).sum(1), 1, atol=1e-6)  # float32
 
-def test_what_is_there_and_what_is_refused():
+def test_attributes_of_a_net_work_or_are_refused():
     found = coverage('skorch')
     assert found.n_neither==0 and len(found.parts['NeuralNet']['there'])>40
     net = Skorch.Trainer(mk_learner())
@@ -242,7 +242,7 @@ def test_an_epoch_that_is_left_has_no_end(what, n):
     assert [o[1] for o in trace].count('on_epoch_end')==n-1 and len(net.history)==n and [o[1] for o in trace][-1]=='on_train_end'
 
 @pytest.mark.parametrize('cb,why', [(lambda: EarlyStopping('valid_acc'), "add EpochScoring.'accuracy', name='valid_acc'"), (lambda: Checkpoint(), 'no validation loader')])
-def test_monitors_that_nobody_records_are_refused_before_training(cb, why):
+def test_unknown_monitors_are_refused_before_training(cb, why):
     learn = mk_learner(dls=DataLoaders(DataLoader(TRAIN, 8), device='cpu'))
     before = model()
     with pytest.raises(ValueError, match=why): learn.fit(1, cbs=cb())
@@ -257,6 +257,7 @@ def test_one_added_in_a_fit_begins_there():
 RESUMED = dict(stop=lambda: [EarlyStopping(patience=2, load_best=True, sink=lambda *_, **__: None)], **SCHEDULES,
     scores=lambda: [EpochScoring('accuracy', lower_is_better=False, on_train=True, name='acc'), BatchScoring('accuracy', on_train=True, name='bacc')],
     init=lambda: [Initializer('3.bias', fn=partial(nn.init.constant_, val=.3), at=2), Freezer('0.*', at=2)])
+@pytest.mark.every(2)
 @covering(kind=RESUMED, at=[('after_loss', 1, 3), ('before_validate', 1, None), ('before_epoch', 2, None)])
 def test_a_resumed_fit_is_the_same(kind, at, tmp_path):
     whole = mk_learner(.4)

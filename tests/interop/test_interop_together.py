@@ -1,4 +1,4 @@
-"Callbacks of all seven systems in one fit: names, stops, errors, state, and what is refused"
+"Callbacks of all seven systems in one fit: names, stops, resuming, and errors"
 from collections import Counter
 import pytest, torch
 from helpers import TRAIN, VALID, covering, mk_model, same, silent
@@ -16,7 +16,7 @@ def mk(cbs=None, dls=(TRAIN,VALID), **kwargs):
     return silent(Learner(DataLoaders(*dls), mk_model(), F.mse_loss, torch.optim.SGD, lr=.1, cbs=cbs, **kwargs))
 
 def recording(system, trace, acts=None, name='Noted', hooks=None):
-    "A callback that appends (system, hook) to `trace`, and does `acts[hook]` each time"
+    "Return a callback that appends (system, hook) to `trace`, and each time does `acts[hook]`"
     def _hook(k):
         def _f(self, *args, **kwargs):
             trace.append((system, k))
@@ -38,15 +38,13 @@ def test_one_callback_is_in_a_learner_once(system):
     with pytest.raises(ValueError, match='is already in the learner'): learn.fit(1, cbs=cb)
     assert len(adapters(learn))==1
 
-# ---- every door
 @ALL
 def test_predictions_with_a_foreign_callback(system):
     trace = []
     mk().get_preds(cbs=recording(system, trace))
     assert bool(trace)==(system!='engine')
 
-# ---- what is refused
-def test_what_as_cb_refuses():
+def test_as_cb_refuses_objects_without_hooks_or_of_two_systems():
     class Both(lightning.Callback, keras.Callback): pass
     for f in (as_cb, mk): pytest.raises(TypeError, f, Both()).match('has bases of Lightning and Keras')
     with pytest.raises(TypeError, match="order is 'x': it must be a number"): as_cb(keras.Callback(), order='x')
@@ -67,12 +65,12 @@ ENDS = dict(engine=('on_train_start', 'on_train_end'), fastnlp=('on_train_begin'
 
 @pytest.fixture(scope='module')
 def whole():
-    "Hooks of a fit of two epochs, by number of calls"
+    "Count the calls of each hook in a fit of two epochs"
     mk().fit(2, cbs=[recording(o, trace := []) if not i else recording(o, trace) for i,o in enumerate(BASES)])
     return Counter(trace)
 
 @pytest.mark.parametrize('system,hook', [(k, o) for k,v in WHERE.items() for o in v])
-def test_a_stop_by_one_is_the_end_for_all(system, hook, whole):
+def test_a_stop_by_one_callback_ends_the_fit_for_all(system, hook, whole):
     trace,acts = [],{hook:STOPS[system]}
     cbs = [recording(o, trace, acts if o==system else None) for o in BASES]
     (learn := mk()).fit(2, cbs=cbs)
@@ -89,7 +87,7 @@ def test_a_stop_by_one_is_the_end_for_all(system, hook, whole):
 # ---- coming and going, copies
 EVENTS = 'before_fit before_epoch before_fetch before_batch after_batch cleanup_batch after_train before_validate after_epoch'.split()
 @covering(order=[-20, 100], event=EVENTS)
-def test_all_leave_and_come_back_in_the_middle(event, order):
+def test_all_can_be_removed_and_added_during_a_fit(event, order):
     cbs,done = [recording(o, []) for o in BASES],[]
     def swap(cb):
         if done: return
@@ -100,17 +98,15 @@ def test_all_leave_and_come_back_in_the_middle(event, order):
     (learn := mk([*cbs, cb])).fit(2)
     assert done and len(adapters(learn))==len(BASES)
 
-# ---- with callbacks of ours
-
-def test_callbacks_change_nothing():
+def test_callbacks_do_not_change_training():
     a,b = mk(),mk()
     a.fit(2)
     b.fit(2, cbs=[recording(o, []) for o in BASES])
     assert same(a.model, b.model)
 
-# ---- a run that goes on
-@pytest.mark.parametrize('epoch,batch', [(0, 1), (1, 0), (1, 2)])
-def test_a_run_that_is_resumed_ends_as_the_others(tmp_path, epoch, batch):
+# ---- resuming
+@pytest.mark.parametrize('epoch,batch', [(0, 1), (1, 2)])
+def test_a_resumed_run_ends_as_an_uninterrupted_one(tmp_path, epoch, batch):
     def run(folder, at=None, **kwargs):
         def fail(cb):
             if cb.learn.training and (cb.learn.epoch, cb.learn.iter)==at: raise RuntimeError

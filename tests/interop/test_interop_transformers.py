@@ -1,4 +1,4 @@
-"Callbacks of transformers' Trainer, written from its documents: only where a test asks for it, it is imported. With it: tests/interop/real_transformers.py"
+"Callbacks of transformers' Trainer, from its documentation. A test imports the package only if it needs it; see tests/interop/real_transformers.py"
 import dataclasses, json, math, sys
 import learnloop, numpy as np, pytest, torch
 from helpers import CANCEL_OF, TRAIN, VALID, act, batches, covering, listener, mk_model, quiet
@@ -107,7 +107,7 @@ def test_no_loader_to_evaluate_on():
     for at in (('on_step_end', 1), ('on_epoch_end', 3)):
         with pytest.raises(ValueError, match='the learner has no validation loader'): fit(Record({at: flag('should_evaluate')}), valid=None)
 
-def test_a_save_that_is_cancelled_is_none(tmp_path):
+def test_a_save_that_is_cancelled_writes_nothing(tmp_path):
     class NoSave(Callback):
         def before_save(self): raise CancelSaveException
     learn = mk([cb := Record({('on_step_end', 2): flag('should_save')}), NoSave], path=tmp_path)
@@ -187,7 +187,7 @@ def test_arguments_are_those_of_the_fit():
 
 @pytest.mark.parametrize('k,instead', [('optim', 'hooks are given the `optimizer`'), ('lr_scheduler_type', 'rates are in args.learning_rate'), ('seed', 'calls set_seed'),
     ('set_save', 'Transformers.callback, save_steps=3')])
-def test_what_cannot_be_true_is_refused_by_name(k, instead):
+def test_arguments_without_meaning_are_refused_by_name(k, instead):
     args = fit(cb := Reads()) and cb.args
     for f in (lambda: getattr(args, k), lambda: setattr(args, k, 1)):
         with pytest.raises(AttributeError, match=f'no attribute {k!r}: .*{instead}'): f()
@@ -250,6 +250,7 @@ def test_all_that_their_classes_have_is_there_or_refused(real): assert learnloop
 
 # Fits, errors, cancels
 
+@pytest.mark.every(2)
 @covering(what=[ValueError, KeyboardInterrupt],
     at=[('on_train_begin', 0), ('on_epoch_begin', 0), ('on_step_begin', 1), ('on_optimizer_step', 1), ('on_step_end', 2), ('on_epoch_end', 3), ('on_log', 3),
         ('on_prediction_step', 3), ('on_evaluate', 3), ('on_train_end', 6)])
@@ -265,8 +266,9 @@ def test_errors(at, what):
 
 EVENTS = ['before_fit', 'before_epoch', 'before_train', 'before_fetch', 'after_fetch', 'before_batch', 'after_pred', 'after_loss', 'before_backward', 'after_backward', 'before_step', 'after_step',
     'before_zero_grad', 'after_zero_grad', 'after_batch', 'cleanup_batch', 'after_train', 'before_validate', 'after_validate', 'after_epoch', 'cleanup_epoch', 'after_fit']
+@pytest.mark.every(2)
 @covering(cancel=['step', 'batch', 'train', 'validate', 'epoch', 'fit'], e=EVENTS, order=[5, 99, -5], n_acc=[1, 2])
-def test_what_is_begun_is_ended_whatever_is_cancelled(e, cancel, order, n_acc):
+def test_each_hook_that_began_is_ended_after_a_cancel(e, cancel, order, n_acc):
     n = [0]
     def hear(cb, _):
         n[0] += 1

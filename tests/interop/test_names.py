@@ -1,4 +1,4 @@
-"Names of other systems: events, arguments, attributes and classes are refused with what they are called here"
+"Names of other systems: errors for events, arguments, attributes and classes give the name in learnloop"
 import learnloop, pytest, torch
 from helpers import mk_learner
 from learnloop import Callback, Learner, event, on
@@ -54,7 +54,7 @@ LEARNER = """dls model loss_func opt_func opt lr wd wd_bn_bias train_bn moms spl
     detach_distributed distrib_ctx _with_events _split _set_device _grab_cbs _call_one _end_cleanup _do_one_batch _do_grad_opt _do_epoch_train
     _do_epoch_validate _do_epoch _do_fit _backward _step""".split()
 
-def test_point_31_what_fastai_exports_is_here_or_in_the_table(): assert [o for o in OF_FASTAI if not (hasattr(learnloop, o) or find_names('class', o))]==[]
+def test_each_export_of_fastai_is_here_or_in_the_table(): assert [o for o in OF_FASTAI if not (hasattr(learnloop, o) or find_names('class', o))]==[]
 
 def test_point_31_attributes_of_fastais_learner_are_here_or_in_the_table():
     learn = mk_learner(defaults=True)
@@ -99,7 +99,7 @@ def test_point_6_every_hook_of_an_adapter_is_known():
         with pytest.raises(ValueError, match=f"unknown event '{nm}'"): mk_learner([type('Mine', (Callback,), {nm: lambda self: None})])
 
 @pytest.mark.parametrize('nm', ['on_improve', 'on_epoch', 'on_train_ends', 'begin', 'begin_well', 'setup', 'teardown', 'on', '_on_epoch_end'])
-def test_point_6_own_methods_are_nobodys_business(nm):
+def test_point_6_own_methods_are_allowed(nm):
     learn = mk_learner([type('Mine', (Callback,), {nm: lambda self: None})])
     learn.fit(1)
 

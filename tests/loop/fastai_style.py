@@ -1,4 +1,4 @@
-"Callbacks in the manner of fastai's documentation, with its import line changed to learnloop's and nothing else"
+"Callbacks in the style of fastai's documentation; only the import line differs"
 import torch
 from fastcore.all import L, store_attr
 from learnloop import *

@@ -1,4 +1,4 @@
-"Callbacks: names checked when written, filters, attributes, coming and going, and the stand-in for evaluation"
+"Callbacks: checked names, filters, attributes, adding and removing, and the stand-in for evaluation"
 from contextlib import suppress
 from copy import deepcopy
 import pytest, torch
@@ -69,7 +69,7 @@ def test_bad_arguments(f, error, want):
     with pytest.raises(error, match=want): f()
 
 @pytest.mark.parametrize('cbs', [7, [7], 'before_fit', print, [TrainEvalCallback, torch.nn.Linear]])
-def test_what_is_no_callback_is_refused_everywhere(cbs):
+def test_objects_that_are_no_callbacks_are_refused(cbs):
     learn = mk_learner(cbs=[])
     for f in (lambda: mk_learner().fit(1, cbs=cbs), lambda: learn.validate(cbs=cbs), lambda: learn.add_cbs(cbs),
         lambda: Learner(TRAIN, torch.nn.Linear(2, 1), cbs=cbs)):
@@ -170,7 +170,7 @@ def test_run_is_reset_after_a_fit(e, what):
 
 # Coming and going
 
-def test_those_who_come_wait_for_the_next_event_and_those_who_go_are_not_called():
+def test_an_added_callback_hears_the_next_event_and_a_removed_one_none():
     heard = []
     def swap(cb, e):
         heard.append((e, cb.name))
@@ -180,7 +180,7 @@ def test_those_who_come_wait_for_the_next_event_and_those_who_go_are_not_called(
     assert heard==[('before_fit', 'a'), ('after_fit', 'a'), ('after_fit', 'c')]
 
 @pytest.mark.parametrize('how', ['remove', 'mute'])
-def test_those_who_go_are_not_called_in_after_exception_either(how):
+def test_removed_callbacks_do_not_hear_after_exception(how):
     heard = []
     def send(cb, e): act(cb.learn.b, how)
     learn = mk_learner([listener('a', ['after_exception'], send), hearing('b', 'after_exception', to=heard)], loss_func=lambda *args: 1/0)

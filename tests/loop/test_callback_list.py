@@ -1,4 +1,4 @@
-"Callbacks that change while a fit goes on: by their list, and when Ctrl-C comes between two of them"
+"Changes to the list of callbacks during a fit, also when Ctrl-C interrupts between two of them"
 import copy, pytest
 from helpers import TRAIN, VALID, mk_learner
 from learnloop import *

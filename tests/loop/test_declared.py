@@ -1,4 +1,4 @@
-"What callbacks declare: the page lists all of it, each flag is needed, and nothing is found by a look at a callback's class"
+"Facts that callbacks declare: the page lists them all, each is needed, and nothing is guessed from a callback's class"
 import ast, inspect, json, re
 from pathlib import Path
 import learnloop, pytest

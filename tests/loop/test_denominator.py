@@ -1,5 +1,5 @@
 "Parts of a batch make the step of the whole, or the loss function is named"
-import math, pytest, threading, torch, warnings
+import math, os, pytest, threading, torch, warnings
 from helpers import Module, silent
 from learnloop import Callback, DataLoaders, GradientAccumulation, Learner, MicroBatch, Perplexity
 from means import C, DECLARED, KNOWN, MEANS, REFUTED, T, W, apart, by_hand, cut, fitted, main, mk, mk_data, noisy, sizes_of, trimmed
@@ -7,12 +7,12 @@ from learnloop.loop.denominator import known_denominator
 from torch import nn
 from torch.nn import functional as F
 
-N = 17
+N,SEEDS = 17,range(3 if os.environ.get('ALL_CASES') else 1)
 WAYS = dict(accumulated=lambda k, n: [GradientAccumulation(n_batches=k)], counted=lambda k, n: [GradientAccumulation(N)],
     parts=lambda k, n: [MicroBatch(n)], both=lambda k, n: [MicroBatch(n), GradientAccumulation(n_batches=k)])
 
 def drawn(name, table, way, seed):
-    "The learner that fits the batches of a drawn split, what it said, and the whole"
+    "Return a loss function, its kind of data, a batch, a drawn split of it, and callbacks"
     g = torch.Generator().manual_seed(seed)
     make,kind = table[name]
     whole = mk_data(kind, N, g)
@@ -21,10 +21,11 @@ def drawn(name, table, way, seed):
     if kind=='ragged': batches = [*map(trimmed, batches)]
     return make,kind,whole,batches,WAYS[way](k, 2+seed%3)
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('way', WAYS)
 @pytest.mark.parametrize('name', [*KNOWN, *MEANS])
 def test_parts_make_the_step_of_the_whole(name, way):
-    for seed in range(3):
+    for seed in SEEDS:
         make,kind,whole,batches,cbs = drawn(name, KNOWN|MEANS, way, seed)
         learn,said = fitted(make(), kind, batches, cbs)
         net,before,_ = by_hand(make(), kind, whole)
@@ -33,10 +34,11 @@ def test_parts_make_the_step_of_the_whole(name, way):
         if way=='parts': assert learn.recorder.values[0][0]==pytest.approx(before, rel=1e-6)
         elif kind!='bf16': assert learn.recorder.values[0][0]==pytest.approx(before, rel=1e-5)
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('name', [*KNOWN, *MEANS])
-def test_an_evaluation_of_batches_is_that_of_the_whole(name):
+def test_evaluating_batches_gives_the_loss_of_the_whole(name):
     make,kind = (KNOWN|MEANS)[name]
-    for seed in range(3):
+    for seed in SEEDS:
         g = torch.Generator().manual_seed(seed)
         whole = mk_data(kind, N, g)
         batches = cut(whole, sizes_of(N, 4, g))
@@ -48,7 +50,7 @@ def test_an_evaluation_of_batches_is_that_of_the_whole(name):
 
 @pytest.mark.parametrize('name', REFUTED)
 def test_a_loss_that_is_no_known_mean_is_named(name):
-    for seed in range(2):
+    for seed in SEEDS:
         for way in WAYS:
             make,kind,_,batches,cbs = drawn(name, REFUTED, way, seed)
             _,said = fitted(make(), kind, batches, cbs)
@@ -74,6 +76,7 @@ def test_a_declared_denominator_makes_them_right(name):
             if kind!='bf16': assert learn.validate(dl=batches)[0]==pytest.approx(after, rel=1e-6)
     finally: vars(f).pop('denominator', None)
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('name', [k for k in KNOWN if 'sum' not in k and 'total' not in k and k not in ('dice', 'ctc', 'ctc_function')])
 def test_the_loss_of_an_item_is_that_of_a_batch_of_one(name):
     make,kind = KNOWN[name]
@@ -93,7 +96,7 @@ def test_losses_that_draw_random_numbers_are_not_refuted_for_that_and_draw_the_s
         twin.fit(1, cbs=GradientAccumulation(n_batches=2))
         assert apart(learn.model, twin.model)==0
 
-def test_a_term_that_counts_later_is_found():
+def test_a_term_whose_weight_grows_later_is_found():
     scale = dict(w=0.)
     def late(p, y): return F.mse_loss(p, y)+scale['w']*F.mse_loss(p, y).sqrt()
     learn = mk(late, 'numbers', cut(mk_data('numbers', 40, torch.Generator().manual_seed(0)), [4]*10))
@@ -102,7 +105,7 @@ def test_a_term_that_counts_later_is_found():
         learn.fit(1, cbs=[MicroBatch(2), Callback(before_batch=warm_up)])
 
 @pytest.mark.parametrize('name', ['ce_weights', 'ragged', 'total', 'mse'])
-def test_a_window_that_was_interrupted_goes_on(name, tmp_path):
+def test_an_interrupted_accumulation_window_resumes(name, tmp_path):
     make,kind = KNOWN[name]
     batches = cut(mk_data(kind, 20, torch.Generator().manual_seed(3)), [3, 6, 2, 9])
     def stop(cb):
@@ -169,7 +172,7 @@ def test_models_that_compute_their_loss(how):
         assert one.recorder.values[-1][1]==pytest.approx(many.recorder.values[-1][1], rel=1e-6)
 
 @pytest.mark.parametrize('of,why', [('mine', 'could not be tested on parts of a batch, as the model has hooks'), ('transformers.utils', 'is not a mean')])
-def test_a_loss_of_a_model_with_hooks_of_its_own_is_not_tried_and_that_is_said(of, why):
+def test_the_loss_of_a_model_with_hooks_is_not_tested_and_a_warning_says_so(of, why):
     model,ids = Tokens('odd'),torch.randint(9, (8, T))
     def hook(m, inp, out): pass
     hook.__module__ = of

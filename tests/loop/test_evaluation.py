@@ -1,4 +1,4 @@
-"Evaluations: inside one another, with random numbers of their own, beside a recorder that is there, and what they cost nobody"
+"Evaluations: nested, with their own random numbers, beside an existing recorder, and without side effects"
 import random
 import numpy as np, pytest, torch
 from helpers import Module, TRAIN, VALID, batches, check, covering, listener, silent, weights
@@ -85,9 +85,10 @@ def test_point_10_a_mute_inside_ends_with_it_and_one_outside_holds():
 
 # Point 11
 
+@pytest.mark.every(2)
 @covering(f=[lambda o: o.get_preds(), lambda o: o.predict(torch.ones(2)), lambda o: o.get_preds(dl=[x for x,_ in OTHER])],
     e=['before_fit', 'before_epoch', 'before_train', 'before_fetch', 'after_fetch', 'before_batch'])
-def test_point_11_predictions_before_the_first_batch_of_a_fit_with_metrics(e, f):
+def test_a_fit_with_metrics_may_predict_before_its_first_batch(e, f):
     for order in (-20, 0, 70):
         learn = mk(listener('look', [e], lambda cb, _: cb.training and f(cb.learn) or e in ('before_fit', 'before_epoch') and f(cb.learn) and None, order=order))
         learn.fit(1)
@@ -108,8 +109,9 @@ DRAWS = {random.Random: lambda g: g.random(), torch.Generator: lambda g: torch.r
 OWN = dict(shared=lambda: None, python=lambda: random.Random(1), torch=lambda: torch.Generator().manual_seed(1), numpy=lambda: np.random.default_rng(1),
     state=lambda: np.random.RandomState(1), philox=lambda: np.random.Generator(np.random.Philox(1)))
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('own', [*OWN])
-def test_point_12_each_evaluation_draws_anew_and_training_as_if_nobody_had_looked(own):
+def test_each_evaluation_draws_new_numbers_and_does_not_change_training(own):
     other = mk(p=.5)
     def run(n, n_other=0):
         set_seed(3)
@@ -201,7 +203,7 @@ def test_point_13_one_that_the_user_added_keeps_its_name(where):
 
 # Point 18: what nobody hears is not fired
 
-def test_point_18_the_short_way_gives_what_the_long_one_gives():
+def test_point_18_the_fast_path_equals_the_slow_one():
     long = Callback(before_batch=lambda cb: None)
     named = [dict(input=x) for x,_ in VALID]
     ragged = [*VALID, tuple(o[:1] for o in TRAIN[0])]
@@ -224,7 +226,7 @@ def test_point_18_a_piece_of_the_loop_that_is_overridden_is_used():
     assert not learn.get_preds()[0].any()
 
 @pytest.mark.parametrize('what', ['model', 'loader', 'cancel', 'late'])
-def test_point_18_errors_are_told_as_ever(what):
+def test_point_18_errors_are_the_same(what):
     seen = []
     class Fails(nn.Linear):
         def forward(self, x):
@@ -269,7 +271,7 @@ class Draws(Dataset):
     def __getitem__(self, i): return torch.randn(2, generator=self.g),torch.zeros(1)
 
 @pytest.mark.parametrize('workers', [0, 1])
-def test_point_12_generators_of_data_sets_draw_anew_in_workers_too(workers):
+def test_generators_of_datasets_draw_new_numbers_in_workers(workers):
     dl = DataLoader(Draws(), 4, num_workers=workers)
     learn = mk(dls=(TRAIN, dl))
     seen = [learn.get_preds(with_input=True)[0] for _ in range(3)]
@@ -290,7 +292,7 @@ def mk_slope(**kwargs):
     return silent(Learner((TRAIN, VALID), Slope(), kwargs.pop('loss_func', F.mse_loss), lr=.05, **kwargs))
 
 @pytest.mark.parametrize('f', [lambda o: o.fit(1), lambda o: o.validate(), lambda o: o.get_preds(), lambda o: o.predict(torch.ones(2))])
-def test_who_needs_gradients_in_validation_is_told_how(f):
+def test_gradients_in_validation_are_an_error_that_says_how(f):
     with pytest.raises(RuntimeError, match='require grad') as e: f(mk_slope())
     assert 'learn.valid_grad = True' in ' '.join(e.value.__notes__)
 

@@ -1,8 +1,7 @@
 "A module written for fastai's callback core works: only its import line is learnloop's"
-from functools import partial
 from pathlib import Path
-import fastai_style as cbs, learnloop, pytest, torch
-from helpers import CANCEL_OF, FIT, LR, TRAIN, VALID, all_events, cover, ending, mk_learner, mk_model, same
+import fastai_style as cbs, pytest, torch
+from helpers import LR, TRAIN, VALID, mk_learner, mk_model, same
 from learnloop import FetchPredsCallback, GatherPredsCallback
 from torch.nn import functional as F
 
@@ -58,16 +57,3 @@ def test_gather_and_fetch():
     assert torch.equal(learn.gather_preds.inputs, torch.cat([x for x,_ in VALID]))
     preds,targs = learn.get_preds()
     assert torch.equal(learn.gather_preds.preds, preds) and torch.equal(learn.gather_preds.targets, targs)
-
-# An exception is for a phase that is open: the events at which each can be raised in fastai without leaving the fit
-def hears(phases, n): return [o for o in all_events(phases)[:n] if not o.startswith('after_cancel')]
-OPEN_AT = dict(fit=hears(FIT, -1), epoch=hears(FIT[1:], -1), train=hears(['train', 'batch', 'backward', 'step'], -1),
-    validate=hears(['validate'], -4), batch=hears(['batch', 'backward', 'step'], -1), backward=hears(['backward'], -4), step=hears(['step'], -3))
-
-@pytest.mark.parametrize('x,e', cover((x, e) for x,es in OPEN_AT.items() for e in es))
-def test_each_of_its_exceptions_at_any_event(x, e):
-    learn = mk_learner([cbs.raise_at(e, getattr(learnloop, CANCEL_OF[x]))])
-    learn.raised = False
-    assert ending(partial(learn.fit, 2))=='returns' and learn.raised
-    learn.fit(1)
-    assert learn.outcome['fit']=='done'

@@ -55,7 +55,7 @@ SILENT = dict(  # a handler, and the warning
     metrics=('before_epoch', 'if self.epoch: self.learn.metrics = [error_rate]', 'learn.metrics changed during the fit, which still computes the earlier ones'))
 @pytest.mark.parametrize('n_fits', [1, 2])
 @pytest.mark.parametrize('case', SILENT)
-def test_what_has_no_effect_or_a_second_one_is_said(case, n_fits):
+def test_code_without_effect_or_with_a_second_one_is_a_warning(case, n_fits):
     e,text,message = SILENT[case]
     learn = mk()
     if n_fits==2: learn.fit(1)
@@ -66,7 +66,7 @@ REFUSED = dict(
     yb=('before_batch', 'self.learn.yb = self.y', TypeError, r'yb is int64 \(8\): it must be a tuple, such as \(y,\)'),
     xb=('before_batch', 'self.learn.xb = None', TypeError, r'xb is None: it must be a tuple, such as \(x,\)'))
 @pytest.mark.parametrize('case', REFUSED)
-def test_what_cannot_be_meant_is_refused(case):
+def test_wrong_assignments_are_refused(case):
     e,text,error,message = REFUSED[case]
     with pytest.raises(error, match=message): mk().fit(2, cbs=cb(**{e: does(text)}))
 
@@ -80,7 +80,7 @@ WORKS = dict(
     wd=('before_batch', 'self.learn.wd = .5/(1+self.iter)', decayed),
     returns_none=('after_batch', 'return None', plain))
 @pytest.mark.parametrize('case', WORKS)
-def test_what_can_be_meant_works(case):
+def test_habits_with_a_clear_meaning_work(case):
     e,text,step = WORKS[case]
     learn = mk()
     learn.fit(2, cbs=cb(**{e: does(text)}))
@@ -93,7 +93,7 @@ def test_a_rate_set_in_a_scheduled_fit_is_refused():
 
 @pytest.mark.parametrize('k,fix', [('optimizer', 'learn.opt'), ('criterion', 'learn.loss_func'), ('scheduler', 'TorchScheduler'), ('train_dl', 'learn.dls.train'),
     ('callbacks', 'learn.cbs'), ('should_stop', 'CancelFitException'), ('losses', ''), ('history', ''), ('mine', '')])
-def test_attributes_of_other_frameworks_are_told_when_they_are_set(k, fix):
+def test_setting_attributes_of_other_frameworks_is_a_warning(k, fix):
     learn = mk()
     class Own(Learner): pass
     own = mk(Own)

@@ -1,4 +1,4 @@
-"The learner: weights of hand-written loops, kinds of batches and loaders, evaluation without a trace, bad input, nothing kept"
+"The learner: weights of hand-written loops, kinds of batches and loaders, evaluation without side effects, bad input, no references kept"
 import gc, math, random, weakref
 from collections import UserDict, namedtuple
 from contextlib import suppress
@@ -56,8 +56,9 @@ OPTS = dict(sgd=(torch.optim.SGD, dict(lr=.1)), momentum=(torch.optim.SGD, dict(
     sgd_wd=(torch.optim.SGD, dict(lr=.1, weight_decay=.1)), adamw=(torch.optim.AdamW, dict(lr=.01, weight_decay=.1)), adam=(torch.optim.Adam, dict(lr=.01)),
     rmsprop=(torch.optim.RMSprop, dict(lr=.01, momentum=.5)))
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('name', OPTS)
-def test_weights_are_those_of_a_loop_written_by_hand(name):
+def test_weights_equal_those_of_a_hand_written_loop(name):
     cls,kw = OPTS[name]
     model,other = deep_model(),deep_model()
     wd = kw.get('weight_decay', cls([torch.zeros(1)], lr=1.).defaults['weight_decay'])
@@ -238,6 +239,7 @@ def test_evaluation_leaves_everything_as_it_was(evaluate, fitted):
     evaluate(learn)
     assert changed(before, learn)==[]
 
+@pytest.mark.every(2)
 @covering(evaluate=EVALUATIONS, e=['before_batch', 'after_pred', 'before_step', 'after_batch', 'after_train', 'after_epoch', 'before_fetch'])
 def test_evaluation_inside_a_fit_does_not_change_it(evaluate, e):
     def hear(cb, _):
@@ -282,7 +284,7 @@ def test_get_preds_in_the_order_of_the_data(learn):
         assert not preds.requires_grad
     assert len(learn.get_preds(0, reorder=False)[0])==9
 
-def test_get_preds_returns_what_is_asked_for(learn):
+def test_get_preds_returns_the_requested_values(learn):
     x,y = dataset().tensors
     learn.loss_func = Decoding()
     pred = learn.model(x).detach()
@@ -432,7 +434,7 @@ def test_no_batch_is_kept_after_a_cancel(e, cancel):
     assert refs and alive and not any(alive)
 
 @covering(what=[ValueError, KeyboardInterrupt], e=['before_batch', 'after_loss', 'before_step', 'after_batch', 'cleanup_batch', 'after_exception', 'after_fetch'])
-def test_no_batch_is_kept_once_an_exception_is_gone(e, what):
+def test_no_batch_is_kept_after_an_exception(e, what):
     refs = []
     def hear(cb, _):
         b = cb.learn.batch
@@ -467,7 +469,7 @@ def one_fit(loss_func, x=COLUMN, y=FLAT_Y, model=None, n=2):
     return learn
 
 @pytest.mark.parametrize('loss_func', [outer, lambda p,t: (t-p).abs().mean(), Absolute(), partial(outer), nn.PoissonNLLLoss(), lambda p,t: torch.maximum(p, t).mean()])
-def test_point_15_a_loss_that_broadcasts_is_told_of_once(loss_func):
+def test_a_loss_that_broadcasts_is_one_warning(loss_func):
     with pytest.warns(UserWarning, match=r'shape \(8, 1\) and targets of shape \(8,\) to \(8, 8\)') as w: learn = one_fit(loss_func)
     assert len(w)==1
     learn.fit(1)  # warnings are errors
@@ -518,7 +520,7 @@ def test_point_16_any_loss_has_losses_of_items(loss_func):
     torch.testing.assert_close(losses, F.cross_entropy(learn.model(ITEMS[0]), ITEMS[1], reduction='none').detach())
     assert learn.loss_func is loss_func and getattr(getattr(loss_func, 'func', loss_func), 'reduction', None)==had
 
-def test_point_16_a_loss_that_compares_items_has_none_and_that_is_said():
+def test_a_loss_that_compares_items_has_no_losses_of_items():
     def pairs(pred, targ): return (pred[0]-pred[1]).square().mean()
     with pytest.warns(UserWarning, match='the losses of items.*pairs.*IndexError'): res = told(pairs).get_preds(with_loss=True)
     assert res[0].shape==(10, 4) and res[-1] is None
@@ -592,7 +594,7 @@ def test_point_17_a_callback_may_change_the_kind_of_a_batch():
 
 # --- real steps
 
-def test_point_7_steps_are_counted_and_told_by_the_loop_whatever_steps():
+def test_point_7_the_loop_counts_and_announces_all_steps():
     "An override of `_step`, or of `_do_grad_opt` with steps of its own, leaves `max_steps` and the event as they are"
     class Signs(Learner):
         def _step(self):
@@ -621,7 +623,7 @@ def test_an_override_that_counts_its_step_counts_it_once():
     learn.fit(max_steps=4)
     assert learn.count.opt_steps==len(heard)+4==len(TRAIN)+4
 
-def test_point_7_max_steps_that_no_step_can_reach_are_told():
+def test_point_7_unreachable_max_steps_are_a_warning():
     class ByHand(Learner):
         def _do_grad_opt(self):
             self.loss_grad.backward()

@@ -1,4 +1,4 @@
-"What a learner shows when it is printed: nothing is computed for it, and nothing goes wrong"
+"Printing a learner computes nothing and never fails"
 from functools import partial
 import pytest, torch
 from helpers import batches, mk_learner
@@ -52,7 +52,7 @@ class Odd:
     def __len__(self): raise RuntimeError('no length')
     batch_size = property(lambda self: 1/0)
 
-def test_what_is_odd_is_left_out():
+def test_odd_values_are_left_out():
     assert told(Learner((Odd(), None), nn.Linear(2, 1), F.mse_loss), 'data').startswith('train, on ')
     learn = Learner(batches(1), nn.LazyLinear(1), F.mse_loss)
     assert told(learn, 'model')=='LazyLinear, lazy: the first batch creates its parameters'

@@ -1,4 +1,4 @@
-"The optimizer is made when it is first read, and a snapshot restores it whatever was changed"
+"The optimizer is created on first access, and a snapshot restores it after any change"
 import copy, inspect, io
 from functools import partial
 import pytest, torch
@@ -75,7 +75,7 @@ def test_the_first_read_makes_it_once(read, lazy):
         fit(o, 2, lr=.1)
     assert learn.opt is opt and all(map(torch.equal, learn.model.parameters(), plain.model.parameters()))
 
-def test_what_is_assigned_is_used():
+def test_assigned_optimizers_are_used():
     learn = mk_learner()
     mine = learn.opt = SGD(learn.model.parameters(), lr=.3)
     assert fit(learn).opt is mine and learn.lr==.3
@@ -97,7 +97,7 @@ def test_values_of_an_assigned_optimizer_replace_those_of_the_learner(opt_func, 
         assert (learn.opt.param_groups[0]['lr'], learn.opt.param_groups[0]['weight_decay']) == (want['lr'], want['wd']) == (learn.lr, learn.wd)
 
 @pytest.mark.parametrize('v', [3, SGD, {}, 'sgd', dict(a=SGD)], ids=repr)
-def test_what_is_no_optimizer_is_refused(v):
+def test_objects_that_are_no_optimizers_are_refused(v):
     learn = mk_learner()
     with pytest.raises(TypeError, match='learn.opt was set to.*must be a torch optimizer'): learn.opt = v
     assert learn._opt is None
@@ -127,7 +127,7 @@ def test_an_override_that_makes_none_is_named():
 def heads(m): return [[*m[0].parameters()], [*m[2].parameters()]]
 
 @pytest.mark.parametrize('change', [dict(opt_func=SGD), dict(splitter=heads)], ids=lambda d: [*d][0])
-def test_reading_it_does_not_fix_what_it_is_made_by(change):
+def test_reading_the_optimizer_does_not_fix_opt_func(change):
     learn,plain = mk_learner(),mk_learner(**change)
     learn.opt  # noqa: B018
     for k,v in change.items(): setattr(learn, k, v)

@@ -1,4 +1,4 @@
-"Groups, hyper-parameters, weight decay and freezing over every optimizer of torch, against hand-written loops"
+"Groups, hyper-parameters, weight decay and freezing for every PyTorch optimizer, compared to hand-written loops"
 import math
 from functools import partial
 import pytest, torch

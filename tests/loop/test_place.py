@@ -1,4 +1,4 @@
-"Where a fit is, what happens between two batches, and fits that begin in the middle"
+"Where a fit is, events between two batches, and fits that begin in the middle"
 import copy
 import pytest, torch
 from helpers import TRAIN, VALID, mk_learner, same, silent
@@ -34,7 +34,7 @@ def test_a_checkpoint_that_is_due_comes_before_any_handler(tmp_path):
     assert seen==[[], *([i] for i in range(1, N+1))]
 
 @pytest.mark.parametrize('at', range(1, 2*N+2))
-def test_of_a_fit_that_goes_on_each_handler_hears_each_place_once(at):
+def test_in_a_resumed_fit_each_handler_hears_each_place_once(at):
     def run(at=None):
         seen = []
         def hear(cb):
@@ -50,7 +50,7 @@ def test_of_a_fit_that_goes_on_each_handler_hears_each_place_once(at):
     (whole,want),(learn,seen) = run(),run(at)
     assert seen==want and same(learn.model, whole.model)
 
-def test_without_an_engine_that_keeps_fits_nothing_is_kept_and_the_error_says_so():
+def test_without_an_engine_that_saves_fits_the_error_says_so():
     learn = mk_learner(defaults=True)
     learn.engines.remove(learn.keeper)
     quiet(learn, 1)
@@ -74,7 +74,7 @@ class Decays(Callback):
 
 @pytest.mark.parametrize('kw', [{}, dict(keep_failed=True), 'folder'], ids=str)
 @pytest.mark.parametrize('at', [1, 3, N+1, N+2])
-def test_who_changes_weights_between_batches_does_so_once_if_the_fetch_that_follows_is_interrupted(kw, at, tmp_path):
+def test_a_change_between_batches_happens_once_if_the_next_fetch_is_interrupted(kw, at, tmp_path):
     def run(stop=False, **kwargs):
         def before_fetch(cb):
             seen.append(1)

@@ -1,4 +1,4 @@
-"`learn.predict` of one item: with its target or without, whatever loader trained the model, and never a batch taken for an item"
+"`learn.predict` of one item: with or without its target, for every kind of loader; a batch is never mistaken for an item"
 import pytest, torch
 from collections import namedtuple
 from helpers import Module
@@ -83,8 +83,9 @@ def mk(kind, loader):
 WITH_Z = 'two','numbers','inner','of_dict','dicts','n_inp'
 CASES = [(k, l) for k in KINDS for l in LOADERS if 'collate_fn' not in KINDS[k][2] or l in ('map','stream','several')]
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize('kind,loader', CASES)
-def test_an_item_is_predicted_as_its_batch_is(kind, loader):
+def test_predict_gives_an_item_the_scores_of_its_batch(kind, loader):
     learn,whole,bare = mk(kind, loader)
     rng = torch.get_rng_state()
     for i in range(3):
@@ -95,9 +96,10 @@ def test_an_item_is_predicted_as_its_batch_is(kind, loader):
             assert decision.shape==() and decision==scores.argmax(), 'over classes, not rows'
     assert torch.equal(torch.get_rng_state(), rng)
 
+@pytest.mark.every(3, 1)
 @pytest.mark.parametrize('kind,loader', [o for o in CASES if o[0] not in ('bare', 'stacked', 'n_inp')])
-def test_a_loss_of_ones_own_decides_as_for_the_whole_data_set(kind, loader):
-    "By the targets of the training set, for an item without its target, too"
+def test_a_custom_loss_decides_as_for_the_whole_data_set(kind, loader):
+    "By the targets of the training set, also for an item without its target"
     learn,whole,bare = mk(kind, loader)
     learn.loss_func = lambda pred, *yb: nn.functional.cross_entropy(pred, *yb)
     want = learn.get_preds(0, with_decoded=True, reorder=False)[2]
@@ -105,7 +107,7 @@ def test_a_loss_of_ones_own_decides_as_for_the_whole_data_set(kind, loader):
         for item in (whole(i), *([bare(i)] if bare else ())): assert torch.equal(learn.predict(item)[0], want[i])
 
 @pytest.mark.parametrize('y', [torch.stack([Z, Z, Z], 1), Z, torch.stack([Y, Y, Y], 1)], ids=['numbers', 'a number', 'counts'])
-def test_what_a_loss_of_ones_own_learns_is_not_decided_on_unless_targets_are_classes(y):
+def test_predict_decides_for_a_custom_loss_only_if_targets_are_classes(y):
     learn = Learner([(X, y)], Net(), lambda pred, *yb: (pred.sum()*0))
     dec,pred = learn.predict(X[0])
     assert torch.equal(dec, pred) and dec.shape==(3,)
@@ -150,7 +152,7 @@ class Finds(Module):
 
 @pytest.mark.parametrize('boxes', BOXES)
 @pytest.mark.parametrize('form', ['dicts', 'tuple', 'tensors'])
-def test_what_was_found_in_each_item_stays_with_it(form, boxes):
+def test_results_of_detectors_stay_with_their_items(form, boxes):
     boxes = BOXES[boxes]
     items = [(torch.tensor([i, 0.]), dict(boxes=b, n=len(b))) for i,b in enumerate(boxes)]
     def collate(os): return torch.stack([x for x,_ in os]),[y for _,y in os]

@@ -1,4 +1,4 @@
-"Batches made ahead: the same fit, bit for bit, and no thread left"
+"Prefetched batches: the same fit, bit for bit, and no thread left"
 import os, re, signal, threading
 from copy import deepcopy
 from itertools import product
@@ -79,8 +79,9 @@ def fresh(kind):
         if getattr(o, 'generator', None): o.generator.manual_seed(3)
     return dl
 
+@pytest.mark.every(2)
 @covering(kind=LOADERS, n=[1, 3], kwargs=[dict(n_epoch=3), dict(max_steps=6), dict(max_steps=6, cbs=TimeLimit(hours=1))])
-def test_a_fit_is_the_same(kind, n, kwargs):
+def test_a_fit_is_the_same_with_prefetch(kind, n, kwargs):
     res = []
     for with_it in (False, True):
         learn = mk_learner(fresh(kind))
@@ -99,20 +100,20 @@ def stop(at, e=Boom, name='between_batches'):
     cb.read_only = True
     return cb
 
-@covering(kind=['shuffled', 'generator', 'own_generator', 'rows_generator', 'exact', 'weighted'], at=[1, 2, 3, 4, 6])
-def test_a_run_goes_on_exactly_with_it_and_without(kind, at, tmp_path):
+@covering(kind=['shuffled', 'generator', 'own_generator', 'rows_generator', 'exact', 'weighted'], at=[1, 2, 3, 4, 6],
+    with_it=[(True, True), (False, True), (True, False)])
+def test_a_run_resumes_exactly_with_prefetch_or_without(kind, at, with_it, tmp_path):
     def new(): return mk_learner(fresh(kind))
     whole = new()
     whole.fit(3)
-    want = end(whole)
-    for i,(first,second) in enumerate(((True, True), (False, True), (True, False))):
-        def cbs(yes): return [ahead(whole.dls.train)] if yes else []
-        with pytest.raises(Boom): new().fit(3, resume=tmp_path/str(i), cbs=[stop(at), *cbs(first)])
-        learn = new()
-        torch.rand(5)
-        learn.fit(3, resume=tmp_path/str(i), cbs=cbs(second))
-        check(end(learn), want)
+    def cbs(yes): return [ahead(whole.dls.train)] if yes else []
+    with pytest.raises(Boom): new().fit(3, resume=tmp_path, cbs=[stop(at), *cbs(with_it[0])])
+    learn = new()
+    torch.rand(5)
+    learn.fit(3, resume=tmp_path, cbs=cbs(with_it[1]))
+    check(end(learn), end(whole))
 
+@pytest.mark.every(2)
 @covering(kind=['shuffled', 'generator', 'rows'], at=[1, 3, 4, 7])
 def test_ctrl_c_and_resume(kind, at):
     whole = mk_learner(fresh(kind))
@@ -156,8 +157,9 @@ def test_ctrl_c_while_the_fit_waits_for_the_thread(saves, tmp_path):
         learn.fit(3, resume=tmp_path, accept='data', cbs=Prefetch(draws=False))
         check(end(learn), want)
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('at,n', [*product((0, 5, 9, 13), (1, 3))])
-def test_an_error_of_an_item_comes_at_its_batch_with_its_note(at, n):
+def test_an_error_of_an_item_is_raised_at_its_batch_with_its_note(at, n):
     def fail(i):
         if i==at: raise Boom('in an item')
     res = []
@@ -177,7 +179,7 @@ def test_a_forgotten_next_is_no_end():
 
 @pytest.mark.parametrize('e', [CancelTrainException, CancelEpochException, CancelFitException])
 @pytest.mark.parametrize('name', ['between_batches', 'before_batch', 'after_batch'])
-def test_of_a_pass_that_is_cancelled_nothing_is_left(e, name):
+def test_a_cancelled_pass_leaves_nothing(e, name):
     res = []
     for with_it in (False, True):
         learn = mk_learner(fresh('generator'))
@@ -197,19 +199,19 @@ def test_of_a_pass_that_is_cancelled_nothing_is_left(e, name):
     (of(num_workers=1, shuffle=True, generator=gen()), 'during the pass'), (lambda: DataLoader(TensorDataset(*xy()), 4, sampler=Own()), 'its sampler may draw'),
     (lambda: Mine(TensorDataset(*xy()), 4), 'Mine.__iter__ may draw'), (lambda: Stated(TensorDataset(*xy()), 4), 'Stated has its own state'), (lambda: Endless(of()()), 'would lose prefetched batches'), (lambda: Until(of()(), bool), ''),
     (lambda: Zip(of()(), of()()), 'not a DataLoader')])
-def test_what_is_not_made_ahead(mk, why):
+def test_prefetch_blockers(mk, why):
     got = prefetch_blocker(mk())
     assert bool(got)==bool(why)
     assert re.search(why, got)
 
-def test_who_says_that_nothing_is_drawn_is_checked():
+def test_a_wrong_draws_argument_is_found():
     learn = mk_learner(of(Noisy(), shuffle=True)())
     with pytest.raises(ValueError, match=r'making a batch of Noisy drew random numbers \(torch\)'): learn.fit(1, cbs=Prefetch(draws=False))
     assert learn.count.batches==1
     for kwargs in (dict(draws=True), dict(n=0)):
         with pytest.raises(ValueError): Prefetch(**kwargs)
 
-def test_one_that_is_off_makes_nothing(tmp_path):
+def test_a_muted_prefetch_fetches_nothing(tmp_path):
     cb = Prefetch()
     cb.run = False
     learn = mk_learner(fresh('plain'), [CheckpointCallback(tmp_path)])

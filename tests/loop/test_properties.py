@@ -1,4 +1,4 @@
-"Programs of callbacks, drawn by hypothesis: learner and reference agree on trace, outcomes, ending and weights"
+"Programs of callbacks, drawn by hypothesis: learner and reference have the same trace, outcomes, ending and weights"
 import inspect
 from hypothesis import given, note, settings, strategies as st
 from helpers import CANCEL_OF, FIT, Reference, Spec, TwoTurns, all_events, compare, mk_learner, same
@@ -22,7 +22,7 @@ def programs(draw, events=EVENTS):
     return cbs,draw(st.dictionaries(keys, st.sampled_from(ACTS), max_size=6))
 
 @given(programs())
-@settings(max_examples=4*settings.default.max_examples)
+@settings(max_examples=2*settings.default.max_examples)
 def test_learner_does_what_the_reference_does(program):
     learn,trace,end = compare(*program)
     note(f'{end}: {trace}')

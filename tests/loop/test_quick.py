@@ -1,4 +1,4 @@
-"torch's iterator without its block for profilers: the same batches, draws, errors and end"
+"PyTorch's iterator without its profiler block: the same batches, draws, errors and end"
 from itertools import product
 import pytest, torch
 from helpers import check, silent
@@ -25,7 +25,7 @@ LOADERS = dict(noisy=lambda **kw: DataLoader(Noisy(), 4, **kw), shuffled=lambda 
 def is_quick(it): return isinstance(it, _SingleProcessDataLoaderIter) and type(it).__next__ is not _BaseDataLoaderIter.__next__
 
 @pytest.mark.parametrize('kind,profiled', [*product(LOADERS, (False, True))])
-def test_batches_draws_and_attributes_are_torchs(kind, profiled):
+def test_batches_draws_and_attributes_match_pytorch(kind, profiled):
     res = []
     for begin in (iter, batches_of):
         set_seed(1)

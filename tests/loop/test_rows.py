@@ -1,4 +1,4 @@
-"`learn.rows` names exactly the items that are in the batch, whatever the loader"
+"`learn.rows` names exactly the items of the batch, for each kind of loader"
 import pytest, torch, warnings
 from functools import partial
 from helpers import covering
@@ -14,23 +14,26 @@ pytestmark = pytest.mark.filterwarnings('ignore:.set_vital. is deprecated')  # w
 HOWS = dict(plain=(), micro=(partial(MicroBatch, 2),), ahead=(partial(Prefetch, 2, draws=False),))
 def loader(data, sampler, workers, cls, made): return MADE[made](mk(data, sampler, workers, cls))
 
+@pytest.mark.every(2)
 @covering(data=DATA, sampler=SAMPLERS, workers=WORKERS, made=MADE, how=HOWS, cls=[DataLoader, StatefulDataLoader])
 @pytest.mark.filterwarnings('ignore:Prefetch skips')
 def test_rows_are_those_of_the_batch(data, sampler, workers, made, how, cls):
     if how=='micro' and made in ('zipped', 'named'): how = 'plain'  # whose batches have parts of different sizes
     assert fit(partial(loader, data, sampler, workers, cls, made), cbs=[f() for f in HOWS[how]])
 
+@pytest.mark.every(2)
 @covering(sampler=OWN, workers=WORKERS, made=MADE, cls=[DataLoader, StatefulDataLoader])
-def test_rows_of_samplers_of_your_own(sampler, workers, made, cls):
+def test_rows_of_custom_samplers(sampler, workers, made, cls):
     assert fit(partial(loader, 'plain', sampler, workers, cls, made))
 
+@pytest.mark.every(2)
 @covering(data=DATA, sampler=SAMPLERS, workers=WORKERS, made=MADE, cls=[DataLoader, StatefulDataLoader])
-@pytest.mark.filterwarnings('ignore:.*its workers persist')  # so that what their items draw may differ
+@pytest.mark.filterwarnings('ignore:.*its workers persist')  # so their items may draw other numbers
 def test_a_resumed_fit_has_the_same_rows(data, sampler, workers, made, cls, tmp_path):
     mk_one = partial(loader, data, sampler, workers, cls if made=='itself' else DataLoader, made)
-    want = fit(mk_one)
-    got = fit(mk_one, 5, resume=tmp_path/'run')
-    assert len(got)==5 and got+fit(mk_one, resume=tmp_path/'run')==want
+    want = fit(mk_one, evaluate=False)
+    got = fit(mk_one, 5, resume=tmp_path/'run', evaluate=False)
+    assert len(got)==5 and got+fit(mk_one, resume=tmp_path/'run', evaluate=False)==want
 
 @pytest.mark.parametrize('shuffle', [False, True])
 @pytest.mark.parametrize('rows', [None, torch.arange(30, 3, -3)])

@@ -1,7 +1,7 @@
-"What would be ignored is refused: a setting of a loader, a rate beside an optimizer, a value that a schedule sets again"
+"Settings that would have no effect are refused: of loaders, a rate beside an optimizer, a value that a schedule sets again"
 import pytest, torch
 from functools import partial
-from helpers import TRAIN, mk_learner
+from helpers import TRAIN, covering, mk_learner
 from learnloop import SWA, Callback, DataLoaders, Learner, LRFinder, ParamScheduler, SchedCos, Scheduler, TorchScheduler, get_hypers
 from torch import nn
 from torch.nn import functional as F
@@ -19,7 +19,7 @@ def test_a_setting_of_loaders_is_refused(mk, k, v):
     with pytest.raises(AttributeError, match=rf'dls.{k} = {v} would change nothing.*{"bs" if k=="batch_size" else k}={v}'): setattr(dls, k, v)
     assert k not in vars(dls)
 
-def test_what_else_is_set_on_loaders_is_kept():
+def test_other_attributes_of_loaders_are_kept():
     dls = DataLoaders.from_dsets(DS, DS, bs=8, valid_bs=16)
     dls.vocab,dls.train = 'ab',(new := DataLoader(DS, 4))
     assert dls.vocab=='ab' and dls.train is new and dls.bs==4 and DataLoaders(TRAIN).bs is None and DataLoaders().bs is None
@@ -74,16 +74,13 @@ BETWEEN = dict(nothing=lambda o: None, read=lambda o: o.lr, other=lambda o: o.fi
     schedule=lambda o: o.fit_one_cycle(1, .2), find=lambda o: o.lr_find(num_it=3, show_plot=False, suggest_funcs=None),
     reset=lambda o: o.fit(1, reset_opt=True), failed=lambda o: pytest.raises(ZeroDivisionError, o.fit, 1, lr=.4, cbs=Callback(after_epoch=lambda cb: 1/0)))
 
-@pytest.mark.parametrize('between', BETWEEN)
-@pytest.mark.parametrize('first', [True, False])
-@pytest.mark.parametrize('how', SETS)
-def test_a_value_that_is_set_outside_of_fits_lasts(how, first, between):
-    for k in ('lr','wd'):
-        for of in (dict(opt_func=SGD), dict(opt_func=AdamW, lr=.01, wd=.01), dict(opt_func=partial(SGD, lr=.2, weight_decay=.1))):
-            learn,seen = mk_learner(defaults=True, **dict(lr=None) | of),[]
-            with learn.no_bar(), learn.no_logging():
-                if first: learn.fit(1, lr=.07)
-                SETS[how](learn, k, .05)
-                BETWEEN[between](learn)
-                learn.fit(1, cbs=Callback(before_epoch=lambda cb, seen=seen: seen.append(get_hypers(cb.learn.opt)[0])))
-            assert seen[0][k]==.05 and (k=='wd' or learn.lr==.05)
+@covering(2, between=BETWEEN, first=[True, False], how=SETS, k=['lr', 'wd'],
+    of=[dict(opt_func=SGD), dict(opt_func=AdamW, lr=.01, wd=.01), dict(opt_func=partial(SGD, lr=.2, weight_decay=.1))])
+def test_a_value_that_is_set_between_fits_lasts(how, first, between, k, of):
+    learn,seen = mk_learner(defaults=True, **dict(lr=None) | of),[]
+    with learn.no_bar(), learn.no_logging():
+        if first: learn.fit(1, lr=.07)
+        SETS[how](learn, k, .05)
+        BETWEEN[between](learn)
+        learn.fit(1, cbs=Callback(before_epoch=lambda cb: seen.append(get_hypers(cb.learn.opt)[0])))
+    assert seen[0][k]==.05 and (k=='wd' or learn.lr==.05)

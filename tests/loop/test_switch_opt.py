@@ -1,4 +1,4 @@
-"Another optimizer, or more of it, in the middle of a fit: equal to a loop written by hand, to the run that wasn't stopped, or refused by name"
+"Switching optimizers or adding groups during a fit: equal to a hand-written loop and to an uninterrupted run, or refused by name"
 import sys, warnings
 from copy import deepcopy
 from functools import cache, partial
@@ -27,7 +27,7 @@ class Lion(torch.optim.Optimizer):
                 p.sub_(m.sign(), alpha=g['lr'])
 
 class Odd(Lion):
-    "One that nobody can make from what it began with"
+    "An optimizer that can't be made from its defaults"
     def __init__(self, params, base): super().__init__(params, base.defaults['lr'])
 
 class Do(Callback):
@@ -56,7 +56,7 @@ def fit(learn, n=N, cbs=(), how='fit', **kwargs):
 
 def groups(learn): return [{k:v for k,v in g.items() if k!='params'} for g in learn.opt.param_groups]
 def state(learn):
-    "All that two runs are compared by"
+    "Return the state by which two runs are compared"
     os = opts(learn.opt)
     return dict(model=dict(learn.model.state_dict()), cls=[type(o).__name__ for o in os], opt=[o.state_dict() for o in os], lrs=learn.recorder.lrs,
         raw=learn.recorder.raw_losses, count=vars(learn.count), frozen=[n for n,p in learn.model.named_parameters() if not p.requires_grad])
@@ -84,7 +84,7 @@ class _Rates(Callback):
 
 @pytest.mark.parametrize('event', ['after_batch', 'before_batch', 'after_pred', 'after_loss', 'before_backward', 'after_backward',
     'after_zero_grad', 'between_batches', 'after_fetch'])
-def test_a_schedule_goes_on_at_its_place(event):
+def test_a_schedule_continues_for_the_new_optimizer(event):
     adam,sgd = partial(Adam, lr=.02),partial(SGD, lr=.5, momentum=.9)
     learn = mk_learner(Adam)
     fit(learn, cbs=[ParamScheduler(dict(lr=SchedLin(.1, 0.))), to(sgd, n=9-(event=='after_zero_grad'), event=event), _Rates()])
@@ -95,7 +95,7 @@ def test_a_schedule_goes_on_at_its_place(event):
     check({k:v for k,v in learn.opt.state_dict()['state'].items()}, o.state_dict()['state'])
     assert learn.count.opt_steps==24 and get_hypers(learn.opt)[0]['lr']==.5 and learn.lr==.5
 
-def test_what_the_new_one_lacks_ends():
+def test_a_schedule_ends_if_the_new_optimizer_lacks_its_hyper_parameter():
     learn = mk_learner()
     with pytest.warns(UserWarning, match='Adagrad has no mom, so its schedule ends'):
         fit(learn, how='fit_one_cycle', cbs=[to(partial(Adagrad, lr=.2))])
@@ -117,7 +117,7 @@ scheds = dict(step=(partial(StepLR, step_size=5, gamma=.5), 'step'), cosine=(par
     one=(partial(OneCycleLR, max_lr=.1, total_steps=24), 'step'), cyc=(partial(CyclicLR, base_lr=.01, max_lr=.1, step_size_up=7), 'step'))
 
 @pytest.mark.parametrize('nm', scheds)
-def test_torchs_schedulers_go_on(nm):
+def test_pytorch_schedulers_continue(nm):
     def run(*cbs):
         with warnings.catch_warnings():
             warnings.filterwarnings('ignore', '.*scheduler.step.*')  # SequentialLR's own
@@ -152,7 +152,7 @@ def test_all_or_nothing():
     check(state(learn), state(plain))
     assert seen
 
-def test_nothing_is_changed_where_torchs_scheduler_refuses():
+def test_nothing_changes_if_a_pytorch_scheduler_refuses():
     def switch(l):
         with pytest.raises(ValueError, match='momentum'): l.switch_opt(Adagrad)
     a,b = (fit(mk_learner(), cbs=[TorchScheduler(*scheds['one']), *cbs]) for cbs in ([Do(switch)], []))
@@ -168,7 +168,7 @@ def frozen(opt=AdamW, **kwargs):
     learn.model[0].requires_grad_(False)
     return learn
 
-def test_a_group_that_is_added_goes_with_the_last():
+def test_an_added_group_has_the_schedule_of_the_last():
     learn = fit(frozen(SGD), cbs=[ParamScheduler(dict(lr=[SchedLin(.1, 0.)])), Do(add), _Rates()])
     m = net()
     o = SGD(m[2].parameters(), lr=.1)
@@ -182,7 +182,7 @@ def test_a_group_that_is_added_goes_with_the_last():
     check(weights(learn.model), weights(m))
     assert [g['lr'] for g in learn.opt.param_groups]==[.02, .003]
 
-def test_torchs_schedulers_refuse_new_groups_by_name():
+def test_pytorch_schedulers_refuse_new_groups_by_name():
     learn = frozen(SGD)
     with pytest.raises(ValueError, match='StepLR was made for 1 parameter group.*has 2'): fit(learn, cbs=[TorchScheduler(*scheds['step']), Do(add)])
     assert 'initial_lr' not in learn.opt.param_groups[0]
@@ -270,25 +270,27 @@ def run(way, n=N, more=(), learn=None, **kwargs):
 
 @cache
 def whole(way):
-    "The run that wasn't stopped: its state, and what later fits go by"
+    "Return the state of the uninterrupted run, and the `lr` and `wd` of later fits"
     learn = run(way)
     return deepcopy(state(learn)),(learn.lr, learn.wd)
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('way', ways)
-def test_resumed_in_another_learner(way, tmp_path):
-    for stop in (4, 8) if way=='accumulate' else (5, 14):  # steps, before and after the switch
-        folder = tmp_path/str(stop)
-        with pytest.raises(MemoryError): run(way, more=[CheckpointCallback(folder, every_steps=3), StopAfter(stop)])
-        learn = run(way, resume=folder)
-        check((state(learn), (learn.lr, learn.wd)), whole(way))
+def test_another_learner_resumes_exactly(way, tmp_path):
+    early = [*ways].index(way)%4==0  # the fit stops before the switch, not after it
+    stop = (5, 14)[not early] if way!='accumulate' else (4, 8)[not early]
+    with pytest.raises(MemoryError): run(way, more=[CheckpointCallback(tmp_path, every_steps=3), StopAfter(stop)])
+    learn = run(way, resume=tmp_path)
+    check((state(learn), (learn.lr, learn.wd)), whole(way))
     done = ways[way][0]()
-    done.load_checkpoint(folder)
+    done.load_checkpoint(tmp_path)
     if 'swa' not in way: check(dict(done.model.state_dict()), whole(way)[0]['model'])  # else it is the average
     if not any(isinstance(o, TorchScheduler) for o in ways[way][1]()): check(state(done)['opt'], whole(way)[0]['opt'])  # whose marks a fit takes out
 
+@pytest.mark.every(2, 1)
 @pytest.mark.parametrize('way', ways)
 @pytest.mark.parametrize('keep', [False, True])
-def test_resumed_where_it_is(way, keep):
+def test_the_same_learner_resumes_exactly(way, keep):
     learn,left = ways[way][0](),[7 if way=='accumulate' else 14]
     def once(cb):
         if left and cb.learn.training and cb.learn.count.opt_steps==left[0]: left.clear() or _fail(cb.learn)
@@ -301,7 +303,7 @@ def test_resumed_where_it_is(way, keep):
     with learn.no_logging(): learn.resume()
     check(state(learn), whole(way)[0])
 
-def test_what_cannot_be_made_again_is_said(tmp_path):
+def test_an_optimizer_that_cannot_be_recreated_is_named(tmp_path):
     def odd(ps): return Odd(ps, SGD(ps[0]['params'], lr=.01))
     def go(learn, **kwargs): return fit(learn, cbs=[cosine(), to(odd)], **kwargs)
     want = state(go(mk_learner()))
@@ -313,7 +315,7 @@ def test_what_cannot_be_made_again_is_said(tmp_path):
     go(learn, resume=tmp_path)
     check(state(learn), want)
 
-def test_another_optimizer_that_was_never_switched_is_refused(tmp_path):
+def test_an_optimizer_that_differs_without_a_switch_is_refused(tmp_path):
     fit(mk_learner(SGD), 1, resume=tmp_path)
     with pytest.raises(ValueError, match=r"optimizer was \['SGD'\] and is \['AdamW'\].*switch_opt"): fit(mk_learner(), 2, resume=tmp_path)
 
@@ -328,7 +330,7 @@ def test_no_code_is_run_for_a_recipe():
 
 # --- files
 
-def test_saved_and_loaded(tmp_path):
+def test_a_switched_optimizer_is_saved_and_loaded(tmp_path):
     learn = run('sgd')
     other = mk_learner()
     other.load(learn.save(tmp_path/'after'))

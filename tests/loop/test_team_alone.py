@@ -1,9 +1,9 @@
-"A process that is alone answers for all, and a loop asks it nothing that costs or changes anything"
+"A single process answers for all processes, and the loop asks it nothing that costs or changes anything"
 import pytest, warnings
 from helpers import mk_learner
 from learnloop.loop.team import SingleProcess
 
-def test_one_of_several_processes_that_nobody_joined_is_warned(monkeypatch):
+def test_a_process_that_joined_no_group_is_warned(monkeypatch):
     monkeypatch.setattr(SingleProcess, 'warned', False)  # and put back: other tests have theirs told of once, too
     monkeypatch.setenv('WORLD_SIZE', '2')
     monkeypatch.setenv('RANK', '0')

@@ -1,4 +1,4 @@
-"What a user sees of an error: the frame that raised it comes last"
+"Tracebacks: the frame that raised the error comes last"
 import traceback, pytest
 from helpers import mk_learner
 from learnloop import *

@@ -1,4 +1,4 @@
-"What trains: layers that were replaced, losses that learn, learning rates of `opt_func`, and who refuses several optimizers"
+"Which parameters train: replaced layers, losses with parameters, learning rates of `opt_func`, several optimizers"
 from copy import deepcopy
 from functools import partial
 import pytest, torch
@@ -38,7 +38,7 @@ def test_point_1_a_replaced_layer_is_refused_by_name_and_trains_with_a_new_optim
     assert all(not torch.equal(a, b) for a,b in zip(was[-2:], weights(learn.model[3]), strict=True))
     fit(learn)
 
-def test_point_1_callbacks_that_replace_layers_as_a_fit_begins_are_told():
+def test_callbacks_that_replace_layers_in_before_fit_are_an_error():
     class Replace(Callback):
         def before_fit(self): replace(self.learn)
     with pytest.raises(ValueError, match=r'3\.weight') as e: mk().fit(1, cbs=[Replace(), Checks()])
@@ -50,7 +50,7 @@ def test_point_1_callbacks_that_replace_layers_as_a_fit_begins_are_told():
     mk().fit(1, cbs=[Remake(), Checks()])
 
 @pytest.mark.parametrize('several', [False, True])
-def test_point_1_of_an_instance_what_it_left_out_at_first_is_meant_and_what_came_is_refused(several):
+def test_point_1_of_an_instance_new_parameters_are_refused(several):
     def make(m, lr=.1):
         if several: return dict(a=SGD(m[0].parameters(), lr=lr), b=SGD(m[2].parameters(), lr=lr))
         return SGD([*m[0].parameters(), *m[2].parameters()], lr=lr)
@@ -84,8 +84,9 @@ def _find(learn):
 SAME = dict(half=lambda o: o.model.half().float(), double=lambda o: o.model.to(torch.float64).to(torch.float32), prune=_prune, cycle=_cycle,
     group=_own_group, find=_find, weights=lambda o: o.model.load_state_dict(net().state_dict()),
     tie=lambda o: setattr(o.model[2], 'bias', o.model[0].bias), gone=lambda o: o.model.__setitem__(2, nn.Identity()))
+@pytest.mark.every(2)
 @pytest.mark.parametrize('how', SAME)
-def test_point_1_what_keeps_its_parameters_is_no_error(how):
+def test_changes_that_keep_parameters_are_no_error(how):
     learn = mk(splitter=layers)
     learn.fit(1)
     SAME[how](learn)
@@ -107,7 +108,7 @@ class Weighted(Module):
 LOSSES = dict(module=lambda m: m, partial=lambda m: partial(m), method=lambda m: m.forward)
 @pytest.mark.parametrize('kind', LOSSES)
 @pytest.mark.parametrize('splitter', [None, layers], ids=['one', 'several'])
-def test_point_2_what_a_loss_has_to_learn_trains_as_the_head_does(kind, splitter):
+def test_point_2_parameters_of_a_loss_train_with_the_head(kind, splitter):
     loss,model = Weighted(),net()
     learn = mk(loss_func=LOSSES[kind](loss), model=model, **({} if splitter is None else dict(splitter=splitter)))
     assert n_groups(learn.create_opt())==(1 if splitter is None else 3)
@@ -172,7 +173,7 @@ def lrs(learn): return [g['lr'] for g in get_hypers(learn.opt)]
 def every(v): return v if isinstance(v, list) else [v]*3
 
 @pytest.mark.parametrize('k', OWN)
-def test_point_3_the_rate_that_opt_func_names_counts_unless_somebody_names_another(k):
+def test_point_3_the_rate_of_opt_func_counts_unless_another_is_given(k):
     f,lr = OWN[k]
     def mk3(**kw): return mk(f, splitter=layers, **dict(lr=None) | kw)
     learn = mk3()
@@ -204,7 +205,7 @@ def two(m): return dict(body=SGD(m[0].parameters(), lr=.1), rest=SGD([*m[2].para
 ONE = [GradientAccumulation(n_batches=2), GradientClip(), GradientClip(.1, algorithm='value'), SAM(), MicroBatch(2)]
 
 @pytest.mark.parametrize('cb', ONE, ids=repr)
-def test_point_4_what_goes_by_turns_refuses_a_learner_that_has_none_by_name(cb):
+def test_callbacks_that_need_turns_refuse_a_learner_without_them(cb):
     learn = mk(cls=Turns)
     was = weights(learn.model)
     with pytest.raises(ValueError, match=f'{cb.label} works by turns, but Turns overrides `_do_grad_opt`'): learn.fit(1, cbs=cb)
@@ -268,7 +269,7 @@ class Weighs(Module):
     def score(self, pred, targ): return self(pred, targ)
 
 @pytest.mark.parametrize('mk_loss', [lambda w: w, partial, lambda w: w.score], ids=['module', 'partial', 'method'])
-def test_point_2_a_loss_that_learns_is_saved_and_gone_on_with_whatever_its_form(mk_loss, tmp_path):
+def test_point_2_a_loss_with_parameters_is_saved_and_resumed(mk_loss, tmp_path):
     def run(n, boom=False, **kwargs):
         w = Weighs()
         learn = mk(loss_func=mk_loss(w), path=tmp_path)

@@ -1,4 +1,4 @@
-"Turns of every kind with every feature: equal to the loop written by hand, bit for bit, or refused by name before a weight changed"
+"Turns with each feature: bit-identical to the hand-written loop, or refused by name before a weight changes"
 import signal
 from functools import partial
 import pytest, torch
@@ -10,7 +10,7 @@ from turn_loops import (
 
 @pytest.fixture(autouse=True)
 def apart(monkeypatch, tmp_path):
-    "Files go to a folder of each test's own"
+    "Each test writes to its own folder"
     monkeypatch.chdir(tmp_path)
 
 def fit(learn, *args, **kwargs):
@@ -38,11 +38,11 @@ FEATURES = dict(
     mixup=(lambda: [MixUp(per_item=False)], Mixed, dict.fromkeys(('gan', 'wgan', 'dcgan', 'phases'), 'needs a loss_func') | dict(fixmatch="has a loss that doesn't call learn.loss_func")),
     csv=(lambda: [CSVLogger()], Hand, {}),
     tracer=(lambda: [Tracer()], Hand, {}))
-ONCE = 'dcgan', {'sam', 'micro'}  # made outside of the turn, by a graph that is gone when it is computed again
+ONCE = 'dcgan', {'sam', 'micro'}  # its graph is built outside the turn, and freed before the loss is computed again
 
 @pytest.mark.parametrize('feature', FEATURES)
 @pytest.mark.parametrize('name', LOOPS)
-def test_each_is_as_by_hand_or_refused(name, feature):
+def test_each_feature_is_as_by_hand_or_refused(name, feature):
     cbs,kind,refused = FEATURES[feature]
     learn = LOOPS[name].learner(cbs())
     was = weights(learn.model)
@@ -78,8 +78,9 @@ WITH = dict(plain=(list, Hand), accumulation=(lambda: [GradientAccumulation(n_ba
 def features_of(name): return [k for k in WITH if name not in ('lbfgs','wolfe') or k in ('plain','ema')]
 STOPS = [(name, features_of(name)[(i+j)%len(features_of(name))], e) for j,name in enumerate(LOOPS) for i,e in enumerate(IN_A_TURN) if (i+j)%3==0]
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize('name,feature,event', STOPS)
-def test_an_error_in_a_turn_and_on_to_the_same_end(name, feature, event):
+def test_a_fit_resumes_after_an_error_in_a_turn(name, feature, event):
     cbs,kind = WITH[feature]
     learn = LOOPS[name].learner(cbs())
     with pytest.raises(Boom): fit(learn, cbs=At(event, 5, boom), keep_failed=True)
@@ -88,9 +89,10 @@ def test_an_error_in_a_turn_and_on_to_the_same_end(name, feature, event):
     with learn.no_logging(): learn.resume()
     equal(learn, by_hand(name, kind))
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize('how', ['killed','interrupted'])
 @pytest.mark.parametrize('name,feature', [(name, o) for name in LOOPS for o in features_of(name)])
-def test_another_process_goes_on_from_a_checkpoint(name, feature, how, tmp_path):
+def test_another_learner_resumes_from_a_checkpoint(name, feature, how, tmp_path):
     cbs,kind = WITH[feature]
     if how=='killed':
         cb = CheckpointCallback(tmp_path, every_steps=3, on_error=False)

@@ -1,4 +1,4 @@
-"What a turn does with closures, graphs, gradients of its own, several optimizers, and who interrupts it; and the errors of those who take it wrongly"
+"Turns with closures, graphs, supplied gradients, several optimizers and cancels; errors for wrong use"
 import warnings
 from collections import Counter
 from functools import partial
@@ -97,7 +97,7 @@ def hand_closures(opt_class, bs, max_norm=None):
 
 @pytest.mark.parametrize('opt_class', [Lookahead, Twice])
 @pytest.mark.parametrize('max_norm', [None, .1])
-def test_a_closure_for_who_can_do_without_and_for_one_that_asks_twice(opt_class, max_norm):
+def test_a_closure_that_is_optional_and_a_closure_called_twice(opt_class, max_norm):
     class L(Learner):
         def train_batch(self): self.turn(closure=True if opt_class is Lookahead else None)
     bs = batches(8)
@@ -108,7 +108,7 @@ def test_a_closure_for_who_can_do_without_and_for_one_that_asks_twice(opt_class,
     assert same(plain.model, learn.model)==(opt_class is Twice and max_norm is None)
 
 @pytest.mark.parametrize('cb', [GradientAccumulation(n_batches=2), SAM(), MicroBatch(2), MixedPrecision('fp16')], ids=repr)
-def test_who_cannot_act_on_a_closure_that_a_turn_asks_for_says_so(cb):
+def test_callbacks_that_cannot_use_closures_refuse_them(cb):
     class L(Learner):
         def train_batch(self): self.turn(closure=True)
     learn = mk_learner(cls=L, model=small(), opt_func=Lookahead, cbs=[cb])
@@ -177,7 +177,7 @@ def test_an_optimizer_of_second_order(n_acc):
         fit(mk_learner(dls=(bs, None), model=small(), opt_func=Hutchinson, lr=.1))
 
 @pytest.mark.parametrize('cb', [SAM(), MixedPrecision('fp16')], ids=repr)
-def test_who_changes_weights_or_gradients_under_a_graph_refuses_it(cb):
+def test_callbacks_that_change_weights_or_gradients_refuse_create_graph(cb):
     learn = mk_learner(cls=SecondOrder, model=small(), opt_func=Hutchinson, lr=.1, cbs=[cb])
     was = weights(learn.model)
     with pytest.raises(ValueError, match=f'{cb.label}.*create_graph'): fit(learn)
@@ -333,7 +333,7 @@ def test_the_name_of_an_optimizer_where_there_is_one_is_refused():
 
 @pytest.mark.parametrize('loss,match', [(lambda: None, r"Turn\('gen'\): its loss function returned None"), (lambda: 1., 'the loss is 1.0, a float'), (lambda: torch.ones(()), 'does not require gradients'),
     (lambda: torch.ones(2, requires_grad=True), 'has shape')])
-def test_a_loss_that_is_none_is_refused(loss, match):
+def test_objects_that_are_no_losses_are_refused(loss, match):
     refused(lambda self: self.turn(loss, opt='gen'), (ValueError, TypeError), match)
 
 def test_a_turn_whose_parameters_are_frozen_is_refused():
@@ -394,7 +394,7 @@ def test_spikes_are_of_each_turn():
     learn = fit(Loop(L, None, opt=slow).learner([SpikeDetection(warmup=3, rtol=5.)], bs=TWENTY))
     assert [(o['iter'], o['turn']) for o in learn.spike_detection.spikes]==[(12, 'gen')] and learn.count.opt_steps==19
 
-def test_a_spike_on_a_line_search_is_none():
+def test_losses_of_a_line_search_are_no_spikes():
     seen = []
     note = Callback(after_loss=lambda cb: seen.append(cb.learn.inside('step')))
     learn = fit(LOOPS['wolfe'].learner([SpikeDetection(warmup=1, rtol=1e9), note]))
@@ -432,7 +432,7 @@ def test_a_turn_cancelled_in_a_window_leaves_the_window_as_it_was(bad, event):
     for o in (learn, hand): o.fit(1)
     assert same(learn.model, hand.model) and learn.count.opt_steps==hand.count.opt_steps==3
 
-def test_a_step_that_is_cancelled_in_a_line_search_leaves_the_optimizer_what_it_knew():
+def test_a_step_cancelled_in_a_line_search_leaves_the_state_of_the_optimizer():
     from copy import deepcopy
     n,knew = Counter(),[]
     def stop(cb, e):
@@ -446,7 +446,7 @@ def test_a_step_that_is_cancelled_in_a_line_search_leaves_the_optimizer_what_it_
     check(*knew)
 
 @pytest.mark.parametrize('cb', [SAM(), MicroBatch(2)], ids=repr)
-def test_gradients_supplied_by_a_cancel_are_refused_by_who_goes_backward_again(cb):
+def test_gradients_supplied_with_a_cancel_are_refused_by_sam_and_micro_batch(cb):
     def own(cb, e):
         for p in cb.learn.model.parameters(): p.grad = torch.ones_like(p)
         raise learnloop.CancelBackwardException
@@ -456,7 +456,7 @@ def test_gradients_supplied_by_a_cancel_are_refused_by_who_goes_backward_again(c
     assert same(learn.model, was)
 
 @pytest.mark.parametrize('kept', [False, True], ids=['supplied', 'kept from a window'])
-def test_fp16_refuses_gradients_that_nobody_has_scaled_and_takes_those_of_a_window(kept):
+def test_fp16_refuses_unscaled_gradients_but_takes_those_of_a_window(kept):
     def own(cb, e):
         if cb.iter==0: return
         if not kept:

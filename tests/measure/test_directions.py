@@ -1,4 +1,4 @@
-"Which value of a metric is better: declared or known, the same for all who need it, whatever its name is"
+"Whether higher or lower values of a metric are better: declared or known, never guessed from its name"
 import pytest
 from functools import partial
 from helpers import mk_learner
@@ -34,8 +34,9 @@ NEED = dict(tracker=lambda k, p, **kw: TrackerCallback(k, **kw), stop=lambda k, 
     save=lambda k, p, **kw: SaveModelCallback(k, **kw), plateau=lambda k, p, **kw: ReduceLROnPlateau(k, **kw),
     checkpoint=lambda k, p, **kw: CheckpointCallback(p/'ck', best=1, monitor=k, **kw))
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize('name', NAMES)
-def test_nothing_is_guessed_from_a_name(name, tmp_path):
+def test_directions_are_not_guessed_from_names(name, tmp_path):
     for mk_cb in NEED.values():
         learn = mk(name, [1., 2.], None, 'argument', tmp_path)
         with pytest.raises(ValueError, match=f'{name!r} is better: give {BOTH}'): fit(learn, 1, mk_cb(name, tmp_path))
@@ -48,7 +49,7 @@ def test_nothing_is_guessed_from_a_name(name, tmp_path):
     assert compare([tmp_path], by=name, better='more').best()[1]==2. and repr(runs([tmp_path], name)) and compare([tmp_path], by=name).page()
 
 def away(pred, targ): return (pred-targ).abs().mean()
-def test_what_is_known():
+def test_known_directions():
     tm = pytest.importorskip('torchmetrics')
     def better(o): return mk_metrics(o)[0].better
     assert [better(o) for o in (accuracy, partial(accuracy, axis=1), AvgMetric(accuracy, 'a'), DictMetric(accuracy), tm.R2Score())]==['more']*5

@@ -1,4 +1,4 @@
-"Interpretation: against computations by hand, on every kind of loader, and without a trace on the learner"
+"Interpretation: compared to computations by hand, for every kind of loader, without side effects on the learner"
 import matplotlib.pyplot as plt, pytest, torch
 from helpers import silent
 from learnloop import (ClassificationInterpretation, CrossEntropyLossFlat, DataLoaders, Interpretation, Learner, MSELossFlat,
@@ -80,6 +80,7 @@ def test_several_labels_are_named():
     assert rows[1][2]==(', '.join(n for n,on in zip('xyz', p, strict=True) if on) or 'none') and rows[1][3]=='xyz'[Y[0]]
 
 IMAGES = torch.rand(5, 3, 6, 6)
+@pytest.mark.every(2)
 @pytest.mark.parametrize('x', [IMAGES, IMAGES[:,:1], IMAGES*8-3, (IMAGES*255).byte(), IMAGES.half(), torch.zeros(5, 1, 6, 6), torch.full((5, 3, 6, 6), 7.)])
 def test_images_are_drawn(x):
     interp = ClassificationInterpretation(torch.eye(3)[[0, 1, 2, 0, 1]], torch.tensor([0, 1, 0, 0, 1]), None, torch.tensor([0, 1, 2, 0, 1]), lambda i: x[i], 'abc')

@@ -1,4 +1,4 @@
-"`learn.log`: means over the epoch, columns that come up, files, resuming, evaluations, and what is refused"
+"`learn.log`: means over the epoch, new columns, resuming, evaluations, and errors"
 import warnings
 import pytest, torch
 from helpers import Boom, batches, mk_learner, quiet
@@ -35,7 +35,7 @@ def run(folder, stop=None):
     quiet(learn, 3, cbs=save, resume=folder, **dict(accept=True) if folder else {})
     return learn
 
-@pytest.mark.parametrize('stop', [3, 5, 8])
+@pytest.mark.parametrize('stop', [3, 8])
 def test_a_resumed_fit_has_the_same_means(stop, tmp_path):
     with pytest.raises(Boom): run(tmp_path, stop)
     a,b = run(tmp_path),run(None)
@@ -58,7 +58,7 @@ def test_a_name_that_nothing_logs_is_a_warning_after_the_first_epoch_and_comes_l
 def test_a_row_that_is_written_takes_no_more():
     with pytest.raises(ValueError, match='row has already been written'): quiet(mk([logs('after_epoch', order=55)]), 1)
 
-@pytest.mark.parametrize('stop', [3, 5, 8, 10])
+@pytest.mark.parametrize('stop', [5, 8])
 def test_a_resumed_fit_still_monitors_it(stop, tmp_path):
     def fit(folder, stop=None):
         def boom(cb):

@@ -1,4 +1,4 @@
-"Losses of several parts: what is trained on, and what the table, loggers, trackers and checkpoints make of the rest"
+"Losses with several parts: which value trains, and how tables, loggers, trackers and checkpoints use the others"
 import operator
 import pytest, torch
 from helpers import silent
@@ -92,7 +92,7 @@ def test_refused_before_anything_is_trained(mk_cb, error, known, tmp_path):
 
 NAMES = ['epoch', 'step', 'train_loss', 'valid_loss', 'train_fit', 'valid_fit', 'train_size', 'valid_size']
 
-def test_csv_goes_on_in_another_process(tmp_path):
+def test_csv_is_continued_by_another_learner(tmp_path):
     mk(path=tmp_path).fit(1, cbs=CSVLogger('h.csv'))
     mk(path=tmp_path).fit(1, cbs=CSVLogger('h.csv', append=True))
     lines = (tmp_path/'h.csv').read_text().splitlines()
@@ -195,7 +195,7 @@ def csv_logger(base, reads=True):
         def after_fit(self): self.learn.logger = self.old_logger
     return WritesCSV()
 
-def test_the_loss_is_tried_only_if_somebody_asks():
+def test_the_loss_is_tried_only_on_request():
     calls = []
     def loss(p, y):
         calls.append(len(y))

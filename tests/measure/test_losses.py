@@ -1,4 +1,4 @@
-"Losses against torch's own functions and closed forms: shapes, axes, reductions, types, devices"
+"Losses compared to PyTorch's functions and formulas: shapes, axes, reductions, types, devices"
 import pickle
 from copy import deepcopy
 import pytest, torch

@@ -1,4 +1,4 @@
-"Metrics in uneven batches against the same number of all items at once, by scikit-learn, scipy, torchmetrics or a closed form"
+"Metrics over uneven batches equal those of all items at once, by scikit-learn, scipy, torchmetrics or a formula"
 import pickle
 from contextlib import nullcontext
 from copy import copy, deepcopy
@@ -115,7 +115,7 @@ def test_metrics_averaged_per_batch_give_wrong_epoch_values(name, split):
     assert in_batches(f, pred, targ, split)==pytest.approx(want(pred, targ), rel=2e-5)  # float32
     assert float(f(pred, targ))==pytest.approx(want(pred, targ), rel=2e-5)
 
-def test_functions_refuse_what_does_not_fit():
+def test_functions_refuse_wrong_shapes():
     with pytest.raises(ValueError, match='k is 5: it must be 1 to 3'): top_k_accuracy(torch.zeros(2, 3), torch.zeros(2))
     with pytest.raises(ValueError, match='differ in shape'): top_k_accuracy(torch.zeros(2, 3), torch.zeros(2, 1), k=1)
     for f in (accuracy_multi, rmse, msle, exp_rmspe):
@@ -244,7 +244,7 @@ def test_point_27_a_series_is_a_list_whose_states_do_not_change(ops):
             o.append(1)
             assert o.frozen()==[*was, 1] and now==was
 
-def test_point_27_the_state_of_a_series_takes_no_copy_of_what_is_closed():
+def test_point_27_the_state_of_a_series_shares_its_closed_parts():
     s = Series(float(i) for i in range(20*Series.part))
     a = s.frozen()
     s.append(.5)
@@ -296,7 +296,7 @@ class Odd(Metric):
 @pytest.mark.parametrize('sync,error,text', [
     (None, TypeError, "metric odd does not declare how .* Give Odd a `sync`"), (dict(n='all'), ValueError, "'all' for n: it must be 'batches' or 'sum'"),
     (dict(n='batches'), TypeError, "'batches' for n, int, but that is for lists"), (dict(vals='sum'), TypeError, "'sum' for vals, .* for numbers and tensors")])
-def test_what_nobody_can_put_together(sync, error, text):
+def test_metrics_that_cannot_be_combined_are_refused(sync, error, text):
     m = Odd()
     m.sync = sync
     m.reset()
@@ -304,7 +304,7 @@ def test_what_nobody_can_put_together(sync, error, text):
         m.check_sync()
         m.together(Others(dict(n=1, vals=[])))
 
-def test_who_says_how_by_itself():
+def test_a_metric_may_combine_itself():
     class Own(Odd):
         def together(self, team, n_before=0): self.n = team
     Own().check_sync()

@@ -1,4 +1,4 @@
-"A training loss that is NaN: the fit says so by the end of the epoch, once, with its first batch, unless something handles it"
+"A NaN training loss: one warning by the end of the epoch names its first batch, unless a callback handles it"
 import math, warnings
 import pytest, torch
 from learnloop import Callback, CheckFinite, DataLoaders, Learner, SpikeDetection, TerminateOnNaNCallback
@@ -32,4 +32,4 @@ def said(*cbs, n_epoch=3, dl=DATA, **kw):
     return seen
 
 @pytest.mark.parametrize('cb', [CheckFinite('skip'), CheckFinite('stop'), SpikeDetection(warmup=1), TerminateOnNaNCallback()], ids=lambda o: f'{type(o).__name__} {getattr(o, "action", "")}')
-def test_what_handles_it_is_left_to_it(cb): assert said(cb, Spoil((0, 2), (1, N-1)))==[]
+def test_callbacks_that_handle_nan_losses_are_left_alone(cb): assert said(cb, Spoil((0, 2), (1, N-1)))==[]

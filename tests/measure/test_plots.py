@@ -1,4 +1,4 @@
-"Plots: one style, colours that everybody can tell apart, nothing printed beside them, and what to install"
+"Plots: one style, nothing printed beside them, and errors that name the package to install"
 import pytest, sys, torch
 from helpers import real_kernel
 from learnloop import ActivationStats, ClassificationInterpretation, DataLoaders, Learner, accuracy, plot_style
@@ -65,6 +65,7 @@ def test_losses_of_a_short_fit_are_all_drawn():
         learn.fit(2)
     assert [len(o.get_xdata()) for o in learn.recorder.plot_loss().lines]==[3]
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('name', [*PLOTS, *MANY, 'find', 'pyplot', 'style'])
 def test_without_matplotlib(name, learn, monkeypatch):
     "Each plot says what to install"

@@ -1,4 +1,4 @@
-"Recorder and metrics: exact for any sizes of batches, columns that stay where they belong, errors before training"
+"Recorder and metrics: exact for any batch sizes, stable columns, errors before training"
 import math, re
 from functools import partial
 import pytest, torch, torchmetrics
@@ -77,10 +77,11 @@ class Bad(Metric):
     def accumulate(self, learn): learn.pred.view(-1, 7)
     value = None
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('metric,match', [(mismatch, 'mismatch'), (words, "words returned 'good'"), (nothing, 'nothing returned None'), (vector, 'vector.*scalar'),
     (mae, 'mae'), (no_such, 'no_such'), (lambda: Bad(), 'bad'), (lambda: torchmetrics.MeanSquaredError(), 'meansquarederror'),
     (lambda: DictMetric(accuracy), 'accuracy')], ids=lambda o: getattr(o, '__name__', str(o)))
-def test_point_15_a_metric_that_fails_does_so_before_training(metric, match):
+def test_a_metric_that_fails_does_so_before_training(metric, match):
     made = metric() if getattr(metric, '__name__', '')=='<lambda>' else metric
     refused([accuracy, made], match)
     learn = mk(made)
@@ -111,7 +112,7 @@ class OnceTrained(Metric):
     def accumulate(self, learn): self.v = learn.smooth_loss+1
     value = property(lambda self: self.v)
 
-def test_point_15_what_fails_for_want_of_items_or_of_a_fit_is_no_mistake():
+def test_point_15_a_failure_for_want_of_items_is_no_mistake():
     helper = Helper()
     learn = mk([needs_all, OfFit(), helper.metric, OnceTrained(), ValueMetric(lambda: helper.ready, 'late')], cbs=helper)
     assert fitted(learn).recorder.values[-1][2:4]==[1., 1.1]
@@ -144,7 +145,7 @@ def test_point_15_nothing_is_left_of_the_try():
     assert all(torch.equal(v, b.model.state_dict()[k]) for k,v in a.model.state_dict().items()) and a.model.seen==b.model.seen
     assert [o[:2] for o in a.recorder.values]==[o[:2] for o in b.recorder.values]
 
-def test_point_15_metrics_need_validation_and_that_is_said():
+def test_metrics_without_validation_are_a_warning():
     def learner(**kwargs):
         return silent(Learner(DataLoader(data(), 4), nn.Linear(4, 2), F.cross_entropy, **kwargs))
     with pytest.warns(UserWarning, match='nothing computes accuracy, error_rate.*train_metrics'): fitted(learner(metrics=[accuracy, error_rate]))

@@ -1,4 +1,4 @@
-"What a run is, as plain data: whole, the same in each process, and nothing that is nobody's business"
+"The description of a run is plain data: complete, the same in each process, without private data"
 import json, os, random
 from functools import partial
 from pathlib import Path

@@ -1,4 +1,4 @@
-"What `validate` returns: a list whose values have names"
+"`validate` returns a list whose values have names"
 import pytest
 from helpers import batches, mk_learner
 from learnloop import Recorder, Scores, mae

@@ -1,4 +1,4 @@
-"Tables: every cell is where its column is, in print and in Markdown, whatever is in it"
+"Tables: every cell is in its column, in print and in Markdown, whatever it contains"
 import pytest
 from learnloop.measure.table import Table
 

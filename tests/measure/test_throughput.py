@@ -1,4 +1,4 @@
-"Throughput by a clock that the tests wind: what is counted, what is not, and where it is shown"
+"Throughput with a fake clock: what is counted, and where it is shown"
 from types import SimpleNamespace
 import learnloop.measure.throughput, pytest, torch
 from helpers import VALID, batches, listener, mk_learner, same
@@ -100,7 +100,7 @@ def test_fits_that_are_resumed(clock, tmp_path, every):
 # Warnings
 
 @pytest.mark.parametrize('kwargs,wait,step', [(dict(warn_above=None), 9., 1.), (dict(warn_above=.95), 9., 1.), ({}, 1., .1), ({}, 9., 9.)])
-def test_what_is_no_reason_to_warn(clock, kwargs, wait, step): mk(clock, [Throughput(**kwargs)], wait=wait, step=step).fit(1)
+def test_no_warning_without_a_reason(clock, kwargs, wait, step): mk(clock, [Throughput(**kwargs)], wait=wait, step=step).fit(1)
 
 def test_warning_with_workers(clock):
     learn = mk(clock, [Throughput()], wait=9., step=1.)

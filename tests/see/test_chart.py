@@ -1,4 +1,4 @@
-"Charts: what is drawn is what was given, whatever that is, and none of it is markup"
+"Charts draw any values as given, and none of them as markup"
 import math
 from xml.etree import ElementTree
 import pytest
@@ -39,7 +39,7 @@ def test_long_lines_keep_their_extremes(n):
 
 @pytest.mark.parametrize('log', [False, True])
 @pytest.mark.parametrize('x', ['', 'batch'])
-def test_what_went_wrong_is_there_to_see(x, log):
+def test_infinite_values_are_visible(x, log):
     ys = [1., *[math.nan]*18, -math.inf]
     svg = line_chart({'train':(range(20), ys), 'valid':([0,19], [2.,None])}, x=x, log=log, width=400)
     told, = (o for o in parse(svg).iter(f'{NS}text') if 'Not drawn' in o.text)
@@ -51,7 +51,7 @@ def test_what_went_wrong_is_there_to_see(x, log):
 BAD = [None, math.nan, math.inf, -math.inf, 1e308, -1e308]
 @pytest.mark.parametrize('log', [False, True])
 @pytest.mark.parametrize('bad', BAD)
-def test_what_cant_be_drawn_is_left_out_and_told(bad, log):
+def test_values_that_cannot_be_drawn_are_left_out_with_a_note(bad, log):
     svg = line_chart(dict(a=([0,1,2,bad,4], [1.,bad,2.,3.,4.])), log=log)
     assert len(curves(svg)[0])==3 and '3 values, 2 not drawn' in said(svg)
     if log: assert '1 values' not in (s := said(line_chart(dict(a=([0,1], [0.,-1.])), log=True))) and 'a: no values, 2 not drawn.' in s

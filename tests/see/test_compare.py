@@ -1,4 +1,4 @@
-"A comparison's page: whole and by itself, right in its numbers, and an answer for whatever runs there are"
+"The page of a comparison: self-contained, with correct numbers, for any runs"
 import json
 from html.parser import HTMLParser
 import pytest, torch

@@ -1,7 +1,7 @@
-"Runs in which something was planted: where `diff_runs` says that they part"
+"Runs with a planted change: `diff_runs` finds its step and its kind"
 import random
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from itertools import permutations
 import pytest, torch
 from torch import nn
@@ -15,7 +15,7 @@ from learnloop.see import fingerprint as fp
 N,DETAIL = 24,6
 
 def at(when, k, f):
-    "A callback that does `f` in the event `when` of batch `k`, from 1 on"
+    "Return a callback that calls `f` at the event `when` of batch `k`, from 1 on"
     def run(cb):
         if cb.learn.count.batches+1==k and cb.learn.training: f(cb)
     return Callback('planted', **{when:run})
@@ -38,14 +38,14 @@ def edit(get, cb):
     with torch.no_grad(): get(cb).view(-1)[1] += 1e-3
 
 def lasts(when, k, f):
-    "A callback that does `f` in the event `when` of batch `k`, and what that returned at the end of the batch"
+    "Return a callback that calls `f` at the event `when` of batch `k`, and what `f` returned at the end of the batch"
     def begin(cb):
         if cb.learn.count.batches+1==k: cb.undo = f(cb)
     def end(cb): vars(cb).pop('undo', lambda: None)()
     return Callback('planted', **{when:begin}, cleanup_batch=end)
 
 def setting(k, get, nm, v, when='before_batch'):
-    "Have the attribute or key `nm` of what `get` gives as `v`, in batch `k` alone"
+    "Return a callback that sets the attribute or key `nm` of `get(cb)` to `v`, in batch `k` alone"
     def begin(cb):
         o = get(cb)
         o = o if isinstance(o, dict) else vars(o)
@@ -78,7 +78,7 @@ def other_loss(cb):
     was,cb.learn.loss_func = cb.learn.loss_func,F.l1_loss
     return lambda: setattr(cb.learn, 'loss_func', was)
 
-# By name: the kind that is to be found, and a function of the step that returns the callback
+# By name: the kind to find, and a function of the step that returns the callback
 PLANTED = {
     'an item of a batch':      ('batch', lambda k: at('before_batch', k, partial(edit, lambda cb: cb.learn.xb[0]))),
     'a target':                ('batch', lambda k: at('before_batch', k, targets)),
@@ -110,17 +110,25 @@ PLANTED = {
 
 def cases():
     r = random.Random(19)
-    return [(nm, r.randrange(1, N+1), r.choice(['AdamW','SGD']), r.randrange(99)) for nm in PLANTED]
+    return [(nm, r.randrange(1, N+1), r.choice(['AdamW','SGD'])) for nm in PLANTED]
 
 OPTS = dict(AdamW=torch.optim.AdamW, SGD=partial(torch.optim.SGD, momentum=.9, weight_decay=.01))
 
-@pytest.mark.parametrize('name, k, opt, seed', cases())
-def test_what_was_planted_is_found(name, k, opt, seed, tmp_path):
+@pytest.fixture(scope='module')
+def unchanged(tmp_path_factory):
+    "Make a run without a change, once for each optimizer; return a function that returns its folder"
+    @cache
+    def made(opt):
+        fit(folder := tmp_path_factory.mktemp(opt), [Callback('planted', before_batch=lambda cb: None)], OPTS[opt])
+        return folder
+    return made
+
+@pytest.mark.every(2)
+@pytest.mark.parametrize('name, k, opt', cases())
+def test_a_planted_change_is_found(name, k, opt, unchanged, tmp_path):
     kind,mk = PLANTED[name]
-    nothing = Callback('planted', before_batch=lambda cb: None)
-    fit(tmp_path/'a', [nothing], OPTS[opt], seed)
-    fit(tmp_path/'b', [mk(k)], OPTS[opt], seed)
-    res = diff_runs(tmp_path/'a', tmp_path/'b')
+    fit(tmp_path, [mk(k)], OPTS[opt])
+    res = diff_runs(unchanged(opt), tmp_path)
     assert (res.step, res.kind)==(k, kind), str(res)
 
 def test_runs_that_differ_from_the_start(tmp_path):
@@ -141,17 +149,18 @@ def test_weights_that_have_changed_places(tmp_path):
     res = diff_runs(tmp_path/'a', tmp_path/'b')
     assert (res.step, res.kind, res.tensor)==(1, 'weights', '0.weight')
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('when,exc,said', [('before_batch', CancelBatchException, ' and the weights were the same, but the batch was cancelled'), ('after_opt_step', ValueError, ' and the weights were the same, but the batch failed'),
     ('after_loss', CancelBatchException, ', the weights and the loss were the same, but the batch was cancelled'),
     ('before_step', CancelStepException, ', the weights, the loss and the gradients were the same, but the batch made no optimizer step')])
-def test_a_batch_that_ended_early_in_one_of_them(when, exc, said, tmp_path):
+def test_a_batch_that_ended_early_in_one_run_is_named(when, exc, said, tmp_path):
     fit(tmp_path/'a')
     with suppress(ValueError): fit(tmp_path/'b', [at(when, 7, cancel(exc('planted')))])
     for pair in permutations('ab'):
         text = str(diff_runs(*(tmp_path/o for o in pair)))
         assert f'in step 7 the batch{said} in one of the runs.' in text
 
-def test_generators_that_nobody_draws_from_dont_matter(tmp_path):
+def test_unused_generators_do_not_matter(tmp_path):
     def start(seed): return Callback(before_fit=lambda cb: random.seed(seed))
     def draws(seed): return [start(seed), at('before_batch', 7, lambda cb: edit_by(random.random()*1e-3, cb))]
     def edit_by(v, cb): cb.learn.xb = (cb.learn.xb[0]+v,)
@@ -167,12 +176,12 @@ def test_dropout_from_another_seed(tmp_path):
     res = diff_runs(tmp_path/'1', tmp_path/'2')
     assert (res.step, res.kind)==(1, 'random numbers') and '(torch)' in str(res)
 
-def test_hyper_parameters_are_told(tmp_path):
+def test_hyper_parameters_that_differ_are_named(tmp_path):
     fit(tmp_path/'a')
     fit(tmp_path/'b', [setting(5, group, 'lr', .5)])
     assert 'lr was 0.01 and 0.5' in str(diff_runs(tmp_path/'a', tmp_path/'b'))
 
-# ---- what was changed between two steps, by its name
+# ---- changes between two steps
 
 def data(get): return lambda cb: get(cb).data.view(-1)[1:2].add_(1e-3)
 def in_place(get): return partial(edit, get)
@@ -183,7 +192,7 @@ def avg(cb): return cb.learn.opt.state[bias(cb)]['exp_avg']
 @covering(what=[(bias, 'weights', '4.bias'), (var, 'buffers', '1.running_var'), (avg, 'optimizer state', 'exp_avg of 4.bias')], how=[data, in_place],
     place=[('before_batch', 8, 8, True), ('between_batches', 8, 8, True), ('before_batch', N, N, True), ('after_epoch', 0, N+1, True),
         ('before_train', N+1, N+1, True), ('after_batch', 8, 8, False), ('after_batch', N, N, False)])
-def test_a_change_between_steps_is_blamed_on_its_tensor(what, how, place, tmp_path):
+def test_a_change_between_steps_is_attributed_to_its_tensor(what, how, place, tmp_path):
     (get,kind,name),(when,k,step,early) = what,place
     def hit(cb):
         n = cb.learn.count.batches+(when!='after_batch')
@@ -194,7 +203,7 @@ def test_a_change_between_steps_is_blamed_on_its_tensor(what, how, place, tmp_pa
     assert (res.step, res.kind, res.tensor, res.early)==(step, kind, name, early), str(res)
     assert 'the optimizer' not in str(res).replace('the optimizer step', '').replace('optimizer state', '')
 
-def test_large_tensors_are_told_apart_as_well(tmp_path):
+def test_large_tensors_are_compared_too(tmp_path):
     def model():
         torch.manual_seed(0)
         return nn.Sequential(nn.Linear(3, 300), nn.ReLU(), nn.Linear(300, 300), nn.Linear(300, 300), nn.Linear(300, 2))
@@ -214,7 +223,7 @@ def test_a_forward_pass_with_the_same_loss(tmp_path):
 
 # ---- files that aren't whole, and other models
 
-def test_a_file_that_was_cut_or_damaged(tmp_path):
+def test_cut_and_damaged_files_are_reported(tmp_path):
     fit(tmp_path/'a')
     data = (tmp_path/'a/fingerprint.bin').read_bytes()
     whole = fp.FingerprintFile(data)
@@ -258,7 +267,7 @@ def test_no_step_in_common(tmp_path):
 
 # ---- near
 
-def test_what_differs_by_rounding_is_near(tmp_path):
+def test_runs_that_differ_by_rounding_are_within_the_tolerance(tmp_path):
     def scale(model, batches):
         for p in model.parameters(): p.data.mul_(1+1e-7)
     fit(tmp_path/'a', opt=OPTS['SGD'])
@@ -273,7 +282,7 @@ def test_what_differs_by_rounding_is_near(tmp_path):
 
 # ---- the command
 
-def test_the_command_answers_and_its_exit_code_says_whether_they_differ(tmp_path, capsys):
+def test_the_exit_code_of_the_command_says_whether_runs_differ(tmp_path, capsys):
     fit(tmp_path/'a')
     fit(tmp_path/'b', [at('before_step', 3, double_grads)])
     main(['diff', str(tmp_path/'a'), str(tmp_path/'a')])

@@ -1,4 +1,4 @@
-"Fingerprints: what hashes tell apart, what is written, and that training is the same with them"
+"Fingerprints: which changes the hashes detect, the file, and unchanged training"
 import errno, random
 from functools import partial
 import pytest, torch
@@ -159,7 +159,7 @@ def test_only_the_first_process_writes(monkeypatch, tmp_path):
     mk_learn(tmp_path, [Fingerprint()]).fit(1)
     assert not list(tmp_path.iterdir())
 
-def test_a_file_of_somebody_else_is_refused(tmp_path):
+def test_another_file_is_not_overwritten(tmp_path):
     learn = mk_learn(tmp_path)
     learn.fit(1)
     (tmp_path/'fingerprint.bin').write_bytes(b'something else')
@@ -190,8 +190,9 @@ def runs(path, k=None, n_epoch=3):
     learn = mk_learn(path, [Fingerprint(detail=7), Callback('stop', before_step=never)])
     learn.fit(n_epoch, resume=path/'c')
 
+@pytest.mark.every(2, 1)
 @pytest.mark.parametrize('k', [11, 33])
-def test_a_run_that_goes_on_has_the_rows_of_one_that_was_never_stopped(k, tmp_path):
+def test_a_resumed_run_has_the_rows_of_an_uninterrupted_one(k, tmp_path):
     runs(tmp_path/'a')
     runs(tmp_path/'b', k)
     a,b = (read_fingerprint(tmp_path/o) for o in 'ab')

@@ -1,4 +1,4 @@
-"What a `FlightRecorder` keeps is what the steps saw, also of a fit that was interrupted or killed, and names the rows that broke it"
+"A `FlightRecorder` keeps the last steps, also of an interrupted or killed fit, and names the rows that broke it"
 import math
 import pytest, torch
 from helpers import Boom, silent
@@ -25,7 +25,7 @@ def records(path): return [r for *_,f in flight._files(path/'flight') for r in f
 def plain(rs): return [(*r[:7], None if r.losses is None else r.losses.tolist()) for r in rs]
 
 @pytest.mark.parametrize('kind', ['plain','micro','clip','accumulate','unreduced'])
-def test_records_are_what_steps_saw(kind, tmp_path):
+def test_records_have_the_tensors_of_steps(kind, tmp_path):
     cbs = dict(micro=[MicroBatch(3)], clip=[GradientClip(.01)], accumulate=[GradientAccumulation(n_batches=2)]).get(kind, [])
     loss = nn.CrossEntropyLoss(label_smoothing=.1, reduction='none' if kind=='unreduced' else 'mean')
     each,want,norms = nn.CrossEntropyLoss(label_smoothing=.1, reduction='none'),[],[]
@@ -45,6 +45,7 @@ def test_records_are_what_steps_saw(kind, tmp_path):
         assert r.loss==pytest.approx(sum(losses)/len(losses)) and r.denominator==len(losses)
     assert [r.grad_norm for r in got if r.grad_norm is not None]==pytest.approx(norms)
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('at', [1, 7, 8, 13])
 def test_a_resumed_fit_keeps_what_an_uninterrupted_one_does(at, tmp_path):
     fit(mk_learner(tmp_path/'whole'))
@@ -64,7 +65,7 @@ def test_the_oldest_steps_go(tmp_path, monkeypatch):
     files,steps = flight._files(tmp_path/'flight'),[r.step for r in records(tmp_path)]
     assert sum(f.stat().st_size for *_,f in files)<.01*2**20+1000 and steps==[*range(steps[0], 321)] and steps[0]>200
 
-def test_another_fit_begins_anew(tmp_path):
+def test_another_fit_starts_over(tmp_path):
     for _ in range(2): fit(mk_learner(tmp_path), 1)
     assert [r.step for r in records(tmp_path)]==[*range(1, 9)]
 

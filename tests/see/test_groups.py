@@ -1,4 +1,4 @@
-"Groups and hyper-parameters of runs: what a logger is given is what `runs` and `compare` show, and numbers are NumPy's"
+"Groups and hyper-parameters of runs: `runs` and `compare` show those of the logger, with the numbers of NumPy"
 import json, math, time
 from pathlib import Path
 import numpy as np, pytest, torch
@@ -41,9 +41,9 @@ VALUES = st.recursive(LEAVES | st.lists(LEAVES, max_size=3), lambda o: st.dictio
 def flat(d, at=''): return {k:v for nm,o in d.items() for k,v in (flat(o, f'{at}{nm}.') if isinstance(o, dict) else {f'{at}{nm}':o}).items()}
 def in_json(v): return [in_json(o) for o in v] if isinstance(v, list) else str(v) if isinstance(v, float) and not math.isfinite(v) else v
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(hparams=st.dictionaries(st.text(min_size=1, max_size=6).filter(lambda o: '.' not in o), VALUES, max_size=4))
-def test_what_is_given_is_what_is_read(hparams, tmp_path_factory):
+def test_groups_are_read_as_given(hparams, tmp_path_factory):
     folder = tmp_path_factory.mktemp('run')
     label = run_label('a', hparams)
     assert repr(label['hparams'])==repr(flat(hparams))

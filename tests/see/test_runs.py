@@ -1,4 +1,4 @@
-"Runs, as they are found on disk: of each end that a fit may have, damaged ones, and what is no run"
+"Runs on disk: each way to end, damaged files, and folders that are no runs"
 import glob, math, os
 from functools import partial
 from pathlib import Path
@@ -31,7 +31,7 @@ def end(cb):
 learn = synth_learner(path=sys.argv[1], cbs=[CSVLogger(), CheckpointCallback(sys.argv[1])])
 learn.fit(4, cbs=Callback(after_batch=end))
 '''
-def test_a_killed_run_can_go_on(tmp_path):
+def test_a_killed_run_can_resume(tmp_path):
     (tmp_path/'x.py').write_text(KILLED)
     assert as_script(tmp_path/'x.py', tmp_path/'run').rc==-9
     run = Run(tmp_path/'run')
@@ -40,7 +40,7 @@ def test_a_killed_run_can_go_on(tmp_path):
 
 @pytest.mark.parametrize('logger', [CSVLogger, None])
 @pytest.mark.parametrize('n', [1, 2, 5])
-def test_what_stopped_early_resumes_nowhere_and_what_came_to_its_end_does(n, logger, tmp_path):
+def test_a_run_that_stopped_early_does_not_resume_but_a_finished_one_does(n, logger, tmp_path):
     "As a fit finds it that is run again"
     cbs = lambda: [EarlyStoppingCallback(patience=2, min_delta=1e9), CheckpointCallback(tmp_path)]
     run_in(tmp_path, n, cbs(), logger)

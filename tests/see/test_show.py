@@ -1,4 +1,4 @@
-"The loop drawn: who runs where, in which order and when, as text, Markdown and HTML"
+"`show_training_loop`: which callbacks run where, in which order and when, as text, Markdown and HTML"
 from functools import partial
 import pytest
 from helpers import act, listener, mk_learner

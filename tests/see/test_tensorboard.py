@@ -1,4 +1,4 @@
-"TensorBoard's files, read back: what is in them after fits that ended well or badly, and that went on"
+"TensorBoard's files after fits that succeeded, failed or resumed"
 import errno, os, shutil, sys, threading
 from functools import partial
 from itertools import count
@@ -75,7 +75,7 @@ def test_bad_types(kw, rule):
 def test_bad_unit():
     with pytest.raises(ValueError, match="unit is 'epochs': it must be 'steps' or 'samples'"): TensorBoardCallback(unit='epochs')
 
-def test_missing_tensorboard_is_told_before_training(monkeypatch, tb):
+def test_missing_tensorboard_is_an_error_before_training(monkeypatch, tb):
     monkeypatch.setitem(sys.modules, 'torch.utils.tensorboard', None)
     learn = learner(tb)
     with pytest.raises(ImportError, match='pip install tensorboard'): learn.fit(1)
@@ -87,6 +87,7 @@ IN_BATCH = 'before_batch','after_loss','after_batch'
 ENDS = [(how, at) for how in (ValueError, KeyboardInterrupt, CancelFitException, CancelEpochException, None)
     for at in ('before_epoch', *IN_BATCH, 'before_validate', 'after_validate', 'after_epoch')]
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('how,at', cover([*ENDS, *((CancelBatchException, o) for o in IN_BATCH)]))
 def test_it_leaves_nothing_behind(how, at, tmp_path):
     def stop(cb, where):
@@ -309,7 +310,7 @@ class Side(nn.Module):
 WIDTHS = count(1)
 @pytest.mark.parametrize('what,n_warnings', [(lambda x: None, 0), (lambda x: x.mean(), 1), (lambda x: x.repeat(1, next(WIDTHS)), 1), (lambda x: x[:1].expand(9, 2), 1),
     (lambda x: dict(a=x), 0)], ids=['nothing','scalar','widths','items','dict'])
-def test_embeddings_of_what_has_none(what, n_warnings, tmp_path, recwarn):
+def test_embeddings_of_models_without_one_are_refused(what, n_warnings, tmp_path, recwarn):
     class M(Module):
         def __init__(self):
             self.side,self.lin = Side(what),nn.Linear(2, 1)
@@ -331,6 +332,7 @@ def train(folder, stop=None, every=1, n=3, **kwargs):
     learn = learner(tb, cbs, dls=(batches(5),VALID), opt_func=torch.optim.AdamW, metrics=mae)
     return quiet(learn, n, resume=folder/'run')
 
+@pytest.mark.every(2, 1)
 @pytest.mark.parametrize('every,unit,name,stops', [(1, 'steps', 'after_batch', [3]), (2, 'samples', 'after_batch', [5, 9]), (1, 'samples', 'after_batch', [6, 8, 8]),
     (2, 'steps', 'after_epoch', [10])], ids=str)
 def test_resumed_runs_have_the_curves_of_one(name, stops, every, unit, tmp_path):
@@ -341,7 +343,7 @@ def test_resumed_runs_have_the_curves_of_one(name, stops, every, unit, tmp_path)
     assert read_tensorboard(tmp_path/'a'/'tb')==read_tensorboard(tmp_path/'b'/'tb'), 'one curve, no point twice'
     for o in ('a','b'): assert [h.step for h in log(tmp_path/o/'tb').Histograms('weights/weight')][-1]==15*(1 if unit=='steps' else 4)
 
-def test_what_cannot_be_shown_does_not_stop_the_training(tmp_path, monkeypatch):
+def test_a_failing_picture_does_not_stop_training(tmp_path, monkeypatch):
     learn = learner(TensorBoardCallback(tmp_path, show=lambda x, y, pred: 1/0, every_steps=1))
     with pytest.warns(UserWarning, match='has a gap, but training continues: ZeroDivisionError') as w: learn.fit(2)
     assert len(w)==1 and learn.count.opt_steps==6 and len(read_tensorboard(tmp_path)['loss'])==6

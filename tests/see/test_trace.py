@@ -1,4 +1,4 @@
-"A tracer records what ran, how long it took and how it ended, and changes nothing about it"
+"A tracer records what ran, how long it took and how it ended, without changing it"
 import gc, gzip, json, traceback, weakref
 from itertools import count
 from types import MethodType, SimpleNamespace
@@ -153,7 +153,7 @@ def stepped(max_rows=10_000, n=6, n_epoch=2, **kwargs):
     return learn.trace
 
 @pytest.mark.parametrize('what', ['step', 'batch', 'fetch', 'before_step', 'after_loss', 'loss'])
-def test_what_ran_is_not_denied_once_its_rows_are_dropped(what):
+def test_why_says_that_rows_were_dropped(what):
     "Part of the last epoch is kept, and none of the first"
     t = stepped(60, n=20)
     kept = next(o for o in t.rows if o.iter is not None)
@@ -180,7 +180,7 @@ def act(e): raise e
     ('before_step', RuntimeError, dict(epoch=1, iter=1), 'Callback(ex) raised RuntimeError in before_step'),
     ('before_step', KeyboardInterrupt, dict(epoch=2, iter=1), 'Callback(ex) raised KeyboardInterrupt in before_step')])
 @pytest.mark.parametrize('max_rows', [None, 8])
-def test_why_of_what_an_outer_phase_lost(at, exc, place, want, max_rows):
+def test_why_of_a_phase_that_an_outer_cancel_skipped(at, exc, place, want, max_rows):
     def f(cb):
         if cb.training and (cb.epoch, cb.iter)==(1,1): raise exc
     learn = mk_learn(Callback('ex', **{at:f}), n=4)
@@ -197,7 +197,7 @@ class Torn(list):
 LOST = [('before_epoch', CancelEpochException, 'epoch'), ('before_fetch', CancelEpochException, 'epoch'), ('before_train', CancelTrainException, 'train'),
     ('before_fit', CancelFitException, 'fit')]
 @pytest.mark.parametrize('at,exc,catcher', LOST)
-def test_why_of_what_was_cancelled_outside_of_batches(at, exc, catcher):
+def test_why_of_a_cancel_outside_of_batches(at, exc, catcher):
     learn = mk_learn(Callback('ex', **{at: lambda cb: act(exc)}))
     learn.fit(2, cbs=Tracer())
     why,said = learn.trace.why,f'Callback(ex) raised {exc.__name__} in {at}'
@@ -263,7 +263,7 @@ def test_why_of_the_last_fit():
     learn.fit(2)
     assert t.why('epoch', epoch=2)=='epoch 2 did not begin; recorded are epochs 0–1'
 
-def test_why_of_what_no_callback_raised():
+def test_why_of_an_exception_from_the_loop():
     class Own(Learner):
         def _step(self): raise CancelStepException if self.iter==0 else ValueError
     learn = mk_learn(cls=Own)
@@ -347,6 +347,7 @@ def duel(*cbs, n_epoch=2):
     return learn.trace
 
 SKIPPED,CUT = 'Callback(skip) raised CancelStepException in before_step of turn generator','Callback(cut) raised CancelTurnException in after_loss of turn critic'
+@pytest.mark.every(2)
 @pytest.mark.parametrize('args,want', [
     (('step',0,0), 'step of turn critic ran; step of turn generator ran'), (('step',0,1), f'step of turn critic ran; {SKIPPED}'),
     (('step',1,0), f'{CUT}, which skipped the rest of the turn phase; step of turn generator ran'),
@@ -362,7 +363,7 @@ SKIPPED,CUT = 'Callback(skip) raised CancelStepException in before_step of turn 
     (('after_loss',1,0,'skip'), 'skip was not called in after_loss of turn critic: cut (raised CancelTurnException) before it; skip has no handler for after_loss of turn generator, or was not in the learner'),
     (('after_loss',0,0,None,False), 'after_loss fired and called cut'), (('step',0,0,None,False), 'step did not begin: batch ran without it, since it was in validation'),
     (('turn',0,7), 'turn of epoch 0, iter 7 did not begin; recorded are epochs 0–1')], ids=str)
-def test_why_tells_of_each_turn(args, want, tmp_path):
+def test_why_distinguishes_turns(args, want, tmp_path):
     t = duel()
     assert t.why(*args)==want==load_trace(t.save(tmp_path/'t.json')).why(*args)
 
@@ -531,7 +532,7 @@ def test_point_8_a_phase_beside_the_batch_is_one_of_each_batch(tmp_path):
         assert t.why('augment', epoch=1, iter=1)=='Callback(skipper) raised CancelAugmentException in before_augment'
 
 @pytest.mark.parametrize('k,v', [('learnloop', 3), ('ranks', 1), ('ranks', [3]), ('muted', 1), ('inside', [1]), ('inside', 3), ('phases', [1]), ('totals', {'a': 1}), ('names', None), ('rows', 'x')])
-def test_what_is_none_of_a_tracer_says_so(k, v, tmp_path):
+def test_files_without_a_trace_are_refused(k, v, tmp_path):
     learn = mk_learn(Tracer())
     learn.fit(1)
     learn.trace.save(tmp_path/'a.json')

@@ -1,4 +1,4 @@
-"The benchmark of what it costs to watch a run: that it measures and reports. A fit that keeps more than the recorder's floats of each batch fails here, too"
+"The benchmark of the cost of watching a run works, and a fit keeps only the recorder's floats of each batch"
 import json, pytest, sys, torch
 from pathlib import Path
 sys.path.append(str(Path(__file__).parents[2]))
@@ -11,7 +11,7 @@ def one_thread():
     torch.set_num_threads(n)
 
 def test_nothing_is_kept_of_a_batch_but_the_recorders_floats(tmp_path, capsys):
-    watch.child('log', 2000, True, tmp_path)
+    watch.child('log', 1000, True, tmp_path)
     kept,recorder = json.loads((tmp_path/'result.json').read_text())['grown']
     assert kept-recorder<10, 'bytes for each batch: an object has 16 at least'
     assert 24<=recorder<150

@@ -1,4 +1,4 @@
-"What tests say that fail: where two trainings part"
+"Messages of failing tests name the step in which two trainings differ"
 from functools import partial
 import pytest, torch
 from helpers import batches, mk_learner

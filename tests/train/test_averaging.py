@@ -1,4 +1,4 @@
-"Weight averaging: torch's AveragedModel and closed forms; training isn't changed in any bit; whatever happens, live weights come back"
+"Weight averaging: matches PyTorch's AveragedModel and formulas, does not change training, and always restores live weights"
 import builtins
 from functools import partial
 import learnloop, pytest, torch
@@ -41,7 +41,7 @@ def snapshots(learn, n_epoch=3, **kwargs):
 @devices
 @pytest.mark.parametrize('cb,fn', [(partial(EMA, .9, warmup=False), get_ema_multi_avg_fn(.9)), (WeightAveraging, get_swa_multi_avg_fn())])
 @pytest.mark.parametrize('every', [1, 3])
-def test_it_equals_torchs_AveragedModel(cb, fn, every, device):
+def test_averages_match_pytorch(cb, fn, every, device):
     learn,ref = mk_learner([cb := cb(every_steps=every)], device=device),AveragedModel(mk_model().to(device), multi_avg_fn=fn)
     for i,ps in enumerate(snapshots(learn)):
         if (i+1)%every: continue
@@ -97,7 +97,7 @@ def test_skipped_amp_steps_are_not_averaged():
 def _raise(e, cb): raise e
 def _named(what): return getattr(learnloop, what, None) or getattr(builtins, what)
 
-def test_cancelled_steps_are_not_averaged_whoever_cancels_them():
+def test_cancelled_steps_are_not_averaged():
     for order in (0, 99):
         learn = mk_learner([ema := EMA(), stop := Callback(before_step=partial(_raise, CancelStepException))])
         stop.order = order
@@ -128,10 +128,11 @@ def test_training_is_the_same_bit_for_bit_over_several_fits(kind):
 # --- swapped in
 
 STOPS = ['CancelBatchException', 'CancelValidException', 'CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt']
+@pytest.mark.every(2)
 @covering(order=[-20, 99],
     what=STOPS,
     e=['before_validate', 'before_fetch', 'before_batch', 'after_pred', 'after_loss', 'after_batch', 'after_validate', 'cleanup_validate'])
-def test_live_weights_come_back_whatever_ends_a_validation(e, what, order):
+def test_live_weights_come_back_however_a_validation_ends(e, what, order):
     plain = mk_learner()
     fit(plain, 1)
     def act(cb, _):
@@ -203,14 +204,14 @@ def test_an_error_while_recomputing_at_the_end_leaves_the_live_weights():
     fit(plain, 1)
     assert same(learn.model, plain.model) and avg.live is None
 
-def test_recompute_needs_a_loader_that_can_be_gone_through_again():
+def test_recompute_needs_a_loader_that_can_be_iterated_again():
     with pytest.raises(ValueError, match='recompute'): mk_learner([SWA(buffers='recompute')], model=mk_model(norm=True), dls=(iter(data()), data())).fit(1)
 
 # --- state
 
 @kinds
 @pytest.mark.parametrize('at_end', [True, False])
-def test_a_run_that_goes_on_in_a_new_learner_is_bit_equal(kind, at_end):
+def test_a_run_that_resumes_in_a_new_learner_is_bit_identical(kind, at_end):
     def mk(): return mk_learner([KINDS[kind](at_end=at_end)])
     whole,first,then = mk(),mk(),mk()
     fit(whole, 4)

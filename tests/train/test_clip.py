@@ -1,4 +1,4 @@
-"Clipping, against torch's and against the equation of the paper"
+"Clipping, compared to PyTorch's and to the equation of the paper"
 import math
 import pytest, torch
 from torch import nn
@@ -11,7 +11,7 @@ from test_training import data, fitted
 
 @pytest.mark.parametrize('norm_type', [1., 2., math.inf])
 @pytest.mark.parametrize('algorithm', ['norm', 'value'])
-def test_clipping_is_torchs(algorithm, norm_type):
+def test_clipping_matches_pytorch(algorithm, norm_type):
     bs = data([4]*3)
     learn = fitted(bs, GradientClip(.3, norm_type, algorithm))
     m = mk_model()
@@ -54,5 +54,5 @@ def test_clipping_without_gradients():
         assert same(fitted(data([4]), stop, GradientClip(algorithm=o)).model, mk_model())
 
 @pytest.mark.parametrize('kw', [dict(algorithm='l2'), dict(max_norm=0), dict(max_norm=-1.), dict(max_norm='1')], ids=str)
-def test_clipping_says_what_is_wrong(kw):
+def test_clipping_checks_its_arguments(kw):
     with pytest.raises(ValueError, match=next(iter(kw))): GradientClip(**kw)

@@ -1,4 +1,4 @@
-"A turn that is out of memory runs again in halves: the same step, with the same random numbers"
+"A turn that runs out of memory runs again in halves: the same step, with the same random numbers"
 import warnings
 from functools import partial
 import pytest, torch
@@ -60,7 +60,7 @@ def test_a_run_with_enough_memory_is_the_one_without_it():
     check(weights(run(99, [HealMemory()], drop=.5)), weights(run(99, drop=.5)))
 
 @pytest.mark.filterwarnings('ignore:HealMemory')
-def test_what_can_not_be_split_is_named():
+def test_batches_that_cannot_be_split_are_named():
     def contrast(pred, y): return (pred@pred.T).logsumexp(1).mean()
     with pytest.raises(ValueError, match='HealMemory: the loss function .*contrast is not a mean'): run(4, [HealMemory()], contrast)
     with pytest.warns(UserWarning, match='with net.1 in training mode'): run(4, [HealMemory()], norm=nn.BatchNorm1d(8))

@@ -1,4 +1,4 @@
-"Mixes against the papers' equations, computed by hand; and that nothing of them is left, whatever happens"
+"Mixes match the papers' equations, and leave no trace after any end"
 from contextlib import nullcontext
 from functools import partial
 import helpers, pytest, torch

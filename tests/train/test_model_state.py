@@ -1,4 +1,4 @@
-"Models whose forward pass changes buffers or plain attributes, and sparse gradients: whatever runs the model again is as by hand"
+"Models whose forward pass changes buffers or attributes, and sparse gradients: features that run the model again match the loop by hand"
 import gc, pytest, torch
 from collections import deque
 from copy import deepcopy
@@ -63,12 +63,12 @@ def fitted(model, cbs=None, n_epoch=2, loss=F.cross_entropy, valid=batches, **kw
 
 @pytest.mark.parametrize('kind', KINDS)
 @pytest.mark.parametrize('event', ['after_pred', 'after_loss', 'before_step', 'between_batches'])
-def test_an_evaluation_leaves_training_alone(kind, event):
+def test_evaluation_does_not_change_training(kind, event):
     def evaluate(cb):
         if cb.training: cb.learn.get_preds() if cb.iter%2 else cb.learn.validate()
     assert same(fitted(mk(kind), Callback(**{event:evaluate})), fitted(mk(kind)))
 
-def test_a_loss_with_state_is_left_alone_too():
+def test_evaluation_does_not_change_the_state_of_a_loss():
     def evaluate(cb): cb.learn.validate(dl=batches)
     def run(cbs):
         loss = Centered()
@@ -80,10 +80,12 @@ def test_a_loss_with_state_is_left_alone_too():
     (a,at),*others = res
     for b,there in others: torch.testing.assert_close((a.state_dict(), at), (b.state_dict(), there))
 
+@pytest.mark.every(2, 1)
 @pytest.mark.parametrize('kind', KINDS)
-def test_recomputed_activations_are_those_of_the_first_pass(kind):
+def test_recomputed_activations_equal_those_of_the_first_pass(kind):
     assert same(fitted(mk(kind), GradientCheckpointing(lambda m: [m[0]])), fitted(mk(kind)))
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('kind', KINDS)
 def test_both_passes_of_sam_begin_with_the_same_state(kind):
     model = mk(kind)
@@ -118,6 +120,7 @@ HOWS = dict(evaluation=lambda: Callback(after_loss=lambda cb: cb.training and cb
 
 @pytest.mark.filterwarnings('ignore:.*quantize', 'ignore:.*nested tensors', 'ignore:.*CSR', 'ignore:.*TorchScript', 'ignore:.*torch.jit')
 # each part changes the buffers of the scripted module, and its forward cannot be replaced
+@pytest.mark.every(3)
 @pytest.mark.parametrize('kind,how', [(k, h) for k in (*ODD, 'view') for h in HOWS] + [('script', h) for h in ('evaluation','SAM')])
 def test_models_with_odd_tensors_and_scripted_ones_train_as_by_hand(kind, how):
     def model():

@@ -1,4 +1,4 @@
-"Precision: the hand-written torch.amp loop, bit for bit; nothing leaks; skipped steps are no steps; state goes on"
+"Precision: bit-identical to the hand-written torch.amp loop; autocast never leaks; skipped steps are no steps; state resumes"
 import builtins
 import learnloop, pytest, torch
 from helpers import covering, ending, listener, reread, same
@@ -140,7 +140,7 @@ def test_validate_within_a_batch_changes_no_gradient(e):
 
 # --- state
 
-def test_scaler_state_goes_on_in_a_new_learner_bit_for_bit():
+def test_a_new_learner_resumes_with_the_state_of_the_scaler():
     cfg = dict(init_scale=2.**30, growth_interval=7)
     one = mk_learner([MixedPrecision(**cfg)])
     one.fit(4)

@@ -1,4 +1,4 @@
-"Hidden states over batches and evaluations, and the two penalties, against loops written by hand"
+"Hidden states over batches and evaluations, and the two penalties, compared to hand-written loops"
 import pytest, torch
 from helpers import Module, act, ending, quiet, same
 from learnloop import Callback, DataLoaders, Learner, ModelResetter, RNNCallback, RNNRegularizer, rnn_cbs
@@ -71,6 +71,7 @@ def test_without_weights_nothing_changes():
     a,b = quiet(mk_learner(), 2),quiet(mk_learner([ModelResetter(), RNNCallback(), RNNRegularizer()]), 2)
     assert same(a.model, b.model)
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('kind', KINDS)
 @pytest.mark.parametrize('how', ['validate', 'get_preds', 'predict'])
 def test_evaluation_within_an_epoch_does_not_touch_the_memory(kind, how):

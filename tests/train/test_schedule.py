@@ -1,4 +1,4 @@
-"Schedules against torch's own, closed forms and loops by hand; a finder of learning rates that leaves no trace"
+"Schedules compared to PyTorch's, to formulas and to hand-written loops; `lr_find` leaves no trace"
 import math
 from contextlib import nullcontext, suppress
 from copy import deepcopy
@@ -69,7 +69,7 @@ def test_shapes_are_their_closed_forms(f, want): close([f(p) for p in PCTS], [fl
 def test_schedules_that_make_no_sense_are_errors(f, exc, match):
     with pytest.raises(exc, match=match): f()
 
-def test_annealer_hands_on_what_else_the_formula_takes():
+def test_annealer_passes_extra_arguments_to_the_formula():
     @annealer
     def SchedSteps(start, end, pct, n=2): return start + (end-start)*math.floor(pct*n)/n
     assert [SchedSteps(0, 4)(.6), SchedSteps(0, 4, 4)(.8), SchedSteps(0, 4, n=4)(.3)]==[2, 3, 1]
@@ -90,7 +90,7 @@ def test_one_cycle_is_fastais_formula():
 def test_a_fit_from_start_epoch_is_the_end_of_the_whole(how):
     assert values(mk(), 4, .1, how=how, start_epoch=3)==values(mk(), 4, .1, how=how)[12:]
 
-def test_sgdr_is_torchs_warm_restarts():
+def test_sgdr_matches_pytorch():
     opt = SGD([nn.Parameter(torch.zeros(1))], lr=.1)
     for mult,n in ((1, 3), (2, 7), (3, 13)):  # fastai divides by zero for 1
         for g in opt.param_groups: g.update(lr=.1, initial_lr=.1)
@@ -126,7 +126,7 @@ def test_any_hyper_of_any_group():
     ({'lr': lambda p: None}, TypeError, "schedule of 'lr' returned None"), ({'lr': lambda p: 'a'}, TypeError, "'a'"), ({'lr': [lambda p: .1, lambda p: None]}, TypeError, 'None'),
     ({'lr': SchedLin(.1, -.1)}, ValueError, '0 or more'), ({'lr': lambda p: math.nan}, ValueError, 'finite'),
     ({'model.wait': SchedLin(1, 0)}, AttributeError, "did you mean 'weight'"), ({'nothing.p': SchedLin(1, 0)}, AttributeError, 'nothing')])
-def test_what_is_wrong_is_found_before_training(scheds, exc, match):
+def test_wrong_schedules_are_refused_before_training(scheds, exc, match):
     learn = mk(splitter=two_groups)
     with pytest.raises(exc, match=match): learn.fit(1, cbs=ParamScheduler(scheds))
     assert learn.count.batches==0 and same(learn.model, mk_model()) and lrs(learn)==[.1, .1]
@@ -138,8 +138,9 @@ def test_arguments_are_checked(args, exc):
 
 STOPS = [CancelFitException, CancelEpochException, ValueError, KeyboardInterrupt]
 
+@pytest.mark.every(3)
 @covering(what=STOPS, e=[o for x in FIT for o in events_of(x) if 'cancel' not in o])
-def test_hypers_are_put_back_whatever_happens(e, what):
+def test_hyper_parameters_are_put_back_after_any_end(e, what):
     def stop(cb): raise what
     learn = mk(opt_func=ADAM, splitter=two_groups)
     learn.fit(1)
@@ -195,7 +196,7 @@ class Rise(Scheduler):
     owns,needs_length = {'mom', 'model.bias.mark'},False
     def values(self): return {'mom': [.1, .1+self.learn.iter/10], 'model.bias.mark': self.learn.iter}
 
-def test_a_schedule_of_ones_own_is_set_recorded_and_put_back():
+def test_a_custom_schedule_is_set_recorded_and_put_back():
     learn = mk(splitter=two_groups, opt_func=partial(SGD, momentum=.7))
     learn.model.bias.mark = 9
     assert values(learn, 2, k='momentum', cbs=[Rise()])==pytest.approx([.1, .2, .3, .4]*2)
@@ -208,7 +209,7 @@ def test_a_schedule_of_ones_own_is_set_recorded_and_put_back():
 @pytest.mark.parametrize('attrs,exc,match', [
     (dict(values=lambda self: dict(lr=.1)), ValueError, 'a dict of mom'), (dict(values=lambda self: None), ValueError, 'returned None'),
     (dict(), NotImplementedError, 'define values'), (dict(owns={'momm'}), ValueError, "did you mean 'mom'"), (dict(values=lambda self: dict(mom=2)), ValueError, 'below 1')])
-def test_a_schedule_of_ones_own_that_makes_no_sense_is_an_error(attrs, exc, match):
+def test_a_custom_schedule_that_makes_no_sense_is_an_error(attrs, exc, match):
     learn = mk(opt_func=partial(SGD, momentum=.7))
     with pytest.raises(exc, match=match): learn.fit(1, cbs=type('Own', (Scheduler,), dict(owns={'mom'})|attrs)())
     assert get_hyper(learn.opt, 'mom')==[.7] and learn.count.opt_steps==0
@@ -224,14 +225,16 @@ STEP = [partial(tls.StepLR, step_size=3, gamma=.5), partial(tls.MultiStepLR, mil
 MOM = partial(SGD, momentum=.9)
 each_sched = pytest.mark.parametrize('sched', STEP, ids=lambda o: getattr(getattr(o, 'func', o), '__name__', 'f'))
 
+@pytest.mark.every(2)
 @each_sched
-def test_steps_of_torchs_schedulers_are_those_of_a_loop_by_hand(sched):
+def test_pytorch_schedulers_by_step_match_a_loop_by_hand(sched):
     learn = mk(opt_func=MOM)
     learn.fit(2, cbs=TorchScheduler(sched, unit='step'))
     assert same(learn.model, by_hand(2, None, MOM, after_step=lambda opt: sched(opt).step))
 
+@pytest.mark.every(2)
 @each_sched
-def test_epochs_of_torchs_schedulers_are_those_of_a_loop_by_hand(sched):
+def test_pytorch_schedulers_by_epoch_match_a_loop_by_hand(sched):
     made = {}
     learn = mk(opt_func=MOM)
     learn.fit(4, cbs=TorchScheduler(sched, unit='epoch'))
@@ -239,8 +242,9 @@ def test_epochs_of_torchs_schedulers_are_those_of_a_loop_by_hand(sched):
         if 's' not in made: made['s'] = sched(opt)
     assert same(learn.model, by_hand(4, first, MOM, after_epoch=lambda opt: made['s'].step()))
 
+@pytest.mark.every(2)
 @each_sched
-def test_torchs_schedulers_go_on_where_they_were(sched):
+def test_pytorch_schedulers_resume(sched):
     whole,sd = mk(opt_func=MOM),{}
     ts = TorchScheduler(sched, unit='step')
     def keep(cb):
@@ -400,6 +404,7 @@ def mk_finder(fitted=True, **kwargs):
     if fitted: learn.fit(2)
     return learn
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('opt_func', [ADAM, MOM, partial(ADAM, amsgrad=True), torch.optim.RMSprop])
 @pytest.mark.parametrize('fitted', [True, False])
 def test_lr_find_leaves_everything_as_it_was(fitted, opt_func):  # runner-up of FEATURES 4
@@ -412,7 +417,8 @@ def test_lr_find_leaves_everything_as_it_was(fitted, opt_func):  # runner-up of 
     assert 1e-7<=res.valley<=10 and len(learn.recorder.lr_finder.lrs)>5
 
 @covering(what=[ValueError, KeyboardInterrupt], e=[o for x in FIT for o in events_of(x) if 'cancel' not in o])
-def test_ctrl_c_in_lr_find_leaves_no_trace(e, what):  # in fastai, the weights stay changed
+@pytest.mark.every(3)
+def test_an_error_in_lr_find_leaves_no_trace(e, what):  # in fastai, the weights stay changed
     def stop(cb):
         if cb.train_iter>=3 or e in ('before_fit', 'before_epoch', 'before_train'): raise what
     learn = mk_finder()

@@ -1,4 +1,4 @@
-"What `lr_find` suggests: all digits to go on with, three to look at"
+"Suggestions of `lr_find` have all digits, and show three"
 import torch
 from learnloop import SuggestionMethod, synth_learner
 

@@ -1,4 +1,4 @@
-"Trackers: what is best, stopping, saving, plateaus, NaN, spikes, time, and validation within epochs"
+"Trackers: the best value, stopping, saving, plateaus, NaN, spikes, time, and validation within epochs"
 import math, operator, pytest, torch, numpy as np, learnloop.train.tracker as tracker
 from pathlib import Path
 from helpers import LR, Module, TRAIN, VALID, batches, cover, mk_learner, mk_model, same, weights
@@ -94,7 +94,7 @@ def test_a_cancelled_validation_is_passed_over_and_no_index_error(cls, tmp_path)
     assert cb.best==1. and len(learn.recorder.values)==5 and getattr(cb, 'wait', 1)==1
     assert learn.opt.param_groups[0]['lr']==LR
 
-def test_state_that_was_loaded_is_not_reset_by_the_fit_that_goes_on_but_by_the_next():
+def test_loaded_state_is_reset_by_the_second_fit_not_the_resumed_one():
     run([5., 4.], old := EarlyStoppingCallback('score', patience=5))
     new = EarlyStoppingCallback('score', patience=5)
     new.load_state_dict(old.state_dict())
@@ -115,7 +115,7 @@ def naive_stop(values, less, delta, patience):
     return len(values)
 
 @given(values=VALUES, less=st.booleans(), delta=st.sampled_from([0., .25, 1.]), patience=st.integers(1, 4))
-def test_early_stopping_is_the_naive_one(values, less, delta, patience):
+def test_early_stopping_matches_a_naive_version(values, less, delta, patience):
     cb = EarlyStoppingCallback('score', operator.lt if less else operator.gt, delta, patience)
     assert len(run(values, cb).recorder.values)==naive_stop(values, less, delta, patience)
 
@@ -191,7 +191,7 @@ def plateau_lrs(values, cb, lrs, n=None):
 
 @given(values=st.lists(FINE | st.just(NAN), min_size=1, max_size=14), less=st.booleans(), delta=st.sampled_from([0., .25]),
     patience=st.integers(1, 3), cooldown=st.integers(0, 3), min_lr=st.sampled_from([0., 2**-6]))
-def test_plateau_is_that_of_torch(values, less, delta, patience, cooldown, min_lr):
+def test_plateau_matches_pytorch(values, less, delta, patience, cooldown, min_lr):
     lrs = [2**-5, 2**-3]
     cb = ReduceLROnPlateau('score', operator.lt if less else operator.gt, delta, patience, factor=2, min_lr=min_lr, cooldown=cooldown)
     assert plateau_lrs(values, cb, lrs)==torch_lrs(values, less, delta, patience, cooldown, min_lr, lrs)
@@ -209,7 +209,7 @@ def test_plateau_sets_the_lr_of_several_optimizers_and_of_tensors():
     learn.fit(2, cbs=ReduceLROnPlateau('score', factor=2))
     assert learn.opt['a'].param_groups[0]['lr']==.25 and learn.opt['b'].param_groups[0]['lr'].item()==.125
 
-def test_plateau_state_goes_on():
+def test_plateau_state_resumes():
     cb = ReduceLROnPlateau('score', patience=3, cooldown=2)
     run([1., 1., 1.], cb)
     new = ReduceLROnPlateau('score', patience=3, cooldown=2)
@@ -301,7 +301,7 @@ def test_keep_has_the_k_best_and_not_the_first_k(tmp_path_factory, values, keep,
     assert files(tmp_path)==sorted(o['name'] for o in cb.saves)==sorted(f"model_step{o['step']}" for o in cb.saves)
     assert same(weights(learn.model), seen[values.index(fine[0])])
 
-def test_what_is_evicted_goes_after_what_replaces_it_is_on_disk(tmp_path):
+def test_a_file_is_evicted_after_its_replacement_is_written(tmp_path):
     learn = scripted([1., 2., 3., 4.], path=tmp_path)
     there = []
     cbs = [SaveModelCallback('score', keep=2), heard('before_save', lambda cb: there.append(files(tmp_path)))]

@@ -1,4 +1,4 @@
-"Accumulation, clipping, frozen statistics, memory formats, checkpointing, double steps: each against a computation by hand"
+"Accumulation, clipping, frozen statistics, memory formats, checkpointing, SAM: each compared to a computation by hand"
 import math
 from contextlib import nullcontext
 from copy import deepcopy
@@ -62,6 +62,7 @@ def fitted(dl, *cbs, n_epoch=1, opt_func=SGD, **kw):
 
 small_windows = pytest.mark.filterwarnings('ignore:GradientAccumulation. n_acc is')
 
+@pytest.mark.every(2)
 @small_windows
 @covering(2, loader=[list, NoLength],
     clip=[None, .5],
@@ -109,7 +110,7 @@ def test_point_7_a_sampler_runs_once_a_step_under_accumulation_its_last_flush_in
     assert steps==[(e, i, True) for e in (0, 1) for i in (2, 5, 7)] and every==[2, 4, 6]==[*range(2, learn.count.opt_steps+1, 2)]
 
 @pytest.mark.parametrize('order', [5, 99])
-def test_point_7_a_step_cancelled_when_it_is_told_of_ends_its_window(order):
+def test_a_step_cancelled_in_after_opt_step_ends_its_window(order):
     bs = data([4]*8)
     learn = fitted(bs, GradientAccumulation(n_batches=2), listener('stop', ['after_opt_step'], lambda cb, e: act(cb, 'CancelStepException'), order=order))
     assert learn.count.opt_steps==4
@@ -160,7 +161,7 @@ def test_cancelled_epoch_or_error_drops_the_window(e, what):
     learn.fit(1)
     assert_close(weights(learn.model), weights(by_hand([bs[:3], *windows(bs, 12)])))
 
-def test_state_of_an_open_window_goes_on():
+def test_state_of_an_open_window_resumes():
     bs = data([4, 2, 6, 4, 4, 4])
     saved = {}
     def save(cb, e):
@@ -177,7 +178,7 @@ def test_state_of_an_open_window_goes_on():
     assert same(new.model, learn.model)
 
 @pytest.mark.parametrize('kw', [dict(n_acc=0), dict(n_acc=2.5), dict(n_acc=True), dict(n_batches=-1), dict(n_acc=None), dict(n_batches='3')], ids=str)
-def test_accumulation_says_what_is_wrong(kw):
+def test_accumulation_checks_its_arguments(kw):
     with pytest.raises(ValueError, match='n_acc|n_batches'): GradientAccumulation(**kw)
 
 @pytest.mark.parametrize('v', [-1, float('nan'), 'three', None])
@@ -276,7 +277,7 @@ def blocks_of(model): return [o for o in model.modules() if isinstance(o, nn.Seq
 
 @pytest.mark.parametrize('p,norm', [(0., False), (.5, False), (.5, True)])
 @pytest.mark.parametrize('modules', [blocks, nn.Sequential, nn.Linear], ids=['function', 'class', 'another class'])
-def test_checkpointing_is_the_same_training(modules, p, norm):
+def test_checkpointing_does_not_change_training(modules, p, norm):
     "Gradients, statistics and generators: bit for bit"
     def run(cbs):
         model = net(p, norm)
@@ -287,7 +288,7 @@ def test_checkpointing_is_the_same_training(modules, p, norm):
     assert same(run([GradientCheckpointing(modules)]), run([]))
 
 @pytest.mark.parametrize('what', [None, 'CancelFitException', 'ValueError', 'KeyboardInterrupt'])
-def test_checkpointing_is_gone_after_the_fit(what):
+def test_checkpointing_is_removed_after_the_fit(what):
     model = net()
     own = model[2].forward
     model[2].forward = own  # somebody's own, which stays
@@ -362,7 +363,7 @@ def test_parts_of_dict_batches():
     assert_close(weights(learn.model), weights(by_hand([[b] for b in bs])))
 
 @pytest.mark.parametrize('size', [0, -1, 2.5, None])
-def test_parts_say_what_is_wrong(size):
+def test_micro_batch_checks_its_arguments(size):
     with pytest.raises(ValueError, match='size'): MicroBatch(size)
 
 # --- SAM
@@ -402,9 +403,10 @@ def test_sam_is_the_loop_by_hand(opt_func, p, norm, clip):
     assert same(a, b) and torch.equal(torch.get_rng_state(), rng)
     assert learn.count.opt_steps==learn.count.batches==6
 
+@pytest.mark.every(3)
 @covering(2, e=['before_turn', 'after_loss', 'before_backward', 'after_backward', 'before_step', 'after_opt_step', 'before_zero_grad', 'after_turn'],
     what=['Backward', 'Step', 'ZeroGrad', 'Turn', 'Batch', 'Train'], order=[-9, 20, 95, 101])
-def test_a_cancel_in_parts_is_that_of_the_whole_batch(e, what, order):
+def test_a_cancel_in_micro_batches_equals_one_in_the_whole_batch(e, what, order):
     if what in ('Backward','Step','ZeroGrad') and camel2snake(what) not in e.replace('opt_step', 'step'): what = 'Turn'
     models = []
     for cbs in ([], [MicroBatch(3)]):
@@ -414,7 +416,7 @@ def test_a_cancel_in_parts_is_that_of_the_whole_batch(e, what, order):
 
 @covering(what=['CancelBackwardException', 'CancelBatchException', 'CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt'],
     e=['after_pred', 'after_loss', 'before_backward', 'after_backward', 'cleanup_backward'])
-def test_sam_puts_weights_back_whatever_happens_up_there(e, what):
+def test_sam_restores_weights_after_any_cancel_or_error(e, what):
     if what=='CancelBackwardException' and not e.endswith('backward'): what = 'CancelBatchException'
     n,n_calls = [0],1 if e in ('after_backward','cleanup_backward') else 2
     def hear(cb, _):
@@ -432,7 +434,7 @@ def test_sam_and_parts_are_refused():
     with pytest.raises(ValueError, match='MicroBatch'): fitted(data([4]), SAM(), MicroBatch(2))
 
 @pytest.mark.parametrize('rho', [0, -1., math.inf, 'wide'])
-def test_sam_says_what_is_wrong(rho):
+def test_sam_checks_its_arguments(rho):
     with pytest.raises(ValueError, match='rho'): SAM(rho)
 
 def test_all_at_once():
