@@ -7,7 +7,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 import pytest
-from pages import SHOTS
+from pages import LIMIT, SHOTS, tab
 from playwright.sync_api import TimeoutError
 from tools.site.nav import WINGS
 
@@ -74,7 +74,7 @@ QUERIES = {
 @pytest.fixture(scope='session')
 def site():
     "Return the address of the built site"
-    if not (DOCS/'index.html').exists(): subprocess.run([sys.executable, '-m', 'tools.build_docs'], cwd=ROOT, check=True, timeout=170)
+    if not (DOCS/'index.html').exists(): subprocess.run([sys.executable, '-m', 'tools.build_docs'], cwd=ROOT, check=True, timeout=3*LIMIT)
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *args): pass
     with ThreadingHTTPServer(('127.0.0.1', 0), partial(Quiet, directory=DOCS)) as server:
@@ -94,14 +94,14 @@ def search(page, queries):
         box.fill('')
         first.wait_for(state='detached')
         box.fill(q)
-        try: first.wait_for()
+        try: first.wait_for(timeout=60_000)
         except TimeoutError: res[q] = []  # nothing is found
         else: res[q] = [re.sub(r'\?h=[^#]*', '', o.get_attribute('href')) for o in page.get_by_role('option').all()[:3]]
     return res
 
 @pytest.fixture(scope='session')
 def found(site, browser):
-    with browser.new_page(viewport=dict(width=WIDE, height=900)) as page:
+    with tab(browser, viewport=dict(width=WIDE, height=900)) as page:
         page.goto(site)
         return {q:[o.removeprefix(site) for o in v] for q,v in search(page, QUERIES).items()}
 
@@ -109,7 +109,7 @@ def found(site, browser):
 def test_search(query, found): assert found[query] and found[query][0].startswith(tuple(QUERIES[query].split())), found[query]
 
 def test_a_result_shows_the_title_without_extra_search_words(site, browser):
-    with browser.new_page(viewport=dict(width=WIDE, height=900)) as page:
+    with tab(browser, viewport=dict(width=WIDE, height=900)) as page:
         page.goto(site)
         search(page, ['quickstart'])
         option = page.get_by_role('option').first
@@ -203,7 +203,7 @@ def test_each_page_has_a_section(site): assert {*map(section, names())}<={*SECTI
 @pytest.mark.parametrize('of', SECTIONS)
 def test_pages(of, site, browser):
     bad = {}
-    with browser.new_page() as page:
+    with tab(browser) as page:
         page.route('**/search.json', lambda o: o.abort())  # each page would read the index again
         for i,o in enumerate(names()):
             if section(o)!=of: continue
@@ -216,7 +216,7 @@ def test_pages(of, site, browser):
 @pytest.mark.parametrize('scheme,width', [('light', WIDE), ('dark', PHONE)])
 def test_pages_have_the_scheme_of_the_system(scheme, width, site, browser):
     SHOTS.mkdir(parents=True, exist_ok=True)
-    with browser.new_page(viewport=dict(width=width, height=1000), color_scheme=scheme) as page:
+    with tab(browser, viewport=dict(width=width, height=1000), color_scheme=scheme) as page:
         for o in PICTURED:
             page.goto(f'{site}{o}.html')
             assert page.locator('body').get_attribute('data-md-color-scheme')==SCHEMES[scheme]
@@ -224,7 +224,7 @@ def test_pages_have_the_scheme_of_the_system(scheme, width, site, browser):
 
 def test_pages_load_nothing_from_other_sites(site, browser):
     asked = []
-    with browser.new_page() as page:
+    with tab(browser) as page:
         page.on('request', lambda r: asked.append(r.url))
         for o in random.Random(0).sample(names(), 12): page.goto(site+o)
     assert asked and not [o for o in asked if not o.startswith((site, 'data:', 'blob:'))]

@@ -1,4 +1,4 @@
-"Callbacks of skorch in two processes: what they go by, how they stop, who writes"
+"Callbacks of skorch in two processes: their values, stops, and files"
 import os
 import pytest, torch
 from helpers import silent
@@ -53,7 +53,7 @@ def run(folder):
     res['wrote'] = learn.team.gather(writer.n>0)==[True, False]
     return res
 
-def test_two_processes(tmp_path):
+def test_skorch_callbacks_work_in_two_processes(tmp_path):
     res = same(together(run, str(tmp_path/'best')))
     for who in 0,1: assert res['on_batch_end',who]==(9, True) and res['on_epoch_end',who]==(12, True)
     assert res['equal'] and res['wrote'] and (tmp_path/'best'/'params.pt').exists()
