@@ -54,6 +54,14 @@ def differ(a, b):
     assert len(a)==len(b)
     return max(float((x-y).abs().max()) for x,y in zip(a, b, strict=True))
 
+def near(a, b, tol=TOL):
+    "Are plain data and tensors equal, but for differences of numbers up to `tol`?"
+    if isinstance(a, torch.Tensor): return a.shape==b.shape and a.dtype==b.dtype and bool(((a-b).abs()<=tol).all() if a.is_floating_point() else (a==b).all())
+    if isinstance(a, dict): return a.keys()==b.keys() and all(near(v, b[k], tol) for k,v in a.items())
+    if isinstance(a, list|tuple): return len(a)==len(b) and all(near(*o, tol) for o in zip(a, b, strict=True))
+    return abs(a-b)<=tol if isinstance(a, float) else a==b
+equal = partial(near, tol=0)
+
 def check_alike(ranks, one, tol=TOL, but=()):
     "Assert that ranks have the same weights, bit for bit, and those of one process, within rounding"
     for r in ranks:

@@ -199,10 +199,6 @@ def new_param(learn):
     learn.model.a.weight = nn.Parameter(learn.model.a.weight.detach()*2)
     learn.opt.param_groups[0]['params'] = [*learn.model.parameters()]
 def new_state(learn): learn.opt.state = defaultdict(dict, {p:deepcopy(s) for p,s in learn.opt.state.items()})
-def halve_moments(learn):
-    for s in learn.opt.state.values():
-        for k,v in s.items():
-            if k!='step': s[k] = v*.5
 def post_hook(learn): learn.opt.register_step_post_hook(lambda opt, *args: [p.data.mul_(.99) for g in opt.param_groups for p in g['params']])
 def hooked_weight(learn): return named(learn, 'a.weight').requires_grad_()  # torch puts no hook on a frozen one
 def hook_weight(learn): hooked_weight(learn).register_hook(lambda g: g*2)
@@ -245,14 +241,8 @@ def patched_class(learn):
         right(self)
         self.loss_grad = self.loss_grad*2
     Learner.calc_loss = calc_loss
-def patched_loss(learn):
-    right = learn.calc_loss
-    def calc_loss():
-        right()
-        learn.loss_grad = learn.loss_grad*2
-    learn.calc_loss = calc_loss
-EDITS = dict(parameter=new_param, calc_loss=patched_loss, of_class=patched_class, state=new_state,
-    cleared=lambda learn: learn.opt.state.clear(), moments=halve_moments,
+EDITS = dict(parameter=new_param, of_class=patched_class, state=new_state,
+    cleared=lambda learn: learn.opt.state.clear(),
     post_hook=post_hook, weight_hook=hook_weight, late_hook=hook_late, layer_hook=hook_layer, backward_hook=hook_backward, all_hooked=all_hooked,
     freeze=freeze, lr0=set_group(lr=0.), lr=set_group(lr=.01), wd=set_group(weight_decay=.1), maximize=set_group(maximize=True, lr=1e-4), load=load,
     double=to_double, data=data_swapped, transposed=transposed, layer=new_layer, grads=grads_left, step=patched_step,
@@ -369,10 +359,6 @@ def other_bases():
     class H(A): pass
     return dict(model=Net(lambda m, x: m.h.scale(x), h=H()), cbs=[at(5, lambda learn: setattr(H, '__bases__', (B,)))])
 @program
-def setting_of_the_loss():
-    loss = partial(F.smooth_l1_loss, beta=1.)
-    return dict(model=Net(), loss_func=loss, cbs=[at(5, lambda learn: loss.keywords.update(beta=.1))])
-@program
 def autocast_by_a_callback():
     class Cast(Callback):
         def before_batch(self):
@@ -425,26 +411,12 @@ def twice():
     def double(learn): learn.opt.param_groups[0]['params'].append(named(learn, 'a.weight'))
     return dict(model=Net(), opt_func=partial(SGD, momentum=.9, foreach=True), lr=.01, cbs=[at(5, double)])
 @program
-def other_batches():
-    def two_turns(self):
-        self.turn()
-        self.turn()
-    class Own(Learner): pass
-    return dict(model=Net(), cls=Own, cbs=[at(5, lambda learn: setattr(Own, 'train_batch', two_turns))])
-@program
 def hooked_before():
     w = nn.Parameter(torch.ones(8, 2))
     def swap(learn):
         learn.model.a.weight = w
         learn.opt.param_groups[0]['params'] = [*learn.model.parameters()]
     return dict(model=Net(), lr=.01, cbs=[at(4, lambda learn: w.register_hook(lambda g: g*3)), at(7, swap)])
-@program
-def other_optimizer():
-    class Slower(SGD):
-        @torch.no_grad()
-        def step(self, closure=None): [p.sub_(p.grad*.001) for g in self.param_groups for p in g['params']]
-    return dict(model=Net(), cbs=[at(5, lambda learn: setattr(learn.opt, '__class__', Slower))])
-
 @pytest.mark.every(3)
 @pytest.mark.parametrize('name', PROGRAMS)
 def test_a_program_trains_the_same_compiled(name, cache):
@@ -830,9 +802,6 @@ def appends(m, x):
 def logs(m, x):
     logging.getLogger('fuse').info('x')
     return x
-def counts(m, x):
-    m.n = getattr(m, 'n', 0)+1
-    return x*m.n
 def hooked():
     layer = nn.Linear(8, 8)
     layer.register_full_backward_hook(lambda m, gi, go: (gi[0]*2,))
@@ -850,7 +819,7 @@ class Kind(metaclass=Asked): pass
 REASONS = dict(asked=(lambda m, x: x*2 if isinstance(m, Kind) else x, None, 'isinstance asks code of Kind'), meta=(lambda m, x: x*Kind.k, None, 'Kind.k is an attribute of a metaclass'),
     decides=(lambda m, x: x if x.sum()>0 else -x, None, 'reads the value of a tensor.*torch.where'), appends=(appends, list, r'forward changes model.o \(.*m.o.append\(1\)\): keep it in a buffer'),
     keeps=(keeps, list, 'keeps or returns a tensor with its graph.*detach it'), logs=(logs, None, 'writes to a log.*callback'), prints=(prints, None, 'prints or opens a file.*callback'),
-    counts=(counts, None, 'forward changes model.n .*keep it in a buffer'), hooked=(lambda m, x: m.o(x), hooked, 'a module has a backward hook'),
+    hooked=(lambda m, x: m.o(x), hooked, 'a module has a backward hook'),
     index=(lambda m, x: x*m.o[0][m.o[1]], lambda: [torch.ones(3), torch.tensor(1)], 'torch.index_select for an index'),
     dropped=(lambda m, x: checkpoint(F.dropout, x, use_reentrant=False), None, 'activation checkpointing'),
     scripted=(lambda m, x: m.o(x), scripted, 'ScriptModule.*use the module itself'), observer=(lambda m, x: m.o(x), torch.ao.quantization.MinMaxObserver, 'observer.*remove it'),

@@ -12,12 +12,12 @@ from together import ending, same, together
 
 pytestmark = pytest.mark.filterwarnings('ignore')
 
-def mk(*cbs):
+def mk(*cbs, lr=.1):
     g = torch.Generator().manual_seed(0)
     x = torch.randn(24, 3, generator=g)
     dl = DataLoader(TensorDataset(x, x.sum(1, keepdim=True)), 4)  # 6 batches
     torch.manual_seed(1)
-    return silent(Learner(DataLoaders(dl, dl), nn.Linear(3, 1), F.mse_loss, torch.optim.SGD, lr=.1, cbs=cbs).to_ddp())
+    return silent(Learner(DataLoaders(dl, dl), nn.Linear(3, 1), F.mse_loss, torch.optim.SGD, lr=lr, cbs=cbs).to_ddp())
 
 def weights(learn): return [p.detach().clone() for p in learn.model.parameters()]
 

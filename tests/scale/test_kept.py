@@ -10,6 +10,7 @@ from learnloop import (
     EMA, Callback, CancelSaveException, CheckpointCallback, Learner, PeerError, SaveModelCallback, accuracy, list_checkpoints, load_export, set_seed)
 from learnloop.checkpoint import storage
 from learnloop.checkpoint.interrupt import Terminated
+from runs import equal, near
 from together import LIMIT, ending, same, together
 
 N = 46
@@ -33,17 +34,6 @@ def state_of(learn):
     opt = {f'{i}.{k}':whole(v) for i,s in learn.opt.state_dict()['state'].items() for k,v in s.items()}
     r = learn.recorder
     return dict(weights=weights(learn), opt=opt, raw=list(r.raw_losses), values=[*map(list, r.values)], count=dict(vars(learn.count)))
-
-def is_equal(a, b):
-    if isinstance(a, torch.Tensor): return torch.equal(a, b)
-    if isinstance(a, dict): return a.keys()==b.keys() and all(is_equal(v, b[k]) for k,v in a.items())
-    return a==b
-
-def is_near(a, b, tol=2e-5):
-    if isinstance(a, torch.Tensor): return torch.allclose(a, b, atol=tol, rtol=0)
-    if isinstance(a, dict): return a.keys()==b.keys() and all(is_near(v, b[k]) for k,v in a.items())
-    if isinstance(a, list|tuple): return len(a)==len(b) and all(map(is_near, a, b))
-    return abs(a-b)<=tol if isinstance(a, float) else a==b
 
 class At(Callback):
     "Calls `f` after batch `n` of the fit, in one process"
@@ -87,14 +77,14 @@ def resumed(root, kind):
     want,res = state_of(fit(None, kind, drop=.4)),[]
     for at in (3, 6) if kind=='ddp' else (3,):
         part(root/f'{kind}-{at}', kind, at, drop=.4)
-        res.append(is_equal(state_of(fit(root/f'{kind}-{at}', kind, drop=.4)), want))
+        res.append(equal(state_of(fit(root/f'{kind}-{at}', kind, drop=.4)), want))
     return res,want
 
 @pytest.mark.parametrize('kind', ['ddp', 'fsdp'])
 def test_a_run_resumes_bit_for_bit_with_dropout(kind, tmp_path):
     (a,w),(b,v) = together(resumed, tmp_path, kind)
     assert a==b and all(a)
-    assert is_equal(w, v), 'weights, losses or counts of the processes differ'
+    assert equal(w, v), 'weights, losses or counts of the processes differ'
 
 # ---- another number of processes
 
@@ -109,7 +99,7 @@ def test_case_81_a_run_resumes_with_another_number_of_processes(kind, tmp_path):
     want,_ = finish(None, None)
     for n,at in ((1,3), (4,8)): on(n, part, tmp_path/'run', kind, at)
     (a,said),(b,_) = on(2, finish, tmp_path/'run', kind)
-    assert is_equal(a, b) and is_near(a, want) and not said
+    assert equal(a, b) and near(a, want) and not said
     assert len(a['raw'])==12
 
 def in_parts(folder, kind, at=None):
@@ -123,7 +113,7 @@ def in_parts(folder, kind, at=None):
 def test_passes_that_span_epochs_resume_with_another_number_of_processes(tmp_path):
     for n,at in ((1,3), (2,7)): on(n, in_parts, tmp_path/'run', 'ddp', at)
     got,want = on(1, in_parts, tmp_path/'run', 'ddp')[0],on(1, in_parts, None, None)[0]
-    assert is_near(got, want) and len(got['raw'])==16
+    assert near(got, want) and len(got['raw'])==16
 
 def drawing_part(folder): part(folder, 'ddp', 8, drop=.4)
 
@@ -145,22 +135,22 @@ def told(root, kind, rank_invariant):
     res,want = {},state_of(fit(None, kind, drop=.4))
     learn = mk(kind, .4)
     learn.fit(2, cbs=[CheckpointCallback(root/'usr1', every_epochs=9, keep=None), At(3, kill(signal.SIGUSR1), 1, rank_invariant)])
-    res['usr1'] = steps_in(root/'usr1'),is_equal(state_of(learn), want)
+    res['usr1'] = steps_in(root/'usr1'),equal(state_of(learn), want)
     learn = mk(kind, .4)
     with pytest.raises(KeyboardInterrupt): learn.fit(2, cbs=At(3, kill(signal.SIGINT), 1, rank_invariant))
     at = learn.count.opt_steps
     learn.resume()
-    res['int'] = at,is_equal(state_of(learn), want)
+    res['int'] = at,equal(state_of(learn), want)
     learn = mk(kind, .4)
     with pytest.raises(Terminated):
         learn.fit(2, cbs=[CheckpointCallback(root/'term', every_epochs=9), At(4, kill(signal.SIGTERM), 1, rank_invariant)])
     at = learn.count.opt_steps
-    res['term'] = at,steps_in(root/'term'),is_equal(state_of(fit(root/'term', kind, drop=.4)), want)
+    res['term'] = at,steps_in(root/'term'),equal(state_of(fit(root/'term', kind, drop=.4)), want)
     learn = mk(kind, .4)
     def _late(cb):
         if cb.learn.team.rank: os.kill(os.getpid(), signal.SIGTERM)
     with pytest.raises(Terminated): learn.fit(2, cbs=Callback(after_fit=_late))
-    res['late'] = is_equal(state_of(learn), want)
+    res['late'] = equal(state_of(learn), want)
     return res
 
 @pytest.mark.parametrize('kind,rank_invariant', [('ddp',True), ('fsdp',False)])
@@ -198,12 +188,12 @@ def saves(root, kind):
     "Return the results of saving, by name"
     res,want = {},state_of(fit(None, kind, drop=.4))
     learn = fit(root/'cancelled', kind, drop=.4, cbs=[NoSave(1)])
-    res['cancelled'] = steps_in(root/'cancelled')==[] and is_equal(state_of(learn), want)
+    res['cancelled'] = steps_in(root/'cancelled')==[] and equal(state_of(learn), want)
     for k in (kind=='ddp',):  # in the background
         with Full(18): res[f'full, {k}'] = ending(partial(fit, root/f'full{k}', kind, drop=.4, background=k))
         first = steps_in(root/f'full{k}')
         res[f'again, {k}'] = len(first)>1 and [o.damage for o in list_checkpoints(root/f'full{k}')]==['']*len(first)
-        res[f'on, {k}'] = is_equal(state_of(fit(root/f'full{k}', kind, drop=.4)), want)
+        res[f'on, {k}'] = equal(state_of(fit(root/f'full{k}', kind, drop=.4)), want)
     learn = fit(None, kind, n=2, drop=.4)
     was,c = state_of(learn),learn.save_checkpoint(root/'one')
     res['file'] = learn.save(root/'weights').name
@@ -211,17 +201,17 @@ def saves(root, kind):
     learn.save(f := io.BytesIO())
     f.seek(0)
     other = mk(kind)
-    def _like(o): return is_equal(weights(o), was['weights']) and is_equal(state_of(o)['opt'], was['opt'])
+    def _like(o): return equal(weights(o), was['weights']) and equal(state_of(o)['opt'], was['opt'])
     res['load'] = _like(other.load(root/'weights'))
     res['load from memory'] = _like(mk(kind).load(f))
-    res['load_checkpoint'] = [is_equal(state_of(mk(kind).load_checkpoint(o)), was) for o in (c, root/'one')]
+    res['load_checkpoint'] = [equal(state_of(mk(kind).load_checkpoint(o)), was) for o in (c, root/'one')]
     load_export(root/'export', plain := mk().model)
-    res['export'] = is_equal(dict(plain.state_dict()), was['weights'])
+    res['export'] = equal(dict(plain.state_dict()), was['weights'])
     learn = mk(kind, cbs=[EMA(.8)])
     learn.fit(1)
     learn.save(root/'averaged')
     def _averages(o): return {k:whole(v) for k,v in o.ema.averages.items()}
-    res['averages'] = [is_equal(_averages(mk(how, cbs=[EMA(.8)]).load(root/'averaged')), _averages(learn)) for how in (kind, None)]
+    res['averages'] = [equal(_averages(mk(how, cbs=[EMA(.8)]).load(root/'averaged')), _averages(learn)) for how in (kind, None)]
     best = SaveModelCallback(fname='best', monitor='valid_loss')
     learn = fit(None, kind, cbs=[best], path=root)
     res['best'] = best.best==min(v[1] for v in learn.recorder.values) and (root/'best.pth').is_file()
@@ -241,7 +231,7 @@ def test_case_79_saving_works_and_a_full_disk_is_an_error_in_all(kind, tmp_path)
 # ---- errors and kills of one process
 
 def resumes_exactly(folder, kind):
-    return is_equal(state_of(fit(folder, kind, drop=.4)), state_of(fit(None, kind, drop=.4)))
+    return equal(state_of(fit(folder, kind, drop=.4)), state_of(fit(None, kind, drop=.4)))
 
 def fails(folder, kind, where):
     learn = mk(kind, .4)
@@ -306,7 +296,7 @@ def sharded(root):
     def _fit(cbs=(), **kw):
         learn = mk('sharded', .4)
         learn.fit(2, cbs=[CheckpointCallback(root/'run', every_steps=1, keep=None, **kw), *cbs], resume=root/'run')
-        return is_equal(state_of(learn), want)
+        return equal(state_of(learn), want)
     with pytest.raises(Stop): _fit([ForAll(8, stop)])
     files = sorted(list_checkpoints(root/'run')[-1].manifest['files'])
     with Full(4): full = ending(partial(_fit, background=True))
@@ -323,7 +313,7 @@ def test_each_process_writes_its_part(tmp_path):
     assert full[0]=='OSError' and theirs[0]=='PeerError', (full, theirs)
     last = list_checkpoints(tmp_path/'run')[-1]
     assert not last.damage and last.manifest['version']==3 and not [*(tmp_path/'run').glob('.tmp*')]
-    with pytest.warns(UserWarning, match='not exact: the run had 2 processes and has one process'): assert is_equal(alone_from(last), want)
+    with pytest.warns(UserWarning, match='not exact: the run had 2 processes and has one process'): assert equal(alone_from(last), want)
     file = last.path/'__1_0.distcp'
     file.write_bytes(bytes([o^(i==50) for i,o in enumerate(file.read_bytes())]))
     with pytest.raises(ValueError, match='__1_0.distcp is damaged'): alone_from(last)

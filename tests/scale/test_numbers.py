@@ -12,7 +12,7 @@ from learnloop.measure.throughput import Throughput
 from learnloop.see.log import CSVLogger, JSONLogger
 from learnloop.see.timeline import load_trace
 from learnloop.see.trace import Tracer
-from runs import mk_learner
+from runs import equal, mk_learner, near
 from together import ending, same, together
 
 N,NV,BS = 44,21,8 # 6 batches, the last of 4 items; in validation the last of 5 batches has one
@@ -35,19 +35,6 @@ def history(learn):
     r = learn.recorder
     return dict(values=[*map(list, r.values)], raw=[*r.raw_losses], losses=[*r.losses], lrs=[*r.lrs], iters=[*r.iters],
         sizes=[*r._sizes], names=r.metric_names, log=r.log[:-1], smooth=learn.smooth_loss)
-
-def near(a, b):
-    "Are `a` and `b` equal within rounding?"
-    if isinstance(a, torch.Tensor): return a.shape==b.shape and (a.dtype!=torch.float32 and torch.equal(a, b) or torch.allclose(a, b, atol=2e-5))
-    if isinstance(a, dict): return a.keys()==b.keys() and all(near(a[k], b[k]) for k in a)
-    if isinstance(a, (list, tuple)): return len(a)==len(b) and all(map(near, a, b))
-    return abs(a-b)<=2e-5 if isinstance(a, float) else a==b
-
-def equal(a, b):
-    if isinstance(a, torch.Tensor): return torch.equal(a, b)
-    if isinstance(a, dict): return a.keys()==b.keys() and all(equal(a[k], b[k]) for k in a)
-    if isinstance(a, (list, tuple)): return len(a)==len(b) and all(map(equal, a, b))
-    return a==b
 
 def agree(f, *args, n=2):
     "Call `f` in `n` processes; check that results are bit-identical in all, and those of one process within rounding"

@@ -77,7 +77,8 @@ SETUPS = dict(batches=dict(cbs=windows(4)), items=dict(cbs=items, loss=Scaled) |
     own=dict(cbs=lambda: [*windows(4)(), Wobble()], model=Adaptive, loss=Worst))
 # Where runs stop; the window of `items` has 3 batches, and that of `own` has 4
 AT = dict(batches=2, items=2, stream=1, branches=3, own=2)
-CASES = {('ddp', nm):STOPS if ALL else (k,) for nm,k in AT.items()} | {('fsdp', 'items'):(2,), ('fsdp', 'own'):(3,), ('sharded', 'items'):(1,)}
+CASES = {('ddp', nm):STOPS if ALL else (k,) for nm,k in AT.items()} | {('fsdp', 'items'):(2,), ('sharded', 'items'):(1,)}
+if ALL: CASES['fsdp', 'own'] = 3,
 NEAR = [(how, nm) for how,nm in CASES if nm!='own'] # results of `own` depend on the number of processes
 
 class Stopped(Exception): in_all = True # all processes raise it
@@ -125,7 +126,7 @@ def resumed(root, stops, alone=False):
     "Return results of runs that resume where others stopped"
     return {(how,nm):[fit(None if alone else how, nm, root/f'{how} {nm}'/f'{k}')[0] for k in CASES[how,nm] if k in stops] for how,nm in NEAR}
 
-def by_three(root): return resumed(root, (1, 2, 3)),each_stop(root/'again', {('fsdp', 'items'):(2,)})
+def by_three(root): return resumed(root, (1, 3)),each_stop(root/'again', {('fsdp', 'items'):(2,)})
 
 def check_exact(ranks):
     for case in ranks[0]:
@@ -140,7 +141,7 @@ def test_a_run_stopped_inside_a_window_resumes_exactly(tmp_path):
     three = together(by_three, tmp_path/'three', n=3)
     check_exact([again for _,again in three])
     for got in (resumed(tmp_path/'one', STOPS, alone=True), *(o for o,_ in three)):
-        far = {case:far for case,every in got.items() if max(far := [differ(two[0][case][0], o) for o in every])>TOL}
+        far = {case:far for case,every in got.items() if every and max(far := [differ(two[0][case][0], o) for o in every])>TOL}
         assert not far, far
     _,said = fit(None, 'own', tmp_path/'one'/'ddp own'/'2')
     assert said==['not exact: the run had 2 processes and has one process: random numbers in the model differ; the first process decides the state of '
