@@ -22,8 +22,8 @@ README  ?= python -m tools.build_docs --readme
 EXPORT  ?= nbdev-export
 # Who may install what `make browser` needs
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo -n)
-# Each test of several processes has a time limit. This one ends what those don't
-LIMIT := $(if $(shell command -v timeout),timeout -k 20 900)
+# Each test of several processes has a time limit. This one is for tests that hang nevertheless
+LIMIT := $(if $(shell command -v timeout),timeout -k 20 1800)
 
 $(READY):
 	$(PYTHON) -m venv $(VENV)
@@ -34,7 +34,7 @@ $(READY):
 
 demo:    $(READY) ; learnloop demo
 test:    $(READY) ; python -m tools.notebooks --timing && pytest -q -n auto --dist worksteal --ignore tests/scale   # a worker runs whole files, so that it makes what their tests share once
-processes: $(READY) ; $(LIMIT) pytest -q -n 2 --durations 10 tests/scale   # several processes that train together
+processes: $(READY) ; $(LIMIT) pytest -q -n 2 --dist worksteal --durations 10 tests/scale   # several processes that train together
 quick:   $(READY)   # one notebook, and the tests named after its module: `make quick NB=trace`
 	nbdev-export && python -m tools.notebooks --timing $(or $(wildcard nbs/*/[0-9][0-9]_$(NB).ipynb),$(error no notebook is named '$(NB)'))
 	pytest -q -x -n auto $(or $(wildcard tests/*/test_$(NB)*.py),tests/test_notebooks.py)
@@ -53,7 +53,7 @@ mutants: $(READY) ; python -m tools.mutants   # plant faults, and see that some 
 wheel:   $(READY) ; $(EXPORT) && python -m tools.wheel_smoke   # the built package works where nothing else is installed
 browser: $(READY)   # notebooks, reports, TensorBoard and what `make docs` built, as a browser shows them; it needs Debian's Chromium
 	command -v chromium || command -v google-chrome || { $(SUDO) apt-get -q update && $(SUDO) apt-get -qy install --no-install-recommends chromium fonts-liberation; }
-	timeout -k 20 900 pytest -q -o faulthandler_timeout=200 -o faulthandler_exit_on_timeout=true tests/browser/page_*.py
+	$(LIMIT) pytest -q -o faulthandler_timeout=900 -o faulthandler_exit_on_timeout=true tests/browser/page_*.py
 interop: $(READY) ; python -m tools.interop   # other systems' own callbacks, each in an environment of its own
 check:   $(READY)   # notebooks, modules and README agree, and follow the house style
 	$(EXPORT) && nbdev-clean && python -m tools.stubs

@@ -33,7 +33,7 @@ def run(*args, limit, cwd):
 
 def build_wheel(d):
     "Build a wheel in `d` through a source distribution, so that neither uses a stale `build/` folder; return it"
-    run(sys.executable, '-m', 'build', '--outdir', d, ROOT, limit=300, cwd=d)
+    run(sys.executable, '-m', 'build', '--outdir', d, ROOT, limit=900, cwd=d)
     whl, = d.glob('*.whl')
     has = {n for n in ZipFile(whl).namelist() if n.startswith(f'{PKG}/')}
     want = {str(p.relative_to(ROOT)) for o in ('*.py', '*.pyi', 'py.typed', '*.txt', '*.css', '*.js') for p in (ROOT/PKG).rglob(o)}
@@ -50,8 +50,8 @@ def main():
         # compiling all of torch would take longer than the rest
         install = 'pip', '--python', py, 'install', '-q', '--no-compile', '-c', ROOT/'constraints.txt'
         run(sys.executable, '-m', *install, whl, limit=900, cwd=d)
-        names = run(py, '-I', '-W', 'error', '-c', IMPORTS, limit=120, cwd=d).split()
-        run(exe, 'doctor', limit=120, cwd=d)  # it trains, saves, resumes and logs, also in two processes
+        names = run(py, '-I', '-W', 'error', '-c', IMPORTS, limit=600, cwd=d).split()
+        run(exe, 'doctor', limit=600, cwd=d)  # it trains, saves, resumes and logs, also in two processes
         print(f'wheel: {whl.name} works on its own, {len(names)} modules, {perf_counter()-t:.0f} s')
 
 if __name__=='__main__': main()

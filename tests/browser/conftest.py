@@ -1,19 +1,18 @@
-"""A browser for all tests of this folder. `make browser` runs them: a browser takes some preparing
+"""A browser for all tests of this folder, which `make browser` runs, since they need Chromium
 
-The files aren't called `test_…`, so that `pytest` alone passes them by.
+The files aren't called `test_…`, so `pytest` alone doesn't collect them.
 """
 import pytest
 from contextlib import ExitStack
-from pages import find
+from pages import find, tab
 from pathlib import Path
 from playwright.sync_api import sync_playwright
 
-LIMIT = 60_000  # milliseconds, for whatever is waited for: a busy machine may need many
 OWN = 'HOME','TMPDIR','XDG_CONFIG_HOME','XDG_CACHE_HOME','JUPYTER_CONFIG_DIR','JUPYTER_DATA_DIR','JUPYTER_RUNTIME_DIR','IPYTHONDIR','MPLCONFIGDIR'
 
 @pytest.fixture(scope='session', autouse=True)
 def own_folders(tmp_path_factory):
-    "Whatever is started leaves nothing in the home folder, and finds no settings there"
+    "Give all processes empty folders in place of the home folder, so they find no settings and leave no files there"
     with pytest.MonkeyPatch.context() as m:
         for k in OWN: m.setenv(k, str(tmp_path_factory.mktemp(k.lower())))
         yield
@@ -29,8 +28,7 @@ def visit(browser):
     with ExitStack() as stack:
         def _f(url, width=1200, height=900, **kwargs):
             is_file = isinstance(url, Path)
-            page = stack.enter_context(browser.new_page(viewport=dict(width=width, height=height), is_mobile=width<600, offline=is_file, **kwargs))
-            page.set_default_timeout(LIMIT)
+            page = stack.enter_context(tab(browser, viewport=dict(width=width, height=height), is_mobile=width<600, offline=is_file, **kwargs))
             page.goto(url.as_uri() if is_file else url)
             return page
         yield _f

@@ -1,14 +1,13 @@
-"A notebook with fits, executed by a real kernel, saved, opened again, and looked at as a page"
+"A notebook with fits, run by a real kernel, saved, opened again, and shown as a page"
 import pytest, sys
-from pages import SHOTS, said, tables
+from pages import LIMIT, SHOTS, said, tables
 
-LIMIT = 120
 CELLS = ['''
 import torch
 from learnloop import *
 from learnloop.app.synth import synth_learner
 from learnloop.see import progress
-progress._waits = 0  # or a drawing that took long, as a machine was busy, would keep others away
+progress._waits = 0  # else a slow drawing, on a busy machine, would suppress others
 def learner(n_train=60, **kw):
     torch.manual_seed(0)
     learn = synth_learner(n_train=n_train, metrics=[mae, rmse], opt_func=torch.optim.SGD, lr=.01, **kw)
@@ -48,7 +47,7 @@ SETUP,FIT,VALUES,NESTED,VALIDATE,FAILING,GRAPH,LOOP,TRACE = range(len(CELLS))
 
 @pytest.fixture(scope='session')
 def executed(tmp_path_factory):
-    "The notebook as it was saved, and for each cell what its front end was told to display, in turn"
+    "Return the saved notebook, and for each cell the display messages in their order"
     import nbformat
     from jupyter_client.kernelspec import KernelSpec
     from nbclient import NotebookClient
@@ -64,7 +63,7 @@ def executed(tmp_path_factory):
     client.create_kernel_manager()
     client.km._kernel_spec = KernelSpec(argv=[sys.executable, '-m', 'ipykernel_launcher', '-f', '{connection_file}'], language='python', display_name='Python')
     try: client.execute()
-    finally:  # a notebook that is broken is shown, too
+    finally:  # show a notebook that failed, too
         nbformat.write(nb, d/'fit.ipynb')
     return d/'fit.ipynb',told
 
@@ -75,7 +74,7 @@ def outputs(executed):
 
 @pytest.fixture(scope='session')
 def as_page(executed, tmp_path_factory):
-    "The notebook as a page, which needs nothing from elsewhere"
+    "Return the notebook as a page that loads nothing from other sites"
     from nbconvert import HTMLExporter
     exporter = HTMLExporter(mathjax_url='', require_js_url='', jquery_url='', widget_renderer_url='', mermaid_js_url='')
     (p := tmp_path_factory.mktemp('page')/'fit.html').write_text(exporter.from_filename(str(executed[0]))[0])
@@ -89,13 +88,13 @@ def shown(page, i): return ' '.join(cell(page, i).locator('.jp-OutputArea-output
 
 def epochs(table): return [o[0] for o in table[1:]]
 
-def test_all_ran_and_nothing_was_fetched(outputs, page):
+def test_all_cells_ran_and_the_page_loads_nothing(outputs, page):
     assert not [o for c in outputs for o in c if o.output_type=='error']
     page.screenshot(path=SHOTS/'notebook.png', full_page=True)
     assert said(page)==([page.url], [])
-    assert page.locator('progress').count()==0, 'no bar is left'
+    assert page.locator('progress').count()==0, 'a progress bar is left'
 
-def test_table_of_a_fit(outputs, page):
+def test_the_table_of_a_fit_has_the_recorded_values(outputs, page):
     values,columns = eval(outputs[VALUES][0].data['text/plain'])
     (head,*rows), = tables(cell(page, FIT))
     assert head==['epoch', *columns, 'time'] and len(rows)==len(values)==3
@@ -103,18 +102,18 @@ def test_table_of_a_fit(outputs, page):
     res, = outputs[FIT]
     assert res.output_type=='display_data' and res.data['text/plain'].split()==[o for r in (head, *rows) for o in r]
 
-def test_while_it_runs(executed, visit, tmp_path):
+def test_a_running_fit_redraws_one_output(executed, visit, tmp_path):
     kinds,contents,times = zip(*executed[1][FIT], strict=True)
     assert kinds==('display_data', *['update_display_data']*(len(kinds)-1)), 'one output'
     assert len({o['transient']['display_id'] for o in contents})==1
     htmls = [o['data']['text/html'] for o in contents]
     n_rows = [o.count('<tr') for o in htmls]
-    assert n_rows==sorted(n_rows) and set(n_rows)=={1, 2, 3, 4}, 'a row for each epoch, and none is ever lost'
+    assert n_rows==sorted(n_rows) and set(n_rows)=={1, 2, 3, 4}, 'a row is missing or was removed'
     bars = ['<progress' in o for o in htmls]
     assert sum(bars)>3 and not bars[-1]
     secs = (times[-1]-times[0]).total_seconds()
     assert len(htmls)<=50*secs + 2*len(set(n_rows)) + 1, f'{len(htmls)} drawings in {secs} s'
-    live = next(o for o in reversed(htmls) if '<progress' in o and '  loss ' in o)  # one after a batch: a pass begins with 0
+    live = next(o for o in reversed(htmls) if '<progress' in o and '  loss ' in o)  # drawn after a batch, since a pass begins with 0
     (tmp_path/'live.html').write_text(f'<!doctype html><title>live</title><body style="font-family:sans-serif">{live}')
     page = visit(tmp_path/'live.html', height=250)
     bars = page.locator('progress').evaluate_all('os => os.map(o => [o.value, o.max])')
@@ -123,21 +122,21 @@ def test_while_it_runs(executed, visit, tmp_path):
     assert 'epoch ' in text and '/s' in text
     page.screenshot(path=SHOTS/'notebook-live.png')
 
-def test_fit_that_raises(page):
+def test_a_fit_that_raises_keeps_its_rows(page):
     table, = tables(cell(page, FAILING))
     assert epochs(table)==['0'] and shown(page, FAILING).endswith('broken on purpose')
 
-def test_graph(outputs, page):
+def test_the_graph_has_a_name_and_a_curve(outputs, page):
     table, = tables(cell(page, GRAPH))
     assert epochs(table)==['0', '1', '2'] and len(outputs[GRAPH])==1
-    svg = cell(page, GRAPH).get_by_role('img', name='loss')  # what a screen reader says
+    svg = cell(page, GRAPH).get_by_role('img', name='loss')  # a screen reader reads this name
     box = svg.bounding_box()
     assert box['width']>300 and box['height']>100
     lines = svg.locator('path,polyline').evaluate_all('os => os.map(o => o.getTotalLength())')
     assert max(lines)>100, 'a curve'
 
-def test_phone(as_page, visit):
+def test_the_graph_fits_on_a_phone(as_page, visit):
     page = visit(as_page, width=390, height=800)
     page.screenshot(path=SHOTS/'notebook-phone.png', full_page=True)
     box = cell(page, GRAPH).get_by_role('img', name='loss').bounding_box()
-    assert box['x']+box['width']<=390, 'the graph is as wide as the page at most'
+    assert box['x']+box['width']<=390, 'the graph is wider than the page'

@@ -1,4 +1,4 @@
-"TensorBoard, served over what `TensorBoardCallback` has written: its scalars by HTTP, and its page in the browser"
+"TensorBoard over files that `TensorBoardCallback` wrote: its scalars by HTTP, and its page in the browser"
 import json, os, re, subprocess, sys
 from contextlib import contextmanager
 from threading import Timer
@@ -8,10 +8,9 @@ from urllib.request import ProxyHandler, build_opener
 import pytest, torch
 from learnloop import TensorBoardCallback, mae
 from learnloop.app.synth import synth_learner
-from pages import SHOTS
+from pages import LIMIT, SHOTS
 
-LIMIT = 120
-EPOCHS,N = 4,10  # the first half in a run that ends, the rest in one that goes on from it
+EPOCHS,N = 4,10  # the first half in one run, the rest in a run that resumes it
 TRAIN,VALID = 'first','first/valid'  # a chart has the same name in both, and a curve for each
 
 def learner(d, log):
@@ -20,7 +19,7 @@ def learner(d, log):
 
 @pytest.fixture(scope='session')
 def runs(tmp_path_factory):
-    "A folder with the logs of a run, and the learner that has ended it"
+    "Return a folder with the logs of a run, and the learner that finished it"
     d = tmp_path_factory.mktemp('runs')
     for n in (EPOCHS//2, EPOCHS):
         learn = learner(d, 'logs/first')
@@ -29,7 +28,7 @@ def runs(tmp_path_factory):
 
 @contextmanager
 def tensorboard(folder, *args):
-    "The address of TensorBoard over `folder`, in a `with` block"
+    "Serve `folder` by TensorBoard in a `with` block; yields the address"
     cmd = [sys.executable, '-m', 'tensorboard.main', '--logdir', str(folder), '--host', '127.0.0.1', '--port', '0', '--reload_interval', '1', *args]
     p = subprocess.Popen(cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ|dict(PYTHONUNBUFFERED='1'))
     timer = Timer(LIMIT, p.kill)  # ends the reading below, too
@@ -44,7 +43,7 @@ def tensorboard(folder, *args):
     finally:
         timer.cancel()
         p.kill()  # the server of its data ends with it
-        p.communicate(timeout=10)
+        p.communicate(timeout=LIMIT)
 
 @pytest.fixture(scope='session')
 def served(runs):
@@ -52,14 +51,14 @@ def served(runs):
 
 @pytest.fixture(scope='session', params=['fast', 'slow'])
 def either(request, runs):
-    "Both ways in which TensorBoard reads logs: they differ in what they take for a run that was resumed"
+    "TensorBoard with each of its two readers, which treat a resumed run differently"
     with tensorboard(runs[0], '--load_fast', 'true' if request.param=='fast' else 'false') as url: yield url
 
 def get(url, path):
-    with build_opener(ProxyHandler({})).open(f'{url}data/plugin/{path}', timeout=30) as f: return json.load(f)
+    with build_opener(ProxyHandler({})).open(f'{url}data/plugin/{path}', timeout=LIMIT) as f: return json.load(f)
 
 def loaded(f, is_there):
-    "What `f` gives when all is loaded"
+    "Call `f` until `is_there` accepts its result; return the result"
     until = monotonic()+LIMIT
     while not is_there(res := f()):
         assert monotonic()<until, res
@@ -69,7 +68,7 @@ def loaded(f, is_there):
 def ready(url): return loaded(lambda: get(url, 'scalars/tags'), lambda o: 'loss' in o.get(TRAIN, ()) and 'metrics/mae' in o.get(VALID, ()))
 
 def scalars(url, run, tag, n):
-    "Steps and values of the `n` points that there should be"
+    "Return steps and values of a curve, once it has `n` points"
     points = loaded(lambda: get(url, f'scalars/scalars?run={quote(run)}&tag={quote(tag)}'), lambda o: len(o)>=n)
     return [o[1] for o in points],[o[2] for o in points]
 
@@ -92,7 +91,6 @@ def open_tab(served, visit):
     return lambda tab: visit(f'{served}#{tab}', width=1400, height=1000)
 
 def shoot(page, name):
-    page.wait_for_timeout(1000)  # it draws for a while
     page.screenshot(path=SHOTS/name)
 
 def test_page_of_scalars(open_tab):

@@ -1,5 +1,5 @@
-"Fits that several processes and one take alike: the learners, and what came of them"
-import torch, torch._dynamo, torch.distributed.fsdp  # here, and not in each process
+"Learners for fits that give the same results in one process and in several"
+import torch, torch._dynamo, torch.distributed.fsdp  # here, as each process would take 2 s to import them
 from functools import partial
 from helpers import silent
 from learnloop import DataLoaders, Learner
@@ -26,7 +26,7 @@ def mk_dls(n=45, n_valid=13, bs=8, dtype=torch.float32):
     return DataLoaders(DataLoader(Line(n, 0, dtype), bs, shuffle=True), DataLoader(Line(n_valid, 1, dtype), bs))
 
 def tensor_dls():
-    "The same, of tensors"
+    "The same batches, from tensors"
     sets = [Line(n, i, torch.float32) for i,n in enumerate((45, 13))]
     return DataLoaders.from_tensors(*((o.x, o.y) for o in sets), bs=8)
 
@@ -35,29 +35,37 @@ def mk_learner(cbs=(), model=mlp, opt=SGD, loss=F.mse_loss, cls=Learner, dtype=t
     return silent(cls(mk_dls(dtype=dtype) if dls is None else dls(), model().to(dtype), loss, opt, cbs=[*cbs], **kwargs))
 
 def weights(model):
-    "Copies of what a model has learned, put together if processes have parts of it"
+    "Return copies of a model's parameters and buffers, unsharded"
     return [getattr(o, 'full_tensor', lambda o=o: o)().detach().clone() for o in model.state_dict().values()]
 
 def result(learn):
-    "What is to be the same for one process and for several"
+    "Return what must be equal for one process and several"
     return dict(weights=weights(learn.model), counts=vars(learn.count).copy(), outcome=dict(learn.outcome))
 
 def train(mk, how='ddp', fit=lambda learn: learn.fit(2)):
-    "Fit what `mk()` makes, by all processes that there are"
+    "Fit the learner that `mk()` returns, by all processes together"
     learn = mk()
     getattr(learn, f'to_{how}')()
     came = fit(learn)
     return result(learn) | dict(came=came)
 
 def differ(a, b):
-    "By how much two lists of tensors differ"
+    "Return the largest difference between two lists of tensors"
     assert len(a)==len(b)
     return max(float((x-y).abs().max()) for x,y in zip(a, b, strict=True))
+
+def near(a, b, tol=TOL):
+    "Are plain data and tensors equal, but for differences of numbers up to `tol`?"
+    if isinstance(a, torch.Tensor): return a.shape==b.shape and a.dtype==b.dtype and bool(((a-b).abs()<=tol).all() if a.is_floating_point() else (a==b).all())
+    if isinstance(a, dict): return a.keys()==b.keys() and all(near(v, b[k], tol) for k,v in a.items())
+    if isinstance(a, list|tuple): return len(a)==len(b) and all(near(*o, tol) for o in zip(a, b, strict=True))
+    return abs(a-b)<=tol if isinstance(a, float) else a==b
+equal = partial(near, tol=0)
 
 def check_alike(ranks, one, tol=TOL, but=()):
     "Assert that ranks have the same weights, bit for bit, and those of one process, within rounding"
     for r in ranks:
-        assert all(map(torch.equal, r['weights'], ranks[0]['weights'])), 'the ranks have other weights'
+        assert all(map(torch.equal, r['weights'], ranks[0]['weights'])), 'the weights of the ranks differ'
         assert differ(r['weights'], one['weights'])<=tol
         for k in ('counts', 'outcome'):
             if k not in but: assert r[k]==one[k], k

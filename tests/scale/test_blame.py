@@ -1,4 +1,4 @@
-"Bad rows are named, also when two processes with workers trained, and went on after an error"
+"Bad rows are named, also after two processes with workers resumed after an error"
 import torch
 from helpers import Boom, silent
 from learnloop import Callback, DataLoaders, Learner
@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 
-N,N_BAD = 20_000,20
+N,N_BAD = 12_000,20
 BAD = torch.randperm(N, generator=torch.Generator().manual_seed(1))[:N_BAD].tolist()
 
 class Rows(TensorDataset):
@@ -18,7 +18,7 @@ def data():
     g = torch.Generator().manual_seed(0)
     x = torch.randn(N, 8, generator=g)
     y = (x[:,0]+.3*torch.randn(N, generator=g)>0).long()
-    x[BAD,0] = 3.*(1-2*y[BAD])  # which says clearly that the label is wrong
+    x[BAD,0] = 3.*(1-2*y[BAD])  # so the label is clearly wrong
     return Rows(x, y)
 
 def train(path, at=None, several=False):
@@ -35,7 +35,7 @@ def train(path, at=None, several=False):
     return learn.blame(40).rows if several and at is None else None
 
 def test_twenty_bad_rows_are_among_forty_named(tmp_path):
-    together(train, tmp_path, 70, True)
+    together(train, tmp_path, 50, True)
     a,b = together(train, tmp_path, None, True)
     assert a==b==find_blame(tmp_path, 40).rows and len(a)==40 and set(BAD)<={*a}
 

@@ -1,4 +1,4 @@
-"What holds of every callback of the package in two processes: it is found by introspection, so a new one is tested as soon as it is written"
+"Each callback of the package works in two processes as in one. The tests find callbacks by introspection, so they test a new one at once"
 import importlib, sys, traceback
 from pathlib import Path
 import pytest, torch
@@ -10,8 +10,8 @@ from test_contract import CALLBACKS, FAKE, MADE_WITH
 from together import together
 from torch.nn import functional as F
 
-OURS = [o for o in CALLBACKS if not o.__module__.startswith('learnloop.interop')]  # which have a test of their own
-# Each process mixes its part, by numbers of its own; what overflows in parts is not what overflows in the whole
+OURS = [o for o in CALLBACKS if not o.__module__.startswith('learnloop.interop')]  # they have other tests
+# Each process mixes its part with its own random numbers, and other values overflow in parts than in the whole
 OWN_WAYS = {'MixUp', 'CutMix', 'MixHandler', 'MixedPrecision'}
 
 ROUGH = dict(TruePrecision=.1)  # sums of parts are rounded, too
@@ -26,7 +26,7 @@ def mk_learner(cls, folder):
     return learn.remove_cb(type(cb)).add_cb(cb)
 
 def fit(learn):
-    "A fit and evaluations; the events at which processes have to meet for it"
+    "Fit and evaluate; return results, and the events at which processes have to meet"
     learn.fit(2)
     vals,preds = learn.validate(),learn.get_preds()[0]
     learn.training = True
@@ -41,11 +41,11 @@ def all_of_them(folder):
         try: res[cls.__name__] = train(lambda cls=cls, where=where: mk_learner(cls, where), fit=fit)
         except Exception:
             res[cls.__name__] = traceback.format_exc()
-            break  # an error parts the processes
+            break  # an error disconnects the processes
     return res
 
 @pytest.mark.filterwarnings('ignore:Prefetch skips')  # where processes share batches
-def test_each_works_in_two_processes_as_in_one(tmp_path):
+def test_each_callback_works_in_two_processes_as_in_one(tmp_path):
     ranks,one = together(all_of_them, tmp_path/'two'),all_of_them(tmp_path/'one')
     bad = {}
     for nm,o in one.items():
@@ -61,5 +61,5 @@ def check(nm, ranks, one):
     assert torch.equal(a['preds'], b['preds']) and a['preds'].shape==(8, 1), 'other predictions'
     assert a['meets']==[], 'it is not declared rank_invariant'
 
-def test_all_say_that_they_agree():
+def test_all_callbacks_are_rank_invariant():
     assert [o.__name__ for o in OURS if not o.rank_invariant]==[]

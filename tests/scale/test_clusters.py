@@ -1,8 +1,9 @@
-"That the commands of the page on clusters are understood, and its script for SLURM does what the page says"
+"torchrun accepts the commands of the page on clusters, and the page's SLURM script works as it says"
 import os, re, shlex, signal, subprocess
 from pathlib import Path
 import pytest
 from fastcore.nbio import read_nb
+from together import LIMIT
 from torch.distributed.run import get_args_parser
 
 PAGE = '\n'.join(c.source for c in read_nb(Path(__file__).parents[2]/'nbs/explanations/01_clusters.ipynb').cells)
@@ -11,21 +12,21 @@ SLURM, = (o for o in SHELL if '#SBATCH' in o)
 COMMANDS = [shlex.split(l.partition('torchrun ')[2], comments=True) for o in SHELL for l in o.replace('\\\n', ' ').splitlines() if 'torchrun ' in l]
 
 @pytest.mark.parametrize('args', COMMANDS, ids=' '.join)
-def test_torchrun_knows_the_options_of_each_command(args):
+def test_torchrun_accepts_each_command(args):
     opts = get_args_parser().parse_args([o for o in args if o!='&'])
     assert opts.training_script=='train.py' and opts.training_script_args==[] and (opts.standalone or opts.rdzv_backend=='c10d')
 
-def test_options_that_the_text_names_are_there():
+def test_torchrun_has_the_options_that_the_page_names():
     named = set(re.findall(r'`torchrun (--[\w-]+)', PAGE)) | set(re.findall(r'`(--(?:nnodes|max-restarts|shutdown-timeout|rdzv-id|signals-to-handle|local-ranks-filter|log-dir)\b)', PAGE))
     assert len(named)>=7 and named<=set(get_args_parser()._option_string_actions)
 
-# Stand-ins of what SLURM brings: each writes what it was called with
+# Replacements for SLURM's commands: each logs its arguments
 FAKES = dict(scontrol='echo "$@" >> log; [ "$1" = show ] && echo host0; true', scancel='echo "$@" >> log; kill -TERM "$(cat pid)"',
     srun='echo "$@" >> log\ntrap \'kill $!; exit 143\' TERM\necho $$ > pid\n[ -e status ] && exit "$(cat status)"\nsleep 60 &\necho > ready\nwait')
 
 @pytest.fixture
 def job(tmp_path):
-    "Start the page's script with stand-ins for SLURM; it tells by `ready` that training is under way"
+    "Return a function that starts the page's script; reading `ready` waits until training has begun"
     for k,text in FAKES.items():
         (tmp_path/k).write_text(f'#!/bin/sh\n{text}\n')
         (tmp_path/k).chmod(0o755)
@@ -41,16 +42,16 @@ def job(tmp_path):
         p.kill()
         p.wait()
 
-def test_a_job_whose_time_is_up_saves_and_is_put_back(job, tmp_path):
+def test_a_job_whose_time_is_up_saves_and_is_queued_again(job, tmp_path):
     p = job()
     (tmp_path/'ready').read_text()
     p.send_signal(signal.SIGUSR1)
-    assert p.wait(60)==0
+    assert p.wait(LIMIT)==0
     show,run,cancel,requeue = (tmp_path/'log').read_text().splitlines()
     assert 'host[0-3]' in show and '--rdzv-endpoint host0:29400' in run and '--rdzv-id 17-0' in run and '--nnodes 4' in run
     assert (cancel, requeue)==('--signal=TERM 17.0', 'requeue 17')
 
 @pytest.mark.parametrize('status', ['0', '3'])
-def test_a_job_that_ends_by_itself_is_not_put_back(status, job, tmp_path):
-    assert job(status=status).wait(60)==int(status)
+def test_a_job_that_ends_by_itself_is_not_queued_again(status, job, tmp_path):
+    assert job(status=status).wait(LIMIT)==int(status)
     assert 'requeue' not in (tmp_path/'log').read_text()

@@ -1,11 +1,11 @@
-"Programs that are drawn: unlike batches, windows, parts that freeze, schedules, and a process that cancels something; they end as in one process"
+"Random programs with unequal batches, windows, freezing, schedules and cancels in one process end as in one process"
 import random, warnings
 from functools import partial
 import torch
 from learnloop import Callback, CheckFinite, DataLoaders, EMA, GradientAccumulation, GradientClip, MicroBatch, TorchScheduler
 from runs import differ, mk_learner, result
 from test_cancels import CANCELS, OPEN
-from together import together
+from together import ALL, LIMIT, together
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -25,7 +25,7 @@ def data():
 def net(): return nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 3))
 
 class Stop(Callback):
-    "Cancels at drawn places, in one process or in the one that is alone"
+    "Cancels at random places, in one process"
     def __init__(self, r):
         event = r.choice([*OPEN])
         self.what,self.rank,self.at = r.choice(['train', 'epoch', 'fit', *OPEN[event].split()*2]),r.randrange(3),{(r.randrange(2), r.randrange(1, 7)) for _ in range(3)}
@@ -47,7 +47,7 @@ def program(seed):
     cbs = [*cbs, *(o for o in may if r.random()<.5), *([Stop(r)] if r.random()<.8 else [])]
     steps = r.choice([None, 3])
     learn = mk_learner(cbs, net, loss=nn.CrossEntropyLoss(ignore_index=1), dls=data, dtype=torch.float64)
-    learn.to_ddp(timeout=60)
+    learn.to_ddp(timeout=LIMIT)
     learn.fit(2, steps_per_epoch=steps)
     return result(learn) | dict(losses=learn.recorder.raw_losses)
 
@@ -56,8 +56,8 @@ def programs(seeds):
         warnings.filterwarnings('error', message='weights or hyper-parameters of rank')
         return [program(o) for o in seeds]
 
-# The later ones ended otherwise, each by another fault
-SEEDS = {2:[*range(12), 25, 32, 97, 136, 179, 262, 421, 453, 722, 911], 3:[*range(40, 46)]}
+# From 25 on, each found another fault
+SEEDS = {2:[*range(12 if ALL else 2), 25, 32, 97, 136, 179, 262, 421, 453, 722, 911], 3:[*range(40, 46 if ALL else 42)]}
 
 def test_drawn_programs_end_as_in_one_process():
     bad = {}

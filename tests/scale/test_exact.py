@@ -1,9 +1,10 @@
-"One, two and four processes see the same batches, and end with the same weights"
+"One, two and four processes train on the same batches, and end with the same weights"
 import math
 from functools import partial
+from helpers import cover
 import learnloop, pytest, torch, turn_loops
 from learnloop import (Callback, CheckFinite, EMA, GradientAccumulation, GradientCheckpointing, GradientClip, GradualUnfreezing,
-    LimitBatches, MicroBatch, MixedPrecision, ReloadLoaders, SAM, SWA, SpikeDetection, TimeLimit,
+    MicroBatch, MixedPrecision, ReloadLoaders, SAM, SWA, SpikeDetection, TimeLimit,
     ValidateCallback, ValidateEvery)
 from learnloop.data.checks import replaced
 from learnloop.scale.share import _part_of
@@ -20,7 +21,7 @@ def masked(p, y):
 def n_masked(learn): return (learn.y>0).sum()
 masked.denominator = lambda p, y: (y>0).sum()
 class Spoilt(Callback):
-    "Makes the loss of one process odd, in two batches: of rank 1, or of the one that is alone"
+    "Scales the loss of the last process in two batches"
     rank_invariant,order = True,5
     def __init__(self, k, graph_alone=False): self.k,self.graph_alone = k,graph_alone
     def after_loss(self):
@@ -43,32 +44,31 @@ def half_frozen():
 COUNTED = dict(cbs=lambda: [GradientAccumulation(20, count=n_masked)], loss=masked)
 double = dict(dtype=torch.float64)
 LBFGS = partial(torch.optim.LBFGS, max_iter=4, history_size=3, line_search_fn='strong_wolfe')
-# Beside those of `test_callbacks`
-SETUPS = dict(plain={}, tensors=dict(dls=tensor_dls), adam=dict(opt=torch.optim.AdamW, lr=.01), batches=dict(cbs=lambda: [GradientAccumulation(n_batches=4)]),
+# `test_callbacks` tests others
+SETUPS = dict(tensors=dict(dls=tensor_dls), adam=dict(opt=torch.optim.AdamW, lr=.01),
     items=dict(cbs=lambda: [GradientAccumulation(20)]), counted=COUNTED,
     parts=dict(cbs=lambda: [MicroBatch(1)]), windows_of_parts=dict(cbs=lambda: [MicroBatch(1), GradientAccumulation(n_batches=4)]),
-    sam=dict(cbs=lambda: [SAM()]), sam_windows=dict(cbs=lambda: [SAM(), GradientAccumulation(n_batches=2)]), clip=dict(cbs=lambda: [GradientClip(.1)]),
+    sam_windows=dict(cbs=lambda: [SAM(), GradientAccumulation(n_batches=2)]), clip=dict(cbs=lambda: [GradientClip(.1)]),
     clip_inf=dict(cbs=lambda: [GradientClip(.1, norm_type=math.inf)]), clip_value=dict(cbs=lambda: [GradientClip(.01, algorithm='value')]),
     clip_adaptive=dict(cbs=lambda: [GradientClip(.05, algorithm='adaptive')]), clip_skip=dict(cbs=lambda: [Spoilt(math.nan, True), GradientClip(skip_nonfinite=True)]),
     finite_skip=dict(cbs=lambda: [Spoilt(math.nan), CheckFinite('skip')]),
     finite_grads=dict(cbs=lambda: [Spoilt(math.nan, True), CheckFinite('skip')]), finite_loss=dict(cbs=lambda: [Spoilt(math.inf), CheckFinite('skip', grads=False)]),
     finite_stop=dict(cbs=lambda: [Spoilt(math.nan), CheckFinite('stop')]), spikes=dict(cbs=lambda: [Spoilt(100.), SpikeDetection(3, 3)]),
     no_time=dict(cbs=lambda: [TimeLimit(seconds=1e-9)]), ema=dict(cbs=lambda: [EMA(.9)]),
-    swa=dict(cbs=lambda: [SWA(.5, swa_lr=.01)]), unfreeze=dict(cbs=lambda: [GradualUnfreezing({0:-1, 1:0})], splitter=groups),
-    limit=dict(cbs=lambda: [LimitBatches(.5, 1)]),
+    unfreeze=dict(cbs=lambda: [GradualUnfreezing({0:-1, 1:0})], splitter=groups),
     reload=dict(cbs=lambda: [ReloadLoaders(1, lambda learn: mk_dls(16+8*int(torch.randint(4, ()))).train)]),
     validate=dict(cbs=lambda: [ValidateCallback(every_steps=3), ValidateEvery(2)]),
     asked=dict(cbs=lambda: [ValidateCallback(when=lambda learn: learn.team.rank==1)]),
     recomputed=dict(cbs=lambda: [GradientCheckpointing(nn.Linear)]), switch=dict(cbs=lambda: [Callback(before_epoch=switch)]),
     group=dict(cbs=lambda: [Callback(before_epoch=add_group)], model=half_frozen),
-    lbfgs=double|dict(opt=partial(torch.optim.LBFGS, lr=.1, max_iter=4)), wolfe=double|dict(opt=LBFGS),
+    wolfe=double|dict(opt=LBFGS),
     fp16=dict(cbs=lambda: [Spoilt(math.nan, True), MixedPrecision('fp16', init_scale=128.)], tol=.01), bf16=dict(cbs=lambda: [MixedPrecision('bf16')], tol=.02),
-    few=dict(dls=lambda: mk_dls(40, 1)), fewer=dict(dls=lambda: mk_dls(40, 17)), one_batch=dict(dls=lambda: mk_dls(5, 3)))
+    few=dict(dls=lambda: mk_dls(40, 1)), one_batch=dict(dls=lambda: mk_dls(5, 3)))
 FITS = dict(one_cycle=lambda learn: learn.fit_one_cycle(2, .1), steps=lambda learn: learn.fit(max_steps=11, steps_per_epoch=4),
     tuned=lambda learn: learn.fine_tune(1),
     searched=lambda learn: tuple(learn.lr_find(num_it=30, show_plot=False)))
 SETUPS |= dict.fromkeys(FITS, dict(splitter=groups))
-# Where it is another thing to have parts of gradients, and of weights
+# Setups that treat sharded gradients or weights differently
 OF_FSDP = 'adam counted sam_windows clip_inf clip_skip ema unfreeze recomputed fp16 few tuned'.split()
 OF_4 = 'items counted windows_of_parts finite_skip reload asked few one_batch'.split()
 NAMES = {(2, 'ddp'):[*SETUPS], (4, 'ddp'):OF_4, (2, 'fsdp'):OF_FSDP}
@@ -81,7 +81,7 @@ def runs(how, names): return {nm:run(nm, how) for nm in names}
 def noted_run(nm, how, folder): noted(folder, run, nm, how)
 
 @pytest.mark.parametrize('n,how', NAMES)
-def test_as_one_process(n, how):
+def test_processes_train_as_one_process(n, how):
     names = NAMES[n,how]
     ranks,one = together(runs, how, names, n=n),runs(how, names)
     bad = {}
@@ -100,7 +100,7 @@ def losses(how=None):
     return learn.recorder.raw_losses,[v[:1] for v in learn.recorder.values]
 
 def test_losses_of_counted_items_are_those_of_one_process():
-    "Some parts of a batch have nothing that counts, whose loss is NaN"
+    "A part of a batch without counted items has a loss of NaN"
     one = losses()
     for got in together(losses, 'ddp', n=4):
         for a,b in zip(got, one, strict=True): torch.testing.assert_close(torch.tensor(a), torch.tensor(b), atol=TOL, rtol=0)
@@ -108,7 +108,7 @@ def test_losses_of_counted_items_are_those_of_one_process():
 # --- turns
 
 class Numbers:
-    "Random numbers of the run, of which each process takes its part, so that one process has the same"
+    "Random numbers of the run: each process takes its part, and one process takes all"
     def __init__(self): self.g = torch.Generator().manual_seed(0)
     def __call__(self, draw, n, width):
         team = learnloop.scale.team.find_team()
@@ -116,7 +116,7 @@ class Numbers:
         every = draw(n*world, width, generator=self.g, dtype=torch.float64)
         return every[_part_of(n*world, rank, world)]
 
-# A surgery of gradients is done with those of a part: it is another one with each number of processes
+# PCGrad changes the gradients of a part, so results depend on the number of processes
 LOOPS = [nm for nm in turn_loops.LOOPS if nm!='pcgrad']
 AMID = dict(alone=list, clip=lambda: [GradientClip(.1)], windows=lambda: [GradientAccumulation(n_batches=2)], ema=lambda: [EMA(.9)])
 
@@ -126,15 +126,15 @@ def mk_turns(nm, cbs):
     turn_loops.uniform = lambda n: numbers(torch.rand, n, 1)
     bs = [tuple(t.double() if t.is_floating_point() else t for t in b) for b in loop.batches(6)]
     learn = loop.learner(cbs(), bs)
-    learn.model.double()  # some of the loops make much of a rounding
+    learn.model.double()  # some loops amplify rounding errors
     learn.logger = lambda *args: None
     return learn
 
 def turns(cases): return {(nm, k):train(partial(mk_turns, nm, AMID[k]), fit=lambda learn: learn.fit(1)) for nm,k in cases}
 
-def test_turns(monkeypatch):
-    for k in ('noise', 'uniform'): monkeypatch.setattr(turn_loops, k, None)  # put back in the end
-    cases = [(nm, k) for nm in LOOPS for k in AMID if not (k=='windows' and nm in ('lbfgs', 'wolfe'))]  # which is refused
+def test_loops_with_several_turns_train_as_in_one_process(monkeypatch):
+    for k in ('noise', 'uniform'): monkeypatch.setattr(turn_loops, k, None)  # restored in the end
+    cases = cover((nm, k) for nm in LOOPS for k in AMID if not (k=='windows' and nm in ('lbfgs', 'wolfe')))  # which is refused
     ranks,one = together(turns, cases),turns(cases)
     bad = {}
     for k,o in one.items():
@@ -142,17 +142,17 @@ def test_turns(monkeypatch):
         except AssertionError as e: bad[k] = str(e)[:200], differ(ranks[0][k]['weights'], o['weights'])
     assert not bad, bad
 
-# --- what is exchanged, and how often
+# --- how often gradients are exchanged
 
 class Reduces:
-    "Counts what torch's engine exchanges in backward passes"
+    "Counts the exchanges in backward passes"
     n = 0
 def hook(state, bucket):
     Reduces.n += 1
     return allreduce_hook(state, bucket)
 
 def n_exchanges(cbs):
-    "Exchanges of gradients in a fit of 12 batches"
+    "Return the numbers of exchanges and steps in a fit of 12 batches"
     learn = mk_learner(cbs(), dls=lambda: mk_dls(96))
     learn.to_ddp()
     Reduces.n,made = 0,torch.nn.parallel.DistributedDataParallel.__init__
@@ -166,7 +166,7 @@ WAYS = (list, lambda: [GradientAccumulation(n_batches=4)], lambda: [GradientAccu
     lambda: [MicroBatch(2), GradientAccumulation(n_batches=4)], lambda: [SAM()])
 def exchanges(): return [n_exchanges(o) for o in WAYS]
 
-def test_gradients_are_exchanged_where_a_step_follows():
+def test_gradients_are_exchanged_only_before_a_step():
     a,b = together(exchanges)
     assert a==b==[(12, 12), (3, 3), (3, 3), (12, 12), (3, 3), (24, 12)]
 
@@ -181,7 +181,7 @@ class Dropped(nn.Module):
         return self.inner(self.drop(self.norm(x)))
 
 def drops():
-    "Two fits that draw: what was dropped, and what came of it"
+    "Return the dropout masks and the results of fits that draw"
     res = []
     for cbs in (list, lambda: [EMA(.9, buffers='average')], lambda: [SWA(.5, buffers='recompute')]):
         learn = mk_learner(cbs(), model=Dropped).to_ddp()
@@ -189,25 +189,25 @@ def drops():
         res.append(dict(seen=learn.model.seen, weights=result(learn)['weights'], valid=list(learn.validate())))
     return res
 
-def test_each_process_draws_its_own_numbers_and_the_same_again():
+def test_each_process_draws_its_own_numbers_and_repeats_them():
     first,again = together(drops),together(drops)
     for a,b in zip(first, again, strict=True):
         for x,y in zip(a, b, strict=True): assert x['seen']==y['seen'] and all(map(torch.equal, x['weights'], y['weights']))
     for i,(x,y) in enumerate(zip(*first, strict=True)):
         same = [u==v for u,v in zip(x['seen'], y['seen'], strict=True)]
-        # statistics are computed again as one process does it, on whole batches
+        # buffers='recompute' runs whole batches, as one process does
         assert sum(same)==(12 if i==2 else 0) and len(same)>=12
-        assert all(map(torch.equal, x['weights'], y['weights'])), 'weights, and statistics of batch norms, are alike'
+        assert all(map(torch.equal, x['weights'], y['weights'])), 'weights or statistics of batch norms differ'
         assert x['valid']==y['valid']
 
-# --- refused by name
+# --- refused
 
 def refusals():
     def lbfgs(): train(lambda: mk_learner(opt=LBFGS), 'fsdp')
     def size(): mk_learner().to_ddp().find_batch_size(lambda bs: mk_dls(bs=bs).train)
     return [ending(f) for f in (size, lbfgs)]
 
-def test_refusals():
+def test_find_batch_size_and_sharded_lbfgs_are_refused():
     for size,lbfgs in together(refusals):
         assert size[0]=='RuntimeError' and 'find_batch_size in 2 processes' in size[1]
         assert lbfgs[0]=='ValueError' and 'LBFGS needs all weights as one vector' in lbfgs[1]

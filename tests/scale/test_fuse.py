@@ -1,5 +1,5 @@
-"Fused steps: the weights of the ordinary way, the same events, and nothing fused that a graph can't know"
-import gc, random, re, sys, threading, warnings, weakref
+"Compiled steps give the weights and events of uncompiled ones, and a step that a graph can't represent is not compiled"
+import gc, os, random, re, sys, threading, warnings, weakref
 from copy import deepcopy
 from functools import partial
 from types import FunctionType
@@ -25,10 +25,10 @@ def all_warnings():
         yield
 
 class Small(nn.Module):
-    "Batch norm, dropout, a layer that nothing reaches, one that is frozen"
+    "Batch norm, dropout, an unused layer and a frozen one"
     def __init__(self, p=.3):
         super().__init__()
-        # a bias before the norm has a gradient of nothing but rounding
+        # the gradient of a bias before the norm would be rounding errors only
         self.a,self.norm,self.drop,self.b = nn.Linear(2, 8, bias=False),nn.BatchNorm1d(8),nn.Dropout(p),nn.Linear(8, 1)
         self.unused,self.frozen = nn.Linear(3, 3),nn.Linear(8, 8)
         self.frozen.requires_grad_(False)
@@ -42,7 +42,7 @@ def small(seed=0):
 DATA = batches(40, bs=8)
 
 def fitted(fuse=True, n=1, model=small, cbs=(), dls=(DATA,), before=None, seed=3, backend='aten', **kwargs):
-    "A learner that has trained; `fuse` are arguments, or False"
+    "Return a learner that has trained; `fuse` holds arguments, or is False"
     learn = mk_learner([*(cbs() if callable(cbs) else cbs)], model=model(), dls=dls, **kwargs)
     if fuse is not False: learn.fuse(backend=backend, **(fuse if isinstance(fuse, dict) else {}))
     if before: before(learn)
@@ -57,7 +57,7 @@ def near(a, b, atol=2e-6, rtol=1e-4):
 def n_fused(learn): return sum(learn.fuse_report().fused.values())
 
 def both(min_fused=30, fuse=True, **kwargs):
-    "Fused and ordinary, which must be near; the fused one"
+    "Train compiled and uncompiled, compare the results, and return the fused learner"
     a,b = fitted(fuse, **kwargs),fitted(False, **kwargs)
     with tells_where(partial(fitted, fuse, **kwargs), partial(fitted, False, **kwargs), tol=1e-4): near(a, b)
     assert vars(a.count)==vars(b.count)
@@ -69,51 +69,48 @@ OPTS = dict(sgd=SGD, momentum=partial(SGD, momentum=.9), nesterov=partial(SGD, m
     dampening=partial(SGD, momentum=.8, dampening=.3, maximize=False), adam=Adam, amsgrad=partial(Adam, amsgrad=True), adamw=AdamW,
     rmsprop=torch.optim.RMSprop, adagrad=torch.optim.Adagrad, nadam=torch.optim.NAdam)
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize('name', OPTS)
-def test_weights_are_those_of_the_ordinary_way(name):
+def test_compiled_steps_give_the_weights_of_uncompiled_ones(name):
     learn = both(opt_func=OPTS[name], lr=.01, n=2)
     assert learn.fuse_report().fused.keys()=={'whole'}
 
-def test_first_losses_are_equal_to_a_millionth():
+def test_the_first_losses_differ_by_less_than_a_millionth():
     def losses(fuse):
         got = []
         fitted(fuse, cbs=[Callback(after_batch=lambda cb: got.append(cb.loss.item()))])
         return got
     assert max(abs(a-b) for a,b in zip(losses(True)[:10], losses(False)[:10], strict=True))<1e-6
 
-def test_optimizer_state_is_that_of_the_ordinary_way():
+def test_the_optimizer_state_is_that_of_uncompiled_steps():
     a,b = (fitted(fuse, opt_func=AdamW, lr=.01) for fuse in (True, False))
     x,y = a.opt.state_dict(),b.opt.state_dict()
     assert x['state'].keys()==y['state'].keys() and x['param_groups']==y['param_groups']
     for k in x['state']:
         for n,v in x['state'][k].items(): torch.testing.assert_close(v, y['state'][k][n], atol=1e-6, rtol=1e-4)
 
-# ---- what the rest of the loop does meanwhile
+# ---- the rest of the loop
 
-def test_frozen_and_unused_weights_are_left_alone():
+def test_frozen_and_unused_weights_stay_the_same():
     a,start = both(),small()
     assert torch.equal(a.model.frozen.weight, start.frozen.weight) and torch.equal(a.model.unused.weight, start.unused.weight)
 
-def test_freezing_in_the_middle_of_a_fit():
+def test_layers_may_be_frozen_during_a_fit():
     class Thaw(Callback):
         def before_epoch(self): self.model.a.requires_grad_(self.epoch!=1)
     learn = both(n=3, cbs=lambda: [Thaw()])
-    assert len(learn.fuse_report().graphs)==2  # and the first serves again
+    assert len(learn.fuse_report().graphs)==2  # the first one is used again
 
 def test_schedules_need_no_new_graph():
     def slower(cb): cb.learn.set_hypers(lr=.1/(1+cb.train_iter))
     learn = both(n=2, cbs=lambda: [Callback(before_batch=slower)])
     assert len(learn.fuse_report().graphs)==1
 
-def test_eager_steps_in_between_are_counted():
-    class Some(Callback):
-        def after_pred(self): pass
-        def before_batch(self): self.run_train = self.iter%7!=3
-    some = lambda: [listens_at_times()]
-    both(opt_func=AdamW, lr=.01, min_fused=20, cbs=some, before=quiet)
+def test_a_listener_may_come_and_go():
+    both(opt_func=AdamW, lr=.01, min_fused=60, n=2, cbs=lambda: [listens_at_times()], before=quiet)
 
 def listens_at_times(every=5):
-    "A callback that comes and goes: it changes the loss in each `every`-th batch"
+    "Return a callback that adds another one for each `every`-th batch, which changes the loss"
     class Other(Callback):
         def after_loss(self): self.learn.loss_grad = self.learn.loss_grad*2
     class Comes(Callback):
@@ -126,17 +123,17 @@ def listens_at_times(every=5):
 def quiet(learn):
     if learn.engines.fuser: learn.engines.fuser._tell = lambda why: None
 
-def test_a_listener_comes_and_goes(): both(n=2, cbs=lambda: [listens_at_times()], min_fused=60, before=quiet)
-
-@pytest.mark.parametrize('cbs', [lambda: [EMA()], lambda: [SWA(start_epoch=1)], lambda: [GradientClip(.1)], lambda: [GradientClip(100.)],
-    lambda: [GradientClip(.1, algorithm='value')], lambda: [GradientClip(.1, norm_type=1.), EMA()], lambda: [CheckFinite()]], ids=['ema','swa','clip','clip_none','value','norm1','finite'])
-def test_callbacks_that_take_part(cbs):
+@pytest.mark.every(2)
+@pytest.mark.parametrize('cbs', [lambda: [EMA()], lambda: [SWA(start_epoch=1)], lambda: [GradientClip(3.)],
+    lambda: [GradientClip(.1, norm_type=1.), EMA()], lambda: [CheckFinite()], lambda: [GradientClip(.1, algorithm='value')]], ids=['ema','swa','clip','norm1','finite','value'])
+def test_callbacks_that_run_in_the_graph(cbs):
     learn = both(n=3, cbs=cbs)
     assert set(learn.fuse_report().fused)=={'grads' if any(isinstance(o, CheckFinite) for o in learn.cbs) else 'whole'}
     for a,b in zip(learn.cbs[1:], fitted(False, n=3, cbs=cbs).cbs[1:], strict=True):
         if hasattr(a, 'averages'): assert a.n_averaged==b.n_averaged
         if hasattr(a, 'grad_norm'): torch.testing.assert_close(a.grad_norm, b.grad_norm, atol=1e-5, rtol=1e-4)
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('cbs', [lambda: [GradientAccumulation(24)], lambda: [GradientAccumulation(n_batches=3), GradientClip(.1)], lambda: [SAM()],
     lambda: [GradientAccumulation(20, count=lambda learn: learn.bs)]], ids=['samples','batches','sam','counted'])
 def test_callbacks_that_need_gradients(cbs):
@@ -149,7 +146,7 @@ def test_gradients_may_be_edited():
             if p.grad is not None: p.grad.mul_(.5)
     assert set(both(cbs=lambda: [Callback(before_step=edit)]).fuse_report().fused)=={'grads'}
 
-def test_those_who_only_look_see_prediction_and_loss():
+def test_read_only_callbacks_see_prediction_and_loss():
     seen = []
     class Look(Callback):
         read_only = True
@@ -165,7 +162,7 @@ def micro():
     return [cb]
 
 @pytest.mark.parametrize('cbs', [lambda: [MixUp(.4)], micro, lambda: [MixedPrecision('fp16')]], ids=['mixup','micro','fp16'])
-def test_what_changes_the_forward_pass_goes_the_ordinary_way(cbs):
+def test_callbacks_that_change_the_forward_pass_leave_steps_uncompiled(cbs):
     with pytest.warns(UserWarning, match='these steps run uncompiled') as told: a = fitted(cbs=cbs)
     assert sum('run uncompiled' in str(o.message) for o in told)==1 and not n_fused(a)
     b = fitted(False, cbs=cbs)
@@ -185,7 +182,7 @@ def test_true_precision():
 def test_tracer_and_logs(tmp_path):
     both(cbs=lambda: [Tracer(), CSVLogger(tmp_path/'log.csv')], n=2, defaults=True)
 
-def test_events_outside_the_stretch_are_the_same():
+def test_events_outside_the_compiled_part_are_the_same():
     names = 'before_batch','after_batch','before_turn','after_turn','cleanup_batch','before_fetch','after_train'
     def events(fuse):
         got = []
@@ -207,7 +204,7 @@ def seeded(cls, *args):
         torch.manual_seed(0)
         return cls(*args)
 
-def test_other_things_in_a_batch_are_part_of_the_key():
+def test_each_number_in_a_batch_has_its_own_graph():
     class Named(Small):
         def forward(self, x, k): return super().forward(x)*k
     data = [dict(x=x, k=1+i%2, y=y) for i,(x,y) in enumerate(DATA)]
@@ -222,7 +219,7 @@ def test_several_shapes():
     near(a, fitted(False, dls=(data,)))
     assert n_fused(a)==19
 
-def test_the_last_batch_of_an_epoch_is_not_worth_a_graph():
+def test_a_shape_that_comes_once_gets_no_graph():
     learn = both(dls=(DATA[:20]+batches(1, 3),), n=2)
     assert len(learn.fuse_report().graphs)==1
 
@@ -258,10 +255,10 @@ def test_parts_of_the_loss():
     torch.testing.assert_close(x[-1], y[-1])
 
 class Waits(Small):
-    "With a layer that gets its shape in the first batch, and beside it another's that never does"
+    "Has a layer that gets its shape in the first batch, and one outside of `modules()` that never does"
     def __init__(self):
         super().__init__()
-        self.beside = [nn.LazyLinear(1)]  # not a module of this one, but in its sight
+        self.beside = [nn.LazyLinear(1)]  # in a list, so it is no submodule
         self.last = nn.LazyLinear(1)
     def forward(self, x): return super().forward(x)+self.last(x)
 
@@ -271,23 +268,23 @@ def test_layers_that_get_their_shape_in_the_first_batch():
         return Waits()
     assert list(both(model=seeded).fuse_report().eager)==['parameters have no shape before a batch']
 
-def test_a_model_with_a_loss_of_its_own():
+def test_a_model_may_return_its_loss():
     class Own(Small):
         def forward(self, x, y): return dict(loss=F.mse_loss(super().forward(x), y), logits=x)
     both(model=partial(seeded, Own), loss_func=None, dls=([dict(x=x, y=y) for x,y in DATA],))
 
-# ---- saving, going on, copies
+# ---- saving, resuming, copies
 
-def test_a_run_goes_on_with_or_without(tmp_path):
+def test_a_run_may_resume_compiled_or_uncompiled(tmp_path):
     whole = fitted(False, n=4, opt_func=AdamW, lr=.01)
-    for i,(first,then) in enumerate([(True, False), (False, True), (True, True)]):
+    for i,(first,then) in enumerate([(True, False), (False, True)]):
         fitted(first, n=2, opt_func=AdamW, lr=.01, cbs=[CheckpointCallback(tmp_path/str(i))])
         learn = mk_learner([], model=small(), dls=(DATA,), opt_func=AdamW, lr=.01)
         if then: learn.fuse(backend='aten')
         learn.fit(4, resume=tmp_path/str(i))
         near(learn, whole)
 
-def test_loaded_state_is_what_a_graph_works_on():
+def test_a_graph_uses_optimizer_state_that_was_loaded():
     def load(learn):
         sd = deepcopy(learn.opt.state_dict())
         for o in sd['state'].values(): o['exp_avg'].zero_()
@@ -300,22 +297,13 @@ def test_loaded_state_is_what_a_graph_works_on():
         return learn
     near(run(True), run(False))
 
-def test_weights_loaded_by_assignment():
-    def run(fuse):
-        learn = fitted(fuse)
-        learn.model.load_state_dict(deepcopy(small(1).state_dict()), assign=True)
-        for p,q in zip(learn.model.parameters(), small().parameters(), strict=True): p.requires_grad_(q.requires_grad)
-        learn.fit(1, reset_opt=True)
-        return learn
-    near(run(True), run(False))
-
 def test_a_learner_that_is_fused_can_be_copied():
     learn = fitted()
     twin = deepcopy(learn)
     for o in (learn, twin):
         torch.manual_seed(9)
         o.fit(1)
-    near(learn, twin)  # the copy has no graph, and makes its first step both ways
+    near(learn, twin)  # the copy has no graph: its first step runs compiled and uncompiled
 
 def test_replaying_a_batch():
     learn = mk_learner([], model=small(), dls=(DATA,)).fuse(backend='aten')
@@ -343,7 +331,7 @@ def test_wrong_arguments():
     with pytest.raises(ValueError, match='max_shapes'): learn.fuse(max_shapes=0)
     with pytest.raises(ValueError, match='check_every'): learn.fuse(check_every=-1)
 
-# ---- what can't be fused
+# ---- steps that can't be fused
 
 class Counts(Small):
     "Changes an attribute in forward"
@@ -357,12 +345,6 @@ class Counts(Small):
 
 class Draws(Small):
     def forward(self, x): return super().forward(x)*(1+random.random())
-class DrawsByNumPy(Small):
-    def forward(self, x):
-        import numpy
-        return super().forward(x)*(1+float(numpy.random.rand()))  # noqa: NPY002
-class Decides(Small):
-    def forward(self, x): return super().forward(x)*(2. if x.sum()>0 else 1.)
 class Items(Small):
     def forward(self, x): return super().forward(x)*x.mean().item()
 n_calls = 0
@@ -377,7 +359,7 @@ class Sparse(Small):
         self.emb = nn.Embedding(4, 8, sparse=True)
     def forward(self, x): return super().forward(x)+self.emb((x[:, 0]>0).long()).sum(1, keepdim=True)
 class Batches(Small):
-    "Has another buffer in each step"
+    "Replaces a buffer in each step"
     def __init__(self):
         super().__init__()
         self.register_buffer('mean', torch.zeros(2))
@@ -394,22 +376,6 @@ class Wrapped(nn.Module):
         super().__init__()
         self.m = m
     def forward(self, x): return self.m(x)*1.1
-class OwnBatch(Learner):
-    def _do_one_batch(self): super()._do_one_batch()
-class OwnTurn(Learner):
-    def _do_turn(self): super()._do_turn()
-class OwnTurns(Learner):
-    def turn(self, **kwargs):
-        super().turn(**kwargs)
-        with torch.no_grad(): self.model.b.weight.mul_(.99)
-class OwnLoss(Learner):
-    def _do_loss(self):
-        super()._do_loss()
-        if self.training: self.loss_grad = self.loss_grad*2
-class OwnStep(Learner):
-    def _step(self): super()._step()
-class OwnBackward(Learner):
-    def _backward(self): super()._backward()
 class Halves(Engine):
     around = 'step'
     def body(self, learn, phase, f):
@@ -433,26 +399,20 @@ def two(model):
 UNFUSABLE = dict(
     counts=(dict(model=partial(seeded, Counts)), r'forward changes model.k \(test_fuse.py, line \d+: self.k \+= 1\): keep it in a buffer'),
     python_random=(dict(model=partial(seeded, Draws)), 'asks random|random numbers'),
-    numpy_random=(dict(model=partial(seeded, DrawsByNumPy)), 'asks random|random numbers'),
-    decides=(dict(model=partial(seeded, Decides)), 'decides|value'),
     changes_global=(dict(model=partial(seeded, Global)), 'n_calls'),
     buffer=(dict(model=partial(seeded, Batches)), 'forward changes a buffer of model'),
     sparse=(dict(model=partial(seeded, Sparse)), 'sparse'),
     nested=(dict(model=partial(seeded, Padded), dls=DataLoaders(nested(), bs_of=lambda b: 8)), 'a nested tensor'),
     engine=(dict(before=lambda learn: learn.engines.append(Halves())), 'Halves runs around the turn'),
     taker=(dict(before=lambda learn: learn.engines.append(Skips())), 'Skips runs around the turn'),
-    grad_hook=(dict(before=grad_hooked), 'hook'),
-    own_batch=(dict(cls=OwnBatch), '_do_one_batch'), own_turn=(dict(cls=OwnTurn), '_do_turn'), own_turns=(dict(cls=OwnTurns), 'overrides turn'), own_loss=(dict(cls=OwnLoss), '_do_loss'),
-    own_step=(dict(cls=OwnStep), '_step'), own_backward=(dict(cls=OwnBackward), '_backward'))
+    grad_hook=(dict(before=grad_hooked), 'hook'))
 
 @pytest.mark.parametrize('name', UNFUSABLE)
-def test_what_cannot_be_fused_trains_as_ever(name):
+def test_a_model_that_cannot_be_fused_trains_uncompiled(name):
     kwargs,why = UNFUSABLE[name]
     def run(fuse):
         global n_calls
-        import numpy
         random.seed(0)
-        numpy.random.seed(0)  # noqa: NPY002
         n_calls = 0
         return fitted(fuse, **kwargs)
     with pytest.warns(UserWarning, match=why) as told: a = run(True)
@@ -463,7 +423,7 @@ def test_what_cannot_be_fused_trains_as_ever(name):
     if hasattr(a.model, 'k'): assert a.model.k==b.model.k==40
 
 def called(fuse):
-    "Names of the learner's methods that the later batches of a fit call"
+    "Return the names of the learner's methods that the later batches of a fit call"
     names = {f.__code__:k for k in dir(Learner) if isinstance(f := getattr(Learner, k, None), FunctionType)}
     found,n = set(),[0]
     def look(frame, what, arg):
@@ -495,14 +455,9 @@ def test_several_optimizers():
     assert sum('run uncompiled' in str(o.message) for o in told)==1 and not n_fused(a)
     assert all(map(torch.equal, weights(a.model), weights(run(False).model)))
 
-def test_a_number_that_is_read_of_a_tensor(): both(model=partial(seeded, Items), lr=.01)
+def test_forward_may_call_item(): both(model=partial(seeded, Items), lr=.01)
 
-def test_a_hook_in_the_middle_of_a_fit():
-    def hook(cb):
-        if cb.iter==20: hooked(cb.learn)
-    assert len(both(cbs=lambda: [Callback(after_batch=hook)]).fuse_report().graphs)==2
-
-def test_an_attribute_that_changes_now_and_then_has_a_graph_each():
+def test_an_attribute_has_a_graph_for_each_of_a_few_values():
     class Scaled(Small):
         k = 1.
         def forward(self, x): return super().forward(x)*self.k
@@ -510,7 +465,7 @@ def test_an_attribute_that_changes_now_and_then_has_a_graph_each():
     learn = both(n=3, model=partial(seeded, Scaled), cbs=lambda: [Callback(before_epoch=grow)], min_fused=119, lr=.01)
     assert len(learn.fuse_report().graphs)==3
 
-def test_an_attribute_that_changes_in_each_step():
+def test_an_attribute_that_changes_in_each_step_leaves_steps_uncompiled():
     class Scaled(Small):
         k = 1.
         def forward(self, x): return super().forward(x)*self.k
@@ -539,14 +494,14 @@ def test_a_compiler_that_fails(monkeypatch):
     with pytest.warns(UserWarning, match='no space left') as told: a = fitted(backend='inductor')
     assert sum('run uncompiled' in str(o.message) for o in told)==1 and not n_fused(a)
 
-# ---- comparing both ways
+# ---- the comparison of compiled and uncompiled steps
 
 def wrong_bias(args, kept): return [args[0]*1.02, *args[1:]]
 def stale(args, kept): return [*args[:3], *[kept.setdefault(i, o.detach().clone()) if o.shape==(8,) else o for i,o in enumerate(args[3:])]]
 
 @pytest.mark.parametrize('fault', [wrong_bias, stale])
 @pytest.mark.parametrize('at', [2, 16])
-def test_a_fault_is_found(fault, at):
+def test_the_comparison_finds_a_wrong_graph(fault, at):
     learn = mk_learner([], model=small(), dls=(DATA,), opt_func=Adam, lr=.01).fuse(backend='aten', check_every=8)
     kept = {}
     def plant(cb):
@@ -556,14 +511,14 @@ def test_a_fault_is_found(fault, at):
     with pytest.warns(UserWarning, match='the compiled step computes another') as told: learn.fit(3, cbs=[Callback(before_batch=plant)])
     assert len(told)==1 and n_fused(learn)<60
 
-def test_a_dropped_mask_is_found(monkeypatch):
+def test_the_comparison_finds_a_lost_dropout_mask(monkeypatch):
     import learnloop.scale.inductor as inductor
     monkeypatch.setattr(inductor, '_bernoulli', lambda x, p=.5, generator=None: torch.ones_like(x))
     with pytest.warns(UserWarning, match='draws other random numbers|computes another'): a = fitted()
     assert n_fused(a)<=3
     near(a, fitted(False))
 
-def test_without_faults_nothing_is_doubted():
+def test_correct_steps_pass_each_comparison():
     learn = fitted(dict(check_every=1), n=3, opt_func=AdamW, lr=.01)
     assert n_fused(learn)==119
 
@@ -594,7 +549,7 @@ OUTSIDE = ['before_fit','before_epoch','before_train','before_batch','after_batc
 SHARED = {}
 
 def start_anew(learn):
-    "Have the learner as it was made, with its graphs"
+    "Reset the learner, but keep its graphs"
     learn.model.load_state_dict(mk_model().state_dict())
     for p in learn.model.parameters(): p.grad = None
     for k in vars(learn.count): setattr(learn.count, k, 0)
@@ -606,7 +561,7 @@ def program(fuse, cbs, acts, **kwargs):
         SHARED[key] = mk_learner()
         if fuse:
             SHARED[key].fuse(**kwargs)
-            SHARED[key].engines.fuser._tell = lambda why: None  # callbacks that listen are what this is about
+            SHARED[key].engines.fuser._tell = lambda why: None  # callbacks that listen are the subject here
     learn,trace = start_anew(SHARED[key]),[]
     end = ending(lambda: learn.fit(2, cbs=players(cbs, acts, trace)))
     return learn,trace,end
@@ -617,22 +572,21 @@ def compare_programs(cbs, acts, **kwargs):
     assert vars(a.count)==vars(b.count)
     near(a, b, atol=1e-6)
 
-MANY = 5*settings.default.max_examples
+MANY = (5 if os.environ.get('ALL_CASES') else 1)*settings.default.max_examples
 
-@given(programs())
-@settings(max_examples=MANY)
-def test_programs(program): compare_programs(*program, backend='aten')
-
-def test_programs_were_fused():
-    if (True, 'aten') not in SHARED: pytest.skip('another process has run them')
+def test_programs():
+    @given(programs())
+    @settings(max_examples=MANY)
+    def run(program): compare_programs(*program, backend='aten')
+    run()
     report = SHARED[True, 'aten'].fuse_report()
-    assert report.fused['whole']>100 and report.fused['grads']>30, report
+    assert report.fused['whole']>20 and report.fused['grads']>5, report
 
-# ---- the real thing: one library for this machine
+# ---- the real compiler
 
 @pytest.fixture(scope='module')
 def library(tmp_path_factory):
-    "A folder with the compiled step of the small learner of these tests; without a compiler this fails"
+    "Return a folder with the compiled step of the default learner of these tests; this fails without a compiler"
     folder = tmp_path_factory.mktemp('fuse')
     learn = mk_learner().fuse(cache=folder)
     with warnings.catch_warnings():
@@ -648,9 +602,9 @@ def test_programs_on_a_compiled_step(library):
     def run(program): compare_programs(*program, cache=library)
     run()
     report = SHARED[True, library].fuse_report()
-    assert report.fused['whole']>200 and not report.fused['grads'] and report.graphs[0]['was there']
+    assert report.fused['whole']>40 and not report.fused['grads'] and report.graphs[0]['was there']
 
-def test_a_library_is_found_on_disk(library):
+def test_a_compiled_library_is_read_from_disk(library):
     learn = mk_learner().fuse(cache=library)
     learn.fit(2)
     assert learn.fuse_report().graphs[0]['was there'] and n_fused(learn)==5
@@ -666,7 +620,7 @@ def test_built_in_the_background(library):
     assert report.fused['whole']>=6 and sum(report.eager.values())+sum(report.fused.values())==12
     near(learn, (lambda o: o.fit(2) or o.fit(2) or o)(mk_learner()))
 
-def test_fit_says_whether_to_fuse(library):
+def test_an_argument_of_fit_decides_whether_to_fuse(library):
     learn = mk_learner()
     learn.fit(1, fuse=dict(cache=library))
     learn.fit(1, fuse=True)
@@ -675,7 +629,7 @@ def test_fit_says_whether_to_fuse(library):
     assert learn.engines.fuser is None
     with pytest.raises(TypeError, match="fuse is 'yes'"): learn.fit(1, fuse='yes')
 
-def test_several_processes_say_why_not():
+def test_steps_of_several_processes_stay_uncompiled_with_a_warning():
     def run():
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter('always')
@@ -685,7 +639,7 @@ def test_several_processes_say_why_not():
         return [str(o.message) for o in told if 'fuse' in str(o.message)],n_fused(learn)
     for told,n in together(run): assert len(told)==1 and 'several processes' in told[0] and not n
 
-def test_fits_in_a_row_with_the_default_callbacks_are_fused_by_one_graph():
+def test_successive_fits_with_the_default_callbacks_share_a_graph():
     learn = fitted(defaults=True)
     with learn.no_logging(), learn.no_bar():
         for _ in range(2): learn.fit(1)

@@ -1,4 +1,4 @@
-"One of two processes is out of memory: both run the turn again in halves, and end with the weights of a run with enough memory"
+"If one of two processes runs out of memory, both repeat the turn in halves, and the weights are those of a run with enough memory"
 import pytest, torch
 from learnloop import Callback, GradientAccumulation, HealMemory
 from runs import differ, mk_learner, weights
@@ -22,7 +22,7 @@ def job(accumulates):
     return fit(99, cbs()),fit(2, [HealMemory(), *cbs()]),fit(1, [HealMemory(), *cbs()], rank=0)
 
 @pytest.mark.parametrize('accumulates', [False, True])
-def test_both_processes_run_the_turn_again(accumulates):
-    (whole,*healed),other = together(job, accumulates, timeout=60)
+def test_both_processes_repeat_the_turn(accumulates):
+    (whole,*healed),other = together(job, accumulates)
     for a,b in zip(healed, other[1:], strict=True):
         assert all(map(torch.equal, a, b)) and differ(a, whole)<2e-5

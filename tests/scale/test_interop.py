@@ -1,4 +1,4 @@
-"Callbacks of other systems in two processes: who they think they are, how they stop, who writes"
+"Callbacks of other systems in two processes: their ranks, stops, and files"
 import csv, os
 import pytest, torch
 from helpers import silent
@@ -12,16 +12,16 @@ from together import ending, same, together
 
 pytestmark = pytest.mark.filterwarnings('ignore')
 
-def mk(*cbs):
+def mk(*cbs, lr=.1):
     g = torch.Generator().manual_seed(0)
     x = torch.randn(24, 3, generator=g)
     dl = DataLoader(TensorDataset(x, x.sum(1, keepdim=True)), 4)  # 6 batches
     torch.manual_seed(1)
-    return silent(Learner(DataLoaders(dl, dl), nn.Linear(3, 1), F.mse_loss, torch.optim.SGD, lr=.1, cbs=cbs).to_ddp())
+    return silent(Learner(DataLoaders(dl, dl), nn.Linear(3, 1), F.mse_loss, torch.optim.SGD, lr=lr, cbs=cbs).to_ddp())
 
 def weights(learn): return [p.detach().clone() for p in learn.model.parameters()]
 
-# ---- stops that one process alone asks for, in the third batch of the second epoch
+# ---- stops that one process requests, in the third batch of the second epoch
 def stop_lightning(rank):
     class Stop(lightning.Callback):
         def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
@@ -79,12 +79,12 @@ def stop_ignite(rank):
 STOPS = stop_lightning,stop_transformers,stop_keras,stop_engine,stop_fastai,stop_fastnlp,stop_accelerated,stop_ignite
 
 def points(learn):
-    "Where processes have to meet in a batch of training"
+    "Return where processes have to meet in a training batch"
     learn.training = True
     return sorted(points_needed(learn))
 
 def stopped():
-    "By system and process: batches, steps, where processes meet in a batch, are weights the same in both?"
+    "Return by system and process: batches, steps, where processes meet in a batch, and whether weights are equal"
     res = {}
     for mk_stop in STOPS:
         for rank in 0,1:
@@ -94,13 +94,13 @@ def stopped():
             res[mk_stop.__name__,rank] = learn.count.batches,learn.count.opt_steps,points(learn),all(map(torch.equal, *ws))
     return res
 
-def test_a_stop_of_one_process_is_one_of_all():
+def test_if_one_process_stops_all_do():
     res = same(together(stopped))
     for (name,_),(n_batches,n_steps,where,equal) in res.items():
         assert equal and (n_batches, n_steps)==(9, 9), (name, n_batches, n_steps)
         assert bool(where)==(name in ('stop_fastai', 'stop_fastnlp', 'stop_accelerated')), (name, where)
 
-# ---- who they think they are
+# ---- ranks
 def who():
     res = {}
     class L(lightning.Callback):
@@ -135,7 +135,7 @@ def who():
     mk(L(), T(), A(), N(), E()).fit(1)
     return res
 
-def test_who_they_are():
+def test_each_system_reports_the_rank():
     every = together(who)
     for r,o in enumerate(every):
         first = r==0
@@ -146,7 +146,7 @@ def test_who_they_are():
         assert o['sizes']==(2, 4, 6) and o['gather']==[0, 10, 11]
         assert o['fastnlp']==(r, 2, True, 1) and o['engine']==r
 
-# ---- what one asks for, all do; who writes; what is refused
+# ---- requests of one process, files, errors
 def asks(folder):
     seen = []
     class Ask(transformers.TrainerCallback):
@@ -164,7 +164,7 @@ def asks(folder):
         def on_train_batch_end(self, batch, logs=None): raise CancelFitException
     return seen,ending(mk(Odd()).fit, 1)
 
-def test_what_one_asks_for_all_do(tmp_path):
+def test_if_one_process_requests_an_evaluation_all_evaluate(tmp_path):
     seen,(kind,text) = same(together(asks, str(tmp_path)))
     assert [o[0] if o!='saved' else o for o in seen]==[4, 'saved']
     assert (tmp_path/'log.csv').read_text().split()==['0,0', '1,0']
@@ -181,7 +181,7 @@ class Silent(fastai.Callback):
 def test_a_foreign_callback_may_declare_that_it_is_rank_invariant():
     assert points(mk(Silent()))==['step'] and not points(mk(Agrees()))
 
-# ---- ignite, whose handlers ask ignite.distributed where they are
+# ---- ignite, whose handlers read ranks from ignite.distributed
 def ignites(folder):
     from ignite.engine import Events
     from ignite.handlers import Checkpoint, DiskSaver, EarlyStopping
@@ -198,7 +198,7 @@ def ignites(folder):
     learn.fit(8)
     return learn.count.epochs,seen,[o.numpy() for o in weights(learn)]
 
-def test_ignite(tmp_path):
+def test_ignite_handlers_work_in_two_processes(tmp_path):
     (n,seen,ws),other = together(ignites, str(tmp_path))
     assert other[:2]==(n, seen) and all((a==b).all() for a,b in zip(ws, other[2], strict=True))  # metrics are of both together
     assert n<8 and sorted(os.listdir(tmp_path))==sorted(f'model_{6*i+6}.pt' for i in range(n))

@@ -1,4 +1,4 @@
-"What users do in one process alone: all processes hear what it was, under a name"
+"Calls that only one process makes are errors that name the call"
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -18,12 +18,12 @@ def meets_inside_first():
     res = ending(learn.team.first, lambda: learn.team.gather(1))
     return res,learn.team.gather(learn.team.rank)
 
-def test_who_is_at_the_end_says_so():
+def test_a_process_that_has_ended_is_named():
     (kind,text),other = together(in_one_only)
     assert kind=='PeerError' and 'rank 1 has already reached the end of its program' in text and 'killed' not in text
     assert other is None
 
-def test_first_may_not_meet():
+def test_no_exchange_inside_of_first():
     for (kind,text),every in together(meets_inside_first):
         assert kind in ('RuntimeError', 'PeerError') and "'gather' inside team.first" in text
         assert every==[0, 1]  # the processes are still connected

@@ -1,4 +1,4 @@
-"A compiled fit that goes back, or resumes, ends with exactly the weights of one without the detour"
+"A compiled fit that rewinds or resumes ends with exactly the weights of an uninterrupted one"
 from functools import partial
 import pytest, torch
 from fastcore.basics import noop
@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 
-OPTS = dict(sgd=torch.optim.SGD, momentum=partial(torch.optim.SGD, momentum=.9), adam=torch.optim.AdamW)
+OPTS = dict(adam=torch.optim.AdamW, momentum=partial(torch.optim.SGD, momentum=.9), sgd=torch.optim.SGD)
 
 def fit(opt, *cbs, n=4, items=42, backend='aten', cache=None, **how):
     "Train with dropout, shuffling and an average; the last batch of an epoch is short, so it has no graph at first"
@@ -40,8 +40,9 @@ def halved(to): return once((to.epoch, to.batch-1), lambda learn: learn.set_hype
 
 PLACES = dict(sgd=((2, 6), Place(1, 'train', 2)), momentum=((1, 9), Place(0, 'train', 4)), adam=((3, 10), Place(2, 'train', 10)))
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize('opt', OPTS)
-def test_a_compiled_fit_goes_back(opt, tmp_path):
+def test_a_compiled_fit_rewinds(opt, tmp_path):
     at,to = PLACES[opt]
     plain = fit(opt, halved(to))
     for keep in (Snapshots(4, keep=20), CheckpointCallback(tmp_path, every_steps=4, keep=20)):
@@ -49,15 +50,16 @@ def test_a_compiled_fit_goes_back(opt, tmp_path):
         assert learn.keeper.attempt
         equal(learn, plain)
 
-def test_a_compiled_fit_goes_back_to_its_start():
+def test_a_compiled_fit_rewinds_to_its_start():
     learn = fit('sgd', Snapshots(4, keep=20), once((1, 3), lambda learn: learn.rewind(Place(0))))
     equal(learn, fit('sgd'))
 
-def test_a_compiled_fit_goes_back_on_the_real_compiler(tmp_path):
+def test_a_compiled_fit_rewinds_on_the_real_compiler(tmp_path):
     plain,to = fit('adam', halved(Place(1, 'train', 2)), items=40, backend='inductor', cache=tmp_path),Place(1, 'train', 2)
     learn = fit('adam', Snapshots(4, keep=20), once((2, 6), lambda learn: learn.rewind(to, lr=.01)), items=40, backend='inductor', cache=tmp_path)
     equal(learn, plain)
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize('opt', OPTS)
 def test_a_compiled_fit_resumes(opt, tmp_path):
     "In another learner, with another graph"

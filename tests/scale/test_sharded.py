@@ -1,4 +1,4 @@
-"Files that two processes write at once, and one reads"
+"One process reads files that two processes wrote together"
 import json, torch
 from together import together
 from learnloop.checkpoint.shards import read_shards
@@ -16,7 +16,7 @@ def write(folder):
     tensors = {nm:distribute_tensor(whole(nm), mesh, [Shard(0)]) for nm in SIZES} | dict(step=torch.tensor(7), half=torch.ones(2).bfloat16())
     return write_shards(folder, tensors, team)
 
-def test_what_two_processes_hold_is_read_by_one(tmp_path):
+def test_one_process_reads_tensors_of_two(tmp_path):
     files = together(write, tmp_path)
     assert files[0]==files[1] and {'shards.json', '__0_0.distcp', '__1_0.distcp'}<={*files[0]}
     assert {nm:(tmp_path/nm).stat().st_size for nm in files[0]}=={nm:o['size'] for nm,o in files[0].items()}

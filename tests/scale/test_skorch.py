@@ -1,23 +1,12 @@
-"Callbacks of skorch in two processes: what they go by, how they stop, who writes"
+"Callbacks of skorch in two processes: their values, stops, and files"
 import os
 import pytest, torch
-from helpers import silent
-from learnloop import DataLoaders, Learner
 from skorch.callbacks import Callback, Checkpoint, EarlyStopping, LRScheduler, TensorBoard
-from torch import nn
-from torch.nn import functional as F
 from torch.optim.lr_scheduler import ReduceLROnPlateau
-from torch.utils.data import DataLoader, TensorDataset
+from test_interop import mk, weights
 from together import same, together
 
 pytestmark = pytest.mark.filterwarnings('ignore')
-
-def mk(lr=.1):
-    g = torch.Generator().manual_seed(0)
-    x = torch.randn(24, 3, generator=g)
-    dl = DataLoader(TensorDataset(x, x.sum(1, keepdim=True)), 4)  # 6 batches
-    torch.manual_seed(1)
-    return silent(Learner(DataLoaders(dl, dl), nn.Linear(3, 1), F.mse_loss, torch.optim.SGD, lr=lr).to_ddp())
 
 class Stops(Callback):
     def __init__(self, hook, rank): self.hook,self.rank = hook,rank
@@ -34,26 +23,26 @@ class Writer:
 
 def run(folder):
     res = {}
-    def weights(learn): return learn.team.gather([p.detach().clone() for p in learn.model.parameters()])
+    def is_equal(learn): return all(map(torch.equal, *learn.team.gather(weights(learn))))
     for hook in 'on_batch_end','on_epoch_end':
         for who in 0,1:
             learn = mk()
             learn.fit(4, cbs=Stops(hook, who))
-            res[hook,who] = learn.count.batches,all(map(torch.equal, *weights(learn)))
+            res[hook,who] = learn.count.batches,is_equal(learn)
     writer,seen = Writer(),[]
     class Sees(Callback):
         def on_train_end(self, net, **kwargs): seen.extend(net.history[:, ('train_loss','valid_loss')])
-    learn = mk(.9)
+    learn = mk(lr=.9)
     cbs = [LRScheduler(ReduceLROnPlateau, monitor='valid_loss', patience=0), EarlyStopping(patience=3), TensorBoard(writer), Sees(),
         Checkpoint(dirname=folder, load_best=True)]
     learn.fit(6, cbs=cbs)
     res['history'] = [list(map(float, o)) for o in seen]
     res['recorder'] = [list(map(float, o)) for o in learn.recorder.values]
-    res['equal'] = all(map(torch.equal, *weights(learn)))
+    res['equal'] = is_equal(learn)
     res['wrote'] = learn.team.gather(writer.n>0)==[True, False]
     return res
 
-def test_two_processes(tmp_path):
+def test_skorch_callbacks_work_in_two_processes(tmp_path):
     res = same(together(run, str(tmp_path/'best')))
     for who in 0,1: assert res['on_batch_end',who]==(9, True) and res['on_epoch_end',who]==(12, True)
     assert res['equal'] and res['wrote'] and (tmp_path/'best'/'params.pt').exists()

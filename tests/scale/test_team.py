@@ -1,5 +1,6 @@
-"What processes say to each other, and how the end of one reaches the others. Several checks share a launch"
+"Processes exchange values, and an error or the death of one ends the others. Several checks share a launch"
 import multiprocessing as mp, os, signal, socket, sys, time
+from contextlib import suppress
 import pytest, torch, torch.distributed as dist
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -25,9 +26,9 @@ class At(Callback):
 def boom(): raise ValueError('boom')
 def kill(): os.kill(os.getpid(), signal.SIGKILL)
 
-def what_is_said():
+def exchanged():
     team = find_team()
-    assert find_team() is team, 'one for all learners'
+    assert find_team() is team, 'all learners share one'
     r = team.rank
     assert team.gather(dict(r=r, t=torch.full((r+1,), r)))[-1]['t'].tolist()==[team.world-1]*team.world
     assert team.gather('x'*1000*r)==['x'*1000*i for i in range(team.world)]
@@ -42,20 +43,20 @@ def what_is_said():
     assert team.n_meets==n+1 and team.seconds>0
     return repr(team)
 
-@pytest.mark.parametrize('n', [2, 4, 9])  # of more than eight, rows go by way of the first
-def test_what_is_said(n): assert together(what_is_said, n=n)==[f'Team(rank={i}, world={n})' for i in range(n)]
+@pytest.mark.parametrize('n', [2, 4, 9])  # with more than eight, the first process collects the rows
+def test_processes_exchange_values(n): assert together(exchanged, n=n)==[f'Team(rank={i}, world={n})' for i in range(n)]
 
 def refusals():
     team,res = find_team(),[]
     def write(): raise NotADirectoryError('no such folder')
     res.append(ending(team.first, write))
-    assert not team.broken, 'an error of all parts nobody'
+    assert not team.broken, 'an error of all keeps the connection'
     res.append(ending(team.gather, At))  # no plain data: an error before anything is exchanged
     team.meet('still there')
     res.append(ending(team.meet, 'save' if team.is_first else 'backward'))
     return res
 
-def test_errors_that_all_have():
+def test_all_processes_raise_the_error_of_one():
     (a,pa,ma),(b,pb,mb) = together(refusals)
     assert a==('NotADirectoryError', 'no such folder')
     assert b==('PeerError', 'rank 0 failed: NotADirectoryError: no such folder')
@@ -63,7 +64,7 @@ def test_errors_that_all_have():
         'All of them must run the same steps of a fit')
 
 def fit(event, rank, f, rank_invariant=False, limit=LIMIT):
-    "Type and text of the error that ends a fit, of its cause, when it came, and what a fit afterwards says"
+    "Return type and text of the error that ends a fit, of its cause, its time, and the errors of later calls"
     learn = mk_learn(At(event, rank, f, rank_invariant), timeout=limit)
     try: learn.fit(1)
     except BaseException as e:
@@ -84,18 +85,18 @@ def check_parted(res, rank, name, text):
         for err in o[4]: assert err[0]=='PeerError' and err[1].startswith('the processes are disconnected: '), err
 
 @pytest.mark.parametrize('rank,rank_invariant,n', [(0, False, 2), (1, True, 2), (2, False, 3)])
-def test_an_error_of_one_is_told_to_all(rank, rank_invariant, n):
-    "74: it hears of it in a meeting, or in an exchange of gradients; and lives on"
+def test_an_error_of_one_ends_the_fit_of_all(rank, rank_invariant, n):
+    "74: it is noticed in a meeting, or in an exchange of gradients, and the process lives on"
     check_parted(together(fit, 'after_loss', rank, boom, rank_invariant, n=n), rank, 'ValueError', 'boom')
 
 def ctrl_c(): raise KeyboardInterrupt
-def test_ctrl_c_and_exit_of_one():
+def test_ctrl_c_or_exit_of_one_ends_the_fit_of_all():
     check_parted(together(fit, 'after_loss', 1, ctrl_c), 1, 'KeyboardInterrupt', '')
     check_parted(together(fit, 'after_loss', 0, lambda: sys.exit(3)), 0, 'SystemExit', '3')
 
 @pytest.mark.parametrize('where', ['loader', 'model', 'save'])
-def test_an_error_anywhere(where, tmp_path):
-    "74: of a loader, of the model, of a file"
+def test_an_error_of_loader_model_or_file_reaches_all(where, tmp_path):
+    "Case 74"
     def f():
         learn = mk_learn()
         if where=='loader' and learn.team.rank==1: learn.dls.train.collate_fn = lambda b: boom()
@@ -116,17 +117,17 @@ def fail_while_gloo_waits():
     return str(res),dist.is_initialized()
 
 def test_an_error_does_not_wait_for_gloo(monkeypatch):
-    "As when gloo misses that a connection was cut, and what it waits for never comes"
+    "As if gloo didn't notice that a connection was cut, and waited forever"
     monkeypatch.setattr('learnloop.scale.team._cut', lambda inodes: None)
-    assert together(fail_while_gloo_waits, timeout=SOON)[1]==('boom', False)
+    assert together(fail_while_gloo_waits, timeout=60)[1]==('boom', False)
 
 def told_by(event, rank, f, rank_invariant, folder):
     res = fit(event, rank, f, rank_invariant)
     with open(f'{folder}/{os.environ["RANK"]}', 'w') as o: o.write(' '.join(map(str, res[:2])))
 
 @pytest.mark.parametrize('rank,rank_invariant', [(0, True), (2, False)])
-def test_a_killed_process(rank, rank_invariant, tmp_path):
-    "Rank 0, too: who keeps the store is another process"
+def test_the_others_report_a_killed_process(rank, rank_invariant, tmp_path):
+    "Also rank 0, as another process keeps the store"
     start = time.monotonic()
     with pytest.raises(PeerError, match=f'rank {rank} was killed by SIGKILL'):
         together(told_by, 'after_loss', rank, kill, rank_invariant, tmp_path, n=3)
@@ -146,20 +147,20 @@ def told_with_own_store(port, rank, f, folder):
 
 @pytest.fixture
 def port():
-    "Of this process alone: the system could give one of its own to another test in the meantime"
-    port = 15_000 + os.getpid()%10_000
-    with socket.create_server(('127.0.0.1', port)): return port
+    "Return a free port outside of the range that the system gives to others"
+    for port in range(15_000 + os.getpid()%10_000, 32_000):
+        with suppress(OSError), socket.create_server(('127.0.0.1', port)): return port
 
 def test_rank_0_keeps_the_store(port, tmp_path):
     check_parted(together(own_store, port, 0, boom), 0, 'ValueError', 'boom')
     with pytest.raises(PeerError, match='rank 0 was killed'): together(told_with_own_store, port, 0, kill, tmp_path)
     assert (tmp_path/'1').read_text()=='PeerError rank 0 is gone, and with it the store that holds the error'
 
-def test_who_does_not_come():
-    "In a meeting: by name, in all; and in who comes too late"
-    done = mp.get_context('fork').Semaphore(0)  # of the two others
+def test_a_process_that_misses_a_meeting_is_named():
+    "In all processes, also in the one that comes too late"
+    done = mp.get_context('fork').Semaphore(0)  # released by the two others
     def _fit():
-        res = fit('after_loss', 1, lambda: [done.acquire(timeout=SOON) for _ in range(2)], False, 10.)
+        res = fit('after_loss', 1, lambda: [done.acquire(timeout=SOON) for _ in range(2)], False, 15.)
         done.release()
         return res
     res = together(_fit, n=3)
@@ -168,25 +169,25 @@ def test_who_does_not_come():
     assert max(res[r][3] for r in (0, 2))<res[1][3]
 
 def join(path, backend='gloo'):
-    "A group as somebody else makes it, without a word in the environment"
+    "Create a group without environment variables, as other libraries do"
     rank = int(os.environ['RANK'])
     for k in ('RANK', 'WORLD_SIZE', 'LOCAL_RANK', 'MASTER_ADDR', 'MASTER_PORT'): del os.environ[k]
     dist.init_process_group(backend, init_method=f'file://{path}', rank=rank, world_size=2)
     return rank
 
-def on_anybodys(path):
+def in_existing_group(path):
     rank,before = join(path),{*_connections()}
     learn = mk_learn()
     learn.fit(1)
     group = dist.new_group()
-    assert len({*_connections()}-before)>=3, 'of the team, and of the new group'
+    assert len({*_connections()}-before)>=3, 'connections of the team or of the new group are missing'
     def wait_or_fail(): dist.all_reduce(torch.ones(1), group=group) if rank==0 else boom()
     learn.add_cb(At('after_loss', rank, wait_or_fail))
     return ending(learn.fit, 1),learn.team.rank
 
-def test_anybodys_group(tmp_path):
-    "One that somebody else has made, and another one, in which the others wait when an error comes"
-    (a,ra),(b,rb) = together(on_anybodys, tmp_path/'store')
+def test_a_fit_joins_an_existing_group(tmp_path):
+    "An error also ends the wait of another process in a second group"
+    (a,ra),(b,rb) = together(in_existing_group, tmp_path/'store')
     assert (ra, rb)==(0, 1) and b==('ValueError', 'boom')
     assert a[0]=='PeerError' and a[1].startswith('rank 1 failed: ValueError: boom')
 
@@ -194,7 +195,7 @@ def without_cpu(path):
     rank = join(path, 'cuda:gloo')
     return find_team().gather(rank),ending(dist.all_reduce, torch.ones(1))[1]
 
-def test_a_group_that_takes_no_tensors_of_the_cpu(tmp_path):
+def test_a_team_works_in_a_group_without_cpu_tensors(tmp_path):
     for got,err in together(without_cpu, tmp_path/'store'): assert got==[0, 1] and 'No backend type' in err
 
 def test_one_process_has_no_team(monkeypatch):
@@ -210,4 +211,4 @@ def test_restarts_on_several_hosts_need_a_store_of_their_own(monkeypatch):
     for k,v in (env | dict(RANK='0')).items(): monkeypatch.setenv(k, v)
     with pytest.warns(UserWarning, match='set TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1'): assert team._store()=={}
     monkeypatch.setenv('TORCHELASTIC_USE_AGENT_STORE', 'False')
-    assert team._store()=={}  # and warns of nothing
+    assert team._store()=={}  # without a warning

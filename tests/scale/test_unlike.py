@@ -1,4 +1,4 @@
-"Processes whose fits are not alike are told so, all of them, before the first step"
+"If the fits of processes differ, all processes raise an error before the first step"
 import torch
 from helpers import silent
 from learnloop import Callback, Learner
@@ -13,7 +13,7 @@ def mk(n=4, frozen=False):
     return silent(Learner([(torch.ones(4, 3), torch.ones(4, 1))]*2, model, F.mse_loss, lr=.1)).to_ddp(timeout=LIMIT)
 
 def unlike():
-    "What comes of fits that differ in the second process, by what differs; and whether it can go on"
+    "Return the errors of fits that differ in the second process, and the steps of a fit afterwards"
     learn,steps = mk(),[]
     rank = learn.team.rank
     def _fit(learn, n=1): return ending(lambda: learn.fit(n, cbs=Callback(after_step=lambda cb: steps.append(1))))
@@ -22,10 +22,10 @@ def unlike():
     learn.fit(1)
     return res,learn.count.opt_steps
 
-def test_case_82_what_differs_is_named_before_the_first_step():
+def test_case_82_differences_are_named_before_the_first_step():
     res,n = same(together(unlike))
     of = '0.weight is [4, 3] torch.float32, requires_grad=True on rank 0, and '
     want = dict(frozen=of+'[4, 3] torch.float32, requires_grad=False on rank 1', epochs='n_epoch is 1 on rank 0, and 2 on rank 1',
         shape=of+'[5, 3] torch.float32, requires_grad=True on rank 1')
     for k,text in want.items(): assert res[k][0]=='ValueError' and text in res[k][1], res[k]
-    assert n==2, 'the processes are together still'
+    assert n==2, 'the processes are disconnected'
