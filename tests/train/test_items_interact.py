@@ -3,7 +3,7 @@ import warnings
 import pytest, torch
 from torch import nn
 from torch.nn import functional as F
-from learnloop import Callback, Learner, MicroBatch
+from learnloop import Learner, MicroBatch
 
 class Apply(nn.Module):
     "Apply the function `f` to the output of the layer `m`"
