@@ -175,9 +175,9 @@ def test_case_63_an_iterator_with_workers_resumes_at_its_place(workers):
 def test_a_signal_closes_each_open_phase_once(signum):
     opened,closed,seen,phases = [],[],[],('fit','epoch','train','fetch','batch')
     fs = {f'before_{o}':lambda cb,o=o: opened.append(o) for o in phases} | {f'cleanup_{o}':lambda cb,o=o: closed.append(o) for o in phases}
-    learn = mk_line([Callback(name='phases', **fs, after_exception=lambda cb: seen.append(cb.learn.exception))])
+    learn = mk_line([Callback(name='watcher', **fs, after_exception=lambda cb: seen.append(cb.learn.exception))])
     with pytest.raises(LEAVES[signum]) as e: learn.fit(1, cbs=At('after_loss', 2, f=send(signum)))
-    assert sorted(opened)==sorted(closed) and seen==[e.value] and e.value.__notes__ and [o.name for o in learn.cbs]==['train_eval', 'phases']
+    assert sorted(opened)==sorted(closed) and seen==[e.value] and e.value.__notes__ and [o.name for o in learn.cbs]==['train_eval', 'watcher']
     assert all(p.grad is None for p in learn.model.parameters())
 
 @pytest.mark.parametrize('name', ['after_loss', 'before_fetch', 'after_validate', 'before_epoch'])

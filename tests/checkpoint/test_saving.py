@@ -202,7 +202,8 @@ def regrouped(opt_func, before, after): return dict(opt_func=opt_func),as_made,l
 STORIES = {k:(kw, as_made, lambda o: o.fit(1), lambda o: o.fit(2)) for k,kw in FORMS.items()} | dict(
     frozen=frozen(FORMS['groups']), frozen_sgd=frozen(dict(splitter=halves)),
     # the file has fewer groups than the optimizer in use, or more than a new one
-    **{f'{nm} {a} {b}':regrouped(opt, a, b) for nm,opt in dict(SGD=SGD, AdamW=partial(torch.optim.AdamW, weight_decay=0.)).items() for a,b in ((None, .1), (.1, None), (.1, .2))})
+    **{f'{nm} {a} {b}':regrouped(opt, a, b) for nm,opt in dict(SGD=SGD, AdamW=partial(torch.optim.AdamW, weight_decay=0.)).items()
+        for a,b in ((None, .1), (.1, None), (.1, .2))})
 
 @pytest.mark.parametrize('fresh', [False, True], ids=['same', 'fresh'])
 @pytest.mark.parametrize('story', STORIES)
