@@ -460,7 +460,7 @@ def items_interact(
     learn, # The learner
     xb, # Inputs of a batch
     bs:int # Number of its items
-)->bool: # False if the model can't be tried: it has hooks, can't be copied, or draws random numbers
+)->bool: # False if the model can't be tried: it has hooks, can't be copied, fails on few items, or draws random numbers
     "Whether predictions in evaluation mode depend on other items of the batch: try four items at once and in halves"
     f,_ = _randomized(learn)
     n,k = min(bs, 4),min(bs, 4)//2

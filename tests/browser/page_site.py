@@ -184,13 +184,15 @@ SECTIONS = '', 'reference', *sorted(o.name for o in (ROOT/'nbs').iterdir() if [*
 def section(name): return str(Path(name).parent).strip('.')
 
 def views(i, name):
-    "Return pairs of width and schemes to check page number `i` in: all with ALL_CASES=1; else the phone, for prose also the desktop, and one scheme"
+    """List the widths at which to check page number `i`, each with the colour schemes to check there
+
+    `ALL_CASES=1` checks all. Otherwise each page is checked on the phone, prose also on the desktop, and contrast at one width in one scheme."""
     if os.environ.get('ALL_CASES'): return [(o, SCHEMES) for o in (WIDE, PHONE)]
     pale = {(WIDE, PHONE)[i%2]: [*SCHEMES][i//2%2:][:1]}
     return [(o, pale.get(o, [])) for o in (WIDE, PHONE) if o==PHONE or o in pale or section(name) not in WINGS]
 
-def looked(page, width, schemes):
-    "Return what is wrong with `page` in this width and these colour schemes"
+def faults_of(page, width, schemes):
+    "List the faults of `page` at this width, and its pale text in each colour scheme"
     page.set_viewport_size(dict(width=width, height=900))
     facts = page.evaluate(FACTS)
     for o in schemes:  # as the button in the head does
@@ -210,7 +212,7 @@ def test_pages(of, site, browser):
             page.goto(site+o)
             page.add_style_tag(content=STILL)
             for width,schemes in views(i, o):
-                if facts := looked(page, width, schemes): bad[f'{o} at {width}'] = facts
+                if facts := faults_of(page, width, schemes): bad[f'{o} at {width}'] = facts
     assert not bad, '\n'.join(f'{k}: {v}' for k,v in bad.items())
 
 @pytest.mark.parametrize('scheme,width', [('light', WIDE), ('dark', PHONE)])
