@@ -74,9 +74,8 @@ def target_weights(
 def _counted(targ, weight=None, ignore_index=-100, axis=1):
     "Return the denominator of a cross entropy with targets `targ`: class indices, or probabilities along `axis`"
     if targ.is_floating_point(): return targ.numel()//targ.shape[axis if targ.dim()>1 else 0]
-    is_below = ignore_index is None or ignore_index<0
-    # the common case; comparing tensors would take six times as long
-    if weight is None and targ.is_cpu and is_below and targ.numel() and targ.min().item()>=0: return targ.numel()
+    if weight is None and targ.is_cpu and targ.numel()<1024:  # comparing tensors takes several times as long
+        return targ.numel()-targ.flatten().tolist().count(-100 if ignore_index is None else ignore_index)
     return target_weights(targ, weight, ignore_index).sum(dtype=torch.float64 if targ.is_cpu else torch.float32)
 
 # %% ../../nbs/loop/07_denominator.ipynb #de000003

@@ -159,7 +159,7 @@ def _between(self:Learner):
         # else the fit was interrupted after this event, and resumes after it
         self('between_batches')
         p.fired_at = p.n_taken
-        _at_rest(self, 'fetch')
+        if self._handlers['between_batches']: _at_rest(self, 'fetch')  # handlers may have taken long
     return True
 
 @patch

@@ -12,7 +12,6 @@ import inspect, torch, warnings
 from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import lru_cache, partial
-from weakref import WeakSet
 from fastcore.basics import patch
 from torch import Tensor
 from ..data.batch import describe, tensors_in
@@ -28,20 +27,20 @@ def _step_needs(f):
     except (TypeError,ValueError): return False
     return bool(ps) and ps[0].default is inspect.Parameter.empty and ps[0].kind is ps[0].POSITIONAL_OR_KEYWORD
 
-_asked = WeakSet()  # Optimizers whose step failed without a closure
+_asked = set()  # Methods `step` that failed without a closure
 
 def needs_closure(
     opt # Torch optimizer
 )->bool: # True if its `step` has a required argument, or failed without one
     "Return True if the step of `opt` needs a closure"
-    return bool(_asked) and opt in _asked or _step_needs(type(opt).step)
+    return type(opt).step in _asked or _step_needs(type(opt).step)
 
 # %% ../../nbs/loop/04_turn.ipynb #7ba4a1f9
 def _asks_for_closure(opt, e):
     "Return True if `e` says that the step of `opt` needs a closure, and remember that"
-    if isinstance(opt, dict) or opt in _asked or 'closure' not in f'{type(e).__name__} {e}'.lower(): return False
+    if isinstance(opt, dict) or needs_closure(opt) or 'closure' not in f'{type(e).__name__} {e}'.lower(): return False
     if 'closure' not in inspect.signature(opt.step).parameters: return False
-    _asked.add(opt)
+    _asked.add(type(opt).step)
     return True
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000024

@@ -62,12 +62,15 @@ def test_engines_that_pass_everything_on_change_nothing(engines, cancels):
 def test_hooks_are_called_in_the_order_that_the_page_tells():
     said,learn = [],mk_learner(dls=(TRAIN[:1], VALID[:1]), defaults=True)
     learn.engines.append(mk_engine('e', said, HOOKS, PHASES_IN_FIT))
-    quiet(learn, 1)
+    quiet(learn, 1, cbs=[Callback(between_batches=lambda cb: None)])
     got = [o[1:] for o in said if o[1] not in ('body', 'body is over')]
     train = ['at_rest batch', 'at_rest fetch', 'take batch', 'take turn', 'at_rest batch', 'at_rest fetch']
     want = ['begin fit', 'start', 'at_rest fit', 'at_rest epoch', 'batches', 'take pass', *train, 'at_rest validate', 'batches', 'take pass', 'at_rest batch', 'at_rest batch', 'end fit']
     assert [' '.join(o) for o in got]==want
     assert [o[2] for o in said if o[1]=='body']==['fit', 'epoch', 'train', 'fetch', 'batch', 'turn', 'backward', 'step', 'zero_grad', 'fetch', 'validate', 'fetch', 'batch', 'fetch']
+    said.clear()
+    quiet(learn, 1)
+    assert 'at_rest fetch' not in [' '.join(o[1:]) for o in said]  # no handler of `between_batches` can have changed anything
 
 def test_the_lowest_level_is_outermost_and_clean_ups_go_the_other_way():
     said = []
