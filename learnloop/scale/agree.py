@@ -347,6 +347,8 @@ def share(self:TeamEngine, dl, training):
     if dl is None: return None
     key = id(dl),training
     if key not in self.shares:
+        own = {*map(id, self.learn.dls.loaders)}
+        self.shares = {k:v for k,v in self.shares.items() if k[0] in own}  # others would be kept in memory
         self.shares[key] = dl,share(dl, self.processes, training, self.per_process, self._count)
     return self.shares[key][1]
 

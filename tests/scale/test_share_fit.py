@@ -5,6 +5,7 @@ from learnloop import Learner, set_seed
 from together import LIMIT, together
 from torch import nn
 from torch.nn import functional as F
+from weakref import WeakSet
 with warnings.catch_warnings(action='ignore'): from torchdata.stateful_dataloader import StatefulDataLoader
 
 pytestmark = pytest.mark.filterwarnings('ignore:.set_vital. is deprecated')  # which torchdata calls
@@ -34,3 +35,17 @@ def test_fits_on_streams_that_hugging_face_split():
     assert all(map(torch.equal, a, b)) and (n,m,n_batches)==(22,22,3)
     (a,n,n_batches,said),(b,m,*_) = (o[1] for o in ranks)
     assert all(map(torch.equal, a, b)) and (n,m,n_batches)==(16,16,2) and len(said)==1
+
+def loaders_in_memory():
+    class Loader(list): __hash__ = object.__hash__
+    learn = Learner([(X[:4], Y[:4])], nn.Linear(3, 2), F.cross_entropy, lr=.01).to_ddp(timeout=LIMIT)
+    alive = WeakSet()
+    with learn.no_logging(), learn.no_bar():
+        for _ in range(3):
+            alive.add(dl := Loader([(X[:4], Y[:4])]))
+            learn.validate(dl=dl)
+            learn.fit(1)
+    return len(alive)
+
+def test_shared_loaders_are_released():
+    assert max(together(loaders_in_memory))==1
