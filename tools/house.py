@@ -29,7 +29,6 @@ def modules(root):
 
 LAYOUT = {getattr(tokenize, o) for o in 'COMMENT NL NEWLINE INDENT DEDENT ENDMARKER'.split()}
 
-@cache
 def code_tokens(path):
     "Return the tokens of a Python file without comments, blank lines and docstrings"
     text,left_out = path.read_text(),set()
@@ -39,6 +38,7 @@ def code_tokens(path):
             left_out |= {*range(body[0].lineno, body[0].end_lineno+1)}
     return [t for t in tokenize.generate_tokens(io.StringIO(text).readline) if t.type not in LAYOUT and t.start[0] not in left_out]
 
+@cache
 def code_lines(path): return {i for t in code_tokens(path) for i in range(t.start[0], t.end[0]+1)}
 
 def tokens(path):
