@@ -186,7 +186,7 @@ def reading(name, when, opt_func=SGD):
         elif when=='each': put(model, 1.+i/20)
     return dict(model=model, cbs=[each(change)], opt_func=opt_func)
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize('name', READS)
 def test_anything_that_forward_reads_may_change(name, cache):
     for when in ('back',) if not REAL else ('once','back','each'):
@@ -257,11 +257,12 @@ def edited(opt, edits):
     cbs = [at(i, (EDITS | COUNTED)[nm]) for i,nm in edits]
     return dict(model=Net(), opt_func=OPTS[opt], lr=.01, cbs=cbs)
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize('name', EDITS)
 def test_model_optimizer_and_loop_may_be_edited(name, cache):
     for opt in ('momentum','adam') if REAL else ('adam',):
         same(partial(edited, opt, [(5, name)]), backend=BACKEND, cache=cache)
+@pytest.mark.every(3)
 @pytest.mark.parametrize('name', COUNTED)
 def test_the_state_of_adam_may_be_edited(name, cache): same(partial(edited, 'adam', [(5, name)]), backend=BACKEND, cache=cache)
 
@@ -417,7 +418,7 @@ def hooked_before():
         learn.model.a.weight = w
         learn.opt.param_groups[0]['params'] = [*learn.model.parameters()]
     return dict(model=Net(), lr=.01, cbs=[at(4, lambda learn: w.register_hook(lambda g: g*3)), at(7, swap)])
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize('name', PROGRAMS)
 def test_a_program_trains_the_same_compiled(name, cache):
     tol = 2e-2 if name in ('half','autocast_by_a_callback') else 2e-5
@@ -474,7 +475,7 @@ CONSTANTS = dict(object=lambda: tried(Item()), module=lambda: tried(types.Module
     union=lambda: registered(lambda k: int|k), subclass=lambda: registered(lambda k: k, issubclass),
     a_partial=lambda: has(partial(min)), a_dict=lambda: has(type('D', (dict,), {})()), closure=in_closure, shadowed=shadowed, replaced=replaced, moved=moved)
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize('name', CONSTANTS)
 def test_a_change_of_what_dynamo_treats_as_constant_is_noticed(name):
     def make():
@@ -513,6 +514,7 @@ def flat():
 def share_bias(learn): named(learn, 'a.bias').data = learn.model.o[0]
 MEMORY = dict(at_first=(lambda: with_two(True), None), later=(with_two, lambda learn: learn.model.o.__setitem__(1, learn.model.o[0].view(8))),
     parameter=(with_two, share_bias), state=(Net, share_state), parts=(flat, None))
+@pytest.mark.every(3)
 @pytest.mark.parametrize('name', MEMORY)
 def test_tensors_that_share_memory(name, cache):
     make,f = MEMORY[name]
@@ -674,7 +676,7 @@ OWN = dict(lion=Lion, counting=Counting, in_group=InGroup, attribute=Custom, cou
     capturable=partial(Adam, capturable=False), radam=torch.optim.RAdam, adafactor=torch.optim.Adafactor)
 WHOLE = {'lion','attribute','rprop','adadelta','adamax','foreach','amsgrad','capturable','tensor_lr'}
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize('name', OWN)
 def test_an_optimizer_is_traced_or_runs_uncompiled(name, cache):
     cbs = lambda: [at(6, scaled), at(9, set_group(lr=.001))] if name!='tensor_lr' else []
@@ -732,6 +734,7 @@ LOOP = dict(attribute=(attribute, 'model.o\\[0\\] requires gradients, but no opt
     zero_grad=(lambda: dict(model=Net(), opt_func=Shrinks), None), of_instance=(of_instance, None), cached=(cached, 'a cache keeps the results of read.*read\\(\\)'),
     assigns=(lambda: dict(model=Net(assigns)), 'sets the data of a tensor'), negated=(lambda: dict(model=Net(lambda m, x: x*m.o[0], o=[negated()])), 'call resolve_conj'),
     overlapping=(lambda: dict(model=Net(overlapping, o=[torch.ones(9).as_strided((2, 8), (1, 1))])), 'whose elements share memory'))
+@pytest.mark.every(2)
 @pytest.mark.parametrize('name', LOOP)
 def test_no_graph_replaces_code_that_it_would_leave_out(name):
     make,why = LOOP[name]
@@ -781,7 +784,7 @@ DRAWS = dict(noise=noise, exponential=lambda m, x: x*like(x).exponential_(), cau
     normal=lambda m, x: x+torch.normal(x.detach(), .1),
     permuted=lambda m, x: x[torch.randperm(8)], poisson=lambda m, x: x+torch.poisson(like(x).fill_(1.)),
     category=lambda m, x: x[torch.multinomial(torch.ones(8), 8, replacement=True)])
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize('name', DRAWS)
 def test_compiled_steps_draw_the_same_random_numbers(name, cache):
     learn = same(lambda: dict(model=Net(DRAWS[name])), backend=BACKEND if name=='noise' else 'aten', cache=cache)
@@ -826,7 +829,7 @@ REASONS = dict(asked=(lambda m, x: x*2 if isinstance(m, Kind) else x, None, 'isi
     array=(lambda m, x: x*torch.from_numpy(m.o), lambda: np.ones(8, dtype='float32'), 'reads the NumPy array model.o: make it a tensor'),
     wastes=(wastes, None, 'draws random numbers that it does not use'),
     generator=(lambda m, x: x*torch.rand(8, generator=m.o[0]), lambda: [torch.Generator()], "aren't torch's own"))
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize('name', REASONS)
 def test_a_reason_is_a_sentence(name, capsys):
     f,make,why = REASONS[name]

@@ -40,7 +40,7 @@ def halved(to): return once((to.epoch, to.batch-1), lambda learn: learn.set_hype
 
 PLACES = dict(sgd=((2, 6), Place(1, 'train', 2)), momentum=((1, 9), Place(0, 'train', 4)), adam=((3, 10), Place(2, 'train', 10)))
 
-@pytest.mark.every(3)
+@pytest.mark.every(3, 1)
 @pytest.mark.parametrize('opt', OPTS)
 def test_a_compiled_fit_rewinds(opt, tmp_path):
     at,to = PLACES[opt]
@@ -59,7 +59,7 @@ def test_a_compiled_fit_rewinds_on_the_real_compiler(tmp_path):
     learn = fit('adam', Snapshots(4, keep=20), once((2, 6), lambda learn: learn.rewind(to, lr=.01)), items=40, backend='inductor', cache=tmp_path)
     equal(learn, plain)
 
-@pytest.mark.every(3)
+@pytest.mark.every(3, 2)
 @pytest.mark.parametrize('opt', OPTS)
 def test_a_compiled_fit_resumes(opt, tmp_path):
     "In another learner, with another graph"
