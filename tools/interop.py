@@ -1,10 +1,11 @@
 """Run the tests of `tests/interop` with the real packages, each in an environment of its own beside the project's
 
-`python -m tools.interop` runs all, `python -m tools.interop fastai wild` some: a system's own callbacks (`real_*.py`), or, in `wild`,
-those that other packages have for it (`wild_*.py`), and in `more` those of packages that were tried unseen (`more_*.py`). An environment sees the project's own packages, torch among them, through a `.pth` file; what it installs
-itself comes first. What came of each callback is printed as a table, and kept in `tests/interop/tested.json`, from which the page *Tested with* is made.
+`python -m tools.interop` runs all tests. `python -m tools.interop fastai wild` runs those of a system's own callbacks (`real_*.py`), and in `wild`
+those of callbacks that other packages have for it (`wild_*.py`). `more` has packages that were first tried without any preparation (`more_*.py`).
+Each environment also sees the packages of the project's environment, torch among them, by a `.pth` file; its own packages come first.
+The results for each callback are printed as a table and stored in `tests/interop/tested.json`, from which the page *Tested with* is made.
 """
-import json, os, subprocess, sys
+import json, os, subprocess, sys, sysconfig
 from datetime import date
 from difflib import unified_diff
 from pathlib import Path
@@ -13,10 +14,10 @@ from tempfile import TemporaryDirectory
 from learnloop.measure.table import Table
 
 ROOT = Path(__file__).parents[1]
-SITE = next((ROOT/'.venv/lib').glob('python3.*/site-packages'))
+SITE = sysconfig.get_path('purelib')  # of the environment that runs this
 KEPT,SCRIPTS = ROOT/'tests/interop/tested.json',ROOT/'tests/interop/scripts'
 FASTAI = '--no-deps fastai==2.8.12', 'fastdownload fastprogress fasttransform plum-dispatch cloudpickle pandas scikit-learn matplotlib pillow pyyaml -c'
-# System -> what pip is given, in turns. fastai asks for torchvision, which need not match torch; fastNLP for an old rich
+# System -> arguments of pip, one call after the other. fastai asks for torchvision, which need not match torch; fastNLP for an old rich
 ENVS = dict(  # chkstyle: ignore-node
     accelerated=['pytorch-accelerated==0.1.61 accelerate torchmetrics -c'],
     fastai=[*FASTAI],
@@ -38,7 +39,7 @@ def make_env(system):
     if ready.exists() and ready.read_text()==repr(ENVS[system]): return python
     subprocess.run([sys.executable, '-m', 'venv', '--clear', env], check=True)
     own = next((env/'lib').glob('python3.*/site-packages'))
-    (own/'project.pth').write_text(f'import site; site.addsitedir({str(SITE)!r})\n')
+    (own/'project.pth').write_text(f'import site; site.addsitedir({SITE!r})\n')
     subprocess.run([python, '-m', 'pip', 'install', '-q', '-U', 'pip'], check=True)  # an old one takes hours to choose versions
     for line in ENVS[system]:
         args = [o for a in line.split() for o in ([a, 'constraints.txt'] if a=='-c' else [a])]
@@ -52,7 +53,7 @@ def test_files(system):
 
 def run(system, rows):
     "Run the tests of `system`; returns whether they passed. Rows are appended to the file `rows`"
-    # the packages are older than this Python, NumPy and torch: their own warnings are none of ours
+    # the packages are older than this Python, NumPy and torch: their own warnings aren't ours
     cmd,env = [make_env(system), '-m', 'pytest', '-q', '-n', '0', '-W', 'default'],os.environ | dict(INTEROP='1', INTEROP_ROWS=str(rows))
     # a process for each file: trackers keep settings of their first run
     codes = [subprocess.run([*cmd, o], cwd=ROOT, env=env, timeout=1800).returncode for o in test_files(system)]
