@@ -4,7 +4,7 @@ from contextlib import contextmanager, suppress
 from itertools import product
 import pytest, torch
 from torch.utils.data import DataLoader, default_collate
-from helpers import TRAIN, covering, in_terminal, mk_learner as mk_line, same
+from helpers import TRAIN, covering, mk_learner as mk_line, same
 from learnloop import Callback, CheckpointCallback, Interrupted, Terminated, list_checkpoints, newest_checkpoint
 from test_pause import EVENTS, FITS, SETUPS, At, Boom, Noisy, boom, check, go_on, mk_learner, quiet, state, whole
 
@@ -410,14 +410,6 @@ def test_sigusr1_keeps_its_handler_where_nothing_is_saved():
     assert heard==[True]
 
 # Processes
-
-def test_ctrl_c_reaches_a_child_of_a_process_that_ignores_it():
-    "A shell's `make test &` has SIGINT ignored, and children inherit that"
-    with handled(SIGINT=signal.SIG_IGN):
-        p = in_terminal(['-c', 'import signal; print(signal.getsignal(signal.SIGINT))'], timeout=WAIT)
-        try: out = p.read()
-        finally: p.close(force=True)
-    assert 'default_int_handler' in out
 
 def child(f, q, err):
     os.setsid()

@@ -38,10 +38,6 @@ def both(mk_cbs, n_epoch=3, seed=7, **kwargs):
 
 # ---------------------------------------------------------------- TensorBoard, processes
 
-def test_point_30_distributed_trainer_is_refused_by_name():
-    cls = type('DistributedTrainer', (fc.Callback,), dict(__module__='fastai.distributed'))  # whose own module needs accelerate
-    with pytest.raises(TypeError, match="DistributedTrainer .fastai. can't be used in learnloop: .*DistributedDataParallel"): ours().fit(1, cbs=cls())
-
 # ---------------------------------------------------------------- traces
 EVENTS = [o for o in vars(event) if o[0]!='_' and o!='after_create']
 

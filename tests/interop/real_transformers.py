@@ -188,20 +188,6 @@ def test_early_stopping(tmp_path, patience, how):
     assert learn.count.batches==(7*(patience+1) if not how else 2*(patience+1))
     assert got[1].early_stopping_patience_counter==want[1].early_stopping_patience_counter==patience
 
-def test_early_stopping_goes_on_where_it_was(tmp_path):
-    cb = EarlyStoppingCallback(3)
-    learn = mk_learner(tmp_path, cbs=[cb])
-    learn.lr = 0.
-    with learn.no_logging(): learn.fit(2)
-    sd = learn.transformers_early_stopping.state_dict()
-    torch.save(sd, tmp_path/'sd.pt')
-    assert sd['EarlyStoppingCallback']['attributes']==dict(early_stopping_patience_counter=1)
-    again = mk_learner(tmp_path, cbs=[new := EarlyStoppingCallback(3)])
-    again.lr = 0.
-    again.transformers_early_stopping.load_state_dict(torch.load(tmp_path/'sd.pt', weights_only=True))
-    with again.no_logging(): again.fit(9, start_epoch=2)
-    assert again.epoch==3 and new.early_stopping_patience_counter==3  # 1, then 2 and 3
-
 def test_best_weights_are_loaded(tmp_path):
     kwargs = dict(greater_is_better=True, load_best_model_at_end=True)
     tr = theirs(tmp_path, [], save_strategy='best', **kwargs)

@@ -206,17 +206,10 @@ def test_stop_inside_an_evaluation_of_their_own():
             trainer.callback_handler = CallbackHandler([Inner])
             trainer._run_eval_epoch(trainer._eval_dataloader)
     cb = recording()
-    learn = mk_learn()
-    with learn.no_logging(): learn.fit(1, cbs=[Average, cb])
+    learn = quiet(mk_learn(), 1, cbs=[Average, cb])
     assert learn.outcome['fit']=='cancelled' and names(cb)[-2:]==['on_stop_training_error', 'on_training_run_end']
 
 # Events of one's own
-class VerifyBatch(TrainerCallback):
-    def __init__(self): self.seen = []
-    def verify_train_batch(self, trainer, xb, yb):
-        assert xb.shape[0]==trainer.run_config['train_per_device_batch_size'], 'size'
-        self.seen.append((tuple(xb.shape), tuple(yb.shape)))
-
 class VerifyingLearner(Learner, phases=[Event('verify_train_batch', 'batch')]):
     def before_batch(self):
         if self.training: self('verify_train_batch', xb=self.x, yb=self.y)
@@ -234,11 +227,9 @@ def test_call_event_calls_all_that_have_the_method_in_order(kw):
     assert calls==[('B', Trainer, 3), ('A', Trainer, 3)]
 
 def test_stop_in_a_custom_event():
-    cb = VerifyBatch()
-    cb.verify_train_batch = lambda trainer, xb, yb: act(cb, StopTrainingError('bad batch'))
-    learn = mk_learn(cls=VerifyingLearner)
-    with learn.no_logging(): learn.fit(1, cbs=[cb])
-    assert learn.outcome['fit']=='cancelled'
+    class Verifies(TrainerCallback):
+        def verify_train_batch(self, trainer, xb, yb): raise StopTrainingError('bad batch')
+    assert quiet(mk_learn(cls=VerifyingLearner), 1, cbs=[Verifies()]).outcome['fit']=='cancelled'
 
 def test_handler():
     cbs = [recording('a'), recording('b')]
@@ -251,6 +242,9 @@ def test_handler():
     own = CallbackHandler([TrainerCallback, cbs[0]])
     own.call_event('on_train_epoch_end', None)
     assert names(cbs[0])==['on_init_end', 'on_train_epoch_end'] and len(own.callbacks)==2
+    with pytest.raises(TypeError, match='removed by learn.remove_cb'): handler.clear_callbacks()
+    own.clear_callbacks()
+    assert own.callback_list==[]
 
 RUN = ['on_training_run_start', *EPOCH, 'on_training_run_end']
 @pytest.mark.every(2)
@@ -311,15 +305,6 @@ def test_data_sets_are_those_of_the_loaders():
     assert trainer.train_dataset is ds[0] and trainer.eval_dataset is ds[1]
     trainer.learn.dls = DataLoaders([(torch.ones(2, 1), torch.ones(2, 1))])
     with pytest.raises(AttributeError, match="no attribute 'train_dataset': the loader, a list, has no dataset"): attrgetter('train_dataset')(trainer)
-
-def test_callbacks_are_listed_and_not_removed_by_the_handler():
-    learn = mk_learn(cbs=[recording()])
-    handler = next(o for o in learn.cbs if isinstance(o, Accelerated)).trainer.callback_handler
-    assert handler.callback_list==[type(o).__name__ for o in handler.callbacks] and len(handler.callback_list)==1
-    with pytest.raises(TypeError, match='removed by learn.remove_cb'): handler.clear_callbacks()
-    own = CallbackHandler([recording()])
-    own.clear_callbacks()
-    assert own.callback_list==[]
 
 def test_attributes_of_the_accelerator():
     acc = Accelerated.Trainer(mk_learn(cbs=[MixedPrecision('bf16')]))._accelerator
@@ -478,11 +463,6 @@ def test_state_round_trip():
     assert same(new.foreign.ema, cb.foreign.ema) and new.foreign.n==6
 
 # In the learner
-def test_two_of_a_class():
-    cbs = [as_cb(LogMetricsCallback(), name=o) for o in ('one', 'two')]
-    with mk_learn().no_logging() as learn: learn.fit(1, cbs=cbs)
-    learn = mk_learn(cbs=[LogMetricsCallback, LogMetricsCallback])
-    assert [o.name for o in learn.cbs[-2:]]==['accelerated_log_metrics', 'accelerated_log_metrics_2']
 
 @pytest.mark.parametrize('at', ['after_epoch', 'before_batch'])
 def test_a_resumed_run_has_its_history_and_its_best(tmp_path, at):

@@ -6,7 +6,7 @@ from operator import attrgetter
 from types import ModuleType, SimpleNamespace
 import learnloop, numpy as np, pytest, torch
 from fastcore.foundation import L
-from helpers import LR, TAKEN_BY, TRAIN, VALID, covering, ending, mk_model, reread, silent
+from helpers import LR, TAKEN_BY, TRAIN, VALID, covering, ending, mk_model, reread, silent, quiet
 from learnloop import Callback as Ours, DataLoaders, LRFinder, Learner
 from learnloop.interop import as_cb, fastai as fa
 from learnloop.interop.fastai import Callback, event
@@ -404,8 +404,7 @@ def test_loaders_may_be_any_object_with_train():
     "Anything with `train` will do for a learner"
     own = SimpleNamespace(train=Twice(TRAIN), valid=VALID)
     probe = Probe(lambda self: (self.dls.train is self.dl, self.dls.train.n_inp, self.dls.bs))
-    learn = Learner(own, mk_model(), F.mse_loss, torch.optim.SGD, lr=LR, cbs=probe)
-    with learn.no_logging(): learn.fit(1)
+    quiet(Learner(own, mk_model(), F.mse_loss, torch.optim.SGD, lr=LR, cbs=probe), 1)
     assert probe.res==[(True, 1, 4)]*3
 
 def test_copies_of_a_stand_in_have_loaders_of_their_own():

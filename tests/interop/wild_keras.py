@@ -6,8 +6,8 @@ import csv, http.server, json, threading
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import parse_qs
-import numpy as np, pytest
-from real_keras import NOISY, VALID, broken, keras, keras_fit, kc, mk_learner, mk_model, our_fit, same, torch_learner
+import numpy as np, pytest, real_keras as rk
+from real_keras import VALID, keras, keras_fit, kc, mk_learner, mk_model, our_fit, same, torch_learner
 from wild import comet_messages, compare_scripts, emissions, live_rows, mlflow_metrics, same_emissions, tried, wandb_records, wandb_rows
 
 pytestmark = pytest.mark.filterwarnings('ignore')
@@ -26,20 +26,11 @@ def alike(a, b):
 
 # Keras' own
 
-STATE = dict(EarlyStopping='stopped_epoch best_epoch wait', ReduceLROnPlateau='wait cooldown_counter', LearningRateScheduler='', TerminateOnNaN='')
-@pytest.mark.parametrize('name,kwargs,fit', [('EarlyStopping', dict(patience=1, restore_best_weights=True), NOISY), ('ReduceLROnPlateau', dict(patience=1, factor=.5), NOISY),
-    ('LearningRateScheduler', dict(schedule=lambda epoch, lr: lr/2), {}), ('TerminateOnNaN', {}, dict(train=broken()))])
-def test_those_that_steer(name, kwargs, fit):
-    with tried('keras', 'keras', name):
-        rates = dict(theirs=[], ours=[])
-        class Rate(kc.Callback):
-            def __init__(self, rates): self.rates = rates
-            def on_train_batch_end(self, batch, logs=None): self.rates.append(float(self.model.optimizer.learning_rate))
-        cbs = dict(theirs=getattr(kc, name)(**kwargs), ours=getattr(kc, name)(**kwargs))
-        m,learn = keras_fit(8, [cbs['theirs'], Rate(rates['theirs'])], **fit),our_fit(8, [cbs['ours'], Rate(rates['ours'])], **fit)
-        assert rates['ours']==rates['theirs'] and (name=='TerminateOnNaN' or same(m, learn.model))
-        assert len(rates['ours'])<24 or len({*rates['ours']})>1
-        for k in STATE[name].split(): assert getattr(cbs['ours'], k)==getattr(cbs['theirs'], k)
+def test_callbacks_that_steer(capsys):
+    with tried('keras', 'keras', 'EarlyStopping'): rk.test_early_stopping(rk.BEST, .5, True)
+    with tried('keras', 'keras', 'ReduceLROnPlateau'): rk.test_reduce_lr_on_plateau({})
+    with tried('keras', 'keras', 'LearningRateScheduler'): both(lambda o: kc.LearningRateScheduler(lambda epoch, lr: lr/2))
+    with tried('keras', 'keras', 'TerminateOnNaN'): rk.test_terminate_on_nan(capsys)
 
 def test_csv_logger(tmp_path):
     with tried('keras', 'keras', 'CSVLogger'):

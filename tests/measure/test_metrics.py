@@ -121,13 +121,6 @@ def test_functions_refuse_wrong_shapes():
     for f in (accuracy_multi, rmse, msle, exp_rmspe):
         with pytest.raises(ValueError, match='differ in number'): f(torch.zeros(3), torch.zeros(4))
 
-def accum(pred, targ, **kwargs):
-    "What an `AccumMetric` hands to its function"
-    got = []
-    def f(a, b): got.append((a, b))
-    in_batches(AccumMetric(f, **kwargs), pred, targ, 3)
-    return got[0]
-
 def test_accum_metric_knows_its_name_and_its_limits():
     def f(pred, targ, scale): return scale*(pred-targ).abs().max()
     assert AccumMetric(f, scale=2).name=='f' and AccumMetric(partial(f, scale=2)).name=='f' and AccumMetric(f, name='g').name=='g'

@@ -56,11 +56,6 @@ def test_evaluations_outside_a_fit_leave_it_as_it_was(clock):
     learn.get_preds()
     assert (repr(cb), cb.epochs[0], cb.state_dict())==before
 
-def at(e, exc, i=1):
-    def hear(cb, _):
-        if cb.learn.training and cb.learn.iter==i and cb.learn.epoch==0: raise exc
-    return listener('stop', [e], hear, order=99)
-
 def test_added_or_removed_within_a_fit(clock):
     cb = Throughput()
     def add(o):
