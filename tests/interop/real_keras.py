@@ -3,6 +3,7 @@ import os
 os.environ['KERAS_BACKEND'] = 'torch'
 from collections import Counter
 import keras, pytest, torch
+from helpers import quiet
 from keras import callbacks as kc
 from learnloop import DataLoaders, Learner, mae
 from torch import nn
@@ -42,8 +43,7 @@ def keras_fit(n_epoch, cbs, valid=True, lr=LR, train=TRAIN, **kwargs):
     m.fit(*train, batch_size=BS, epochs=n_epoch, validation_data=VALID if valid else None, callbacks=cbs, verbose=0, shuffle=False, **kwargs)
     return m
 def our_fit(n_epoch, cbs, valid=True, lr=LR, train=TRAIN, **kwargs):
-    learn = mk_learner(valid, lr, train)
-    with learn.no_logging(): learn.fit(n_epoch, cbs=cbs, **kwargs)
+    learn = quiet(mk_learner(valid, lr, train), n_epoch, cbs=cbs, **kwargs)
     return learn
 
 def weights(m): return [o.detach().clone() for o in m.state_dict().values()]
@@ -56,7 +56,7 @@ def plain(v):
     if isinstance(v, list): return [plain(o) for o in v]
     return (type(v).__name__, v.shape) if hasattr(v, 'shape') else v
 
-def mk_recorder(trace, name='a', act=None, super_=True):
+def mk_recorder(trace, name='a', act=None):
     "A callback that has all hooks, and does `act[hook, n-th call](callback)`"
     calls = Counter()
     def _hook(k):
@@ -64,7 +64,7 @@ def mk_recorder(trace, name='a', act=None, super_=True):
             trace.append((name, k, plain(list(args)), plain(kwargs)))
             calls[k] += 1
             if f := (act or {}).get((k, calls[k])): f(self)
-            if super_: getattr(kc.Callback, k)(self, *args, **kwargs)
+            getattr(kc.Callback, k)(self, *args, **kwargs)
         return _f
     def set_model(self, model):
         trace.append((name, 'set_model'))

@@ -1,5 +1,5 @@
 "Callbacks written for pytorch-accelerated, which is not installed"
-import importlib.util, inspect, pickle, re, threading
+import importlib.util, inspect, pickle, re
 from collections import defaultdict
 from contextlib import suppress
 from operator import attrgetter
@@ -354,35 +354,6 @@ def test_gather_alone():
     t = torch.tensor([1, -1, 2])
     assert tr.gather(t) is t and torch.equal(tr.gather(t, padding_value=-1), t)  # none is lost that looks like padding
     assert tr.gather({'a':[t, 3]})=={'a':[t, 3]}
-
-class Peers:
-    "`torch.distributed` of `n` threads, as far as `gather` needs it"
-    def __init__(self, n): self.n,self.barrier_,self.slots,self.rank = n,threading.Barrier(n),[None]*n,threading.local()
-    def all_gather_object(self, outs, o):
-        self.slots[self.rank.i] = o
-        self.barrier_.wait(100)
-        outs[:] = self.slots
-        self.barrier_.wait(100)
-    def run(self, f):
-        res = [None]*self.n
-        def _one(i):
-            self.rank.i = i
-            res[i] = f(i)
-        ts = [threading.Thread(target=_one, args=(i,)) for i in range(self.n)]
-        for t in ts: t.start()
-        for t in ts: t.join(100)
-        return res
-
-@pytest.mark.parametrize('sizes', [(2, 2, 2), (3, 0, 1)])
-def test_gather_of_several(monkeypatch, sizes):
-    "Also where one process has nothing, or a value that was used for padding"
-    peers = Peers(len(sizes))
-    monkeypatch.setattr(accelerated, 'n_processes', lambda: peers.n)
-    monkeypatch.setattr(accelerated.dist, 'all_gather_object', peers.all_gather_object)
-    ts = [torch.arange(n*2.).reshape(n, 2)*(-1)**i for i,n in enumerate(sizes)]
-    trainers = [Trainer(mk_learn()) for _ in sizes]  # seeding torch in several threads at a time may deadlock
-    for res in peers.run(lambda i: trainers[i].gather((ts[i], torch.tensor(i)), padding_value=-1.)):
-        assert torch.equal(res[0], torch.cat(ts)) and torch.equal(res[1], torch.arange(peers.n))
 
 # Checkpoints
 class KeepsBest(TrainerCallback):

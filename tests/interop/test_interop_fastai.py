@@ -155,9 +155,9 @@ def test_two_of_a_name_and_two_learners():
 # ---------------------------------------------------------------- the learner that it sees
 class Probe(Callback):
     "Calls a function of itself at an event"
-    def __init__(self, f, e='after_loss', train=True): self.f,self.e,self.train,self.res = f,e,train,[]
+    def __init__(self, f, e='after_loss'): self.f,self.e,self.res = f,e,[]
     def __call__(self, event_name):
-        if event_name==self.e and (self.training==self.train or event_name not in fa._inner): self.res.append(self.f(self))
+        if event_name==self.e and (self.training or event_name not in fa._inner): self.res.append(self.f(self))
 
 def at(f, e='after_loss', n_epoch=1, cbs=(), **kwargs):
     learn = mk(**kwargs)

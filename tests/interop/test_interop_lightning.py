@@ -49,7 +49,7 @@ def at(k, do, n=1):
         if hook==k and seen.count(k)==n: do(trainer)
     return hear
 def stop(trainer): trainer.should_stop = True
-def fail(trainer): raise ValueError('a test')
+
 BATCH = ['on_train_batch_start', 'on_before_zero_grad', 'on_before_backward', 'on_after_backward', 'on_before_optimizer_step', 'on_train_batch_end']
 def evaluation(name, n=2):
     return [f'on_{name}_start', f'on_{name}_epoch_start', *[f'on_{name}_batch_start', f'on_{name}_batch_end']*n, f'on_{name}_epoch_end', f'on_{name}_end']

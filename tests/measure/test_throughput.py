@@ -11,12 +11,9 @@ def clock(monkeypatch):
     return o
 
 class Loader(list):
-    "Batches that take `secs` each to come, and `begin` to begin with"
-    def __init__(self, bs, clock, secs=0., begin=0.): self[:],self.clock,self.secs,self.begin = bs,clock,secs,begin
+    "Batches that take `secs` each to come"
+    def __init__(self, bs, clock, secs=0.): self[:],self.clock,self.secs = bs,clock,secs
     def __iter__(self):
-        self.clock.now += self.begin
-        return self.batches()
-    def batches(self):
         for b in super().__iter__():
             self.clock.now += self.secs
             yield b

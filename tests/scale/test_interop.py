@@ -88,7 +88,7 @@ def who():
             res['accelerated'] = c.is_world_process_zero,c.is_local_process_zero,c.num_processes,c.is_distributed,a.process_index
             res['sizes'] = c.train_per_device_batch_size,c.train_total_batch_size,c.num_update_steps_per_epoch
             r = a.process_index
-            res['gather'] = trainer.gather(torch.arange(r+1)+10*r).tolist()
+            res['gather'] = trainer.gather(torch.arange(r+1)+10*r, padding_value=10).tolist()
             a.wait_for_everyone()
     class N(fastnlp.Callback):
         def on_train_begin(self, trainer):

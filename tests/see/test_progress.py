@@ -189,12 +189,11 @@ class Gone(io.StringIO):
     def flush(self):
         if self.n<0: raise self.error('gone')
 
-def fit_at(monkeypatch, stdout, stderr=None):
+def fit_at(monkeypatch, stdout):
     "A fit that writes to `stdout`"
     learn = learner()
     with monkeypatch.context() as m:
         m.setattr(sys, 'stdout', stdout)
-        if stderr: m.setattr(sys, 'stderr', stderr)
         learn.fit(2)
         assert sys.stdout is stdout, 'nothing of rich is left there'
         learn.validate()

@@ -25,7 +25,6 @@ def served(folder):
     from tensorboard.backend.event_processing.plugin_event_accumulator import EventAccumulator as Served
     return Served(str(folder)).Reload()
 def tags(folder, kind='scalars'): return sorted(log(folder).Tags()[kind])
-def files(folder): return [o for o in folder.rglob('*') if 'tfevents' in o.name]
 
 @pytest.fixture
 def tb(tmp_path): return TensorBoardCallback(tmp_path/'log', every_steps=1)
@@ -160,13 +159,13 @@ def test_norms_are_those_of_each_step_before_clipping(cbs, tmp_path):
 
 # The graph
 
-def graph_of(model, xb, loss_func=None, n_inp=None, **kwargs):
+def graph_of(model, xb, **kwargs):
     "Nodes by name"
     import tempfile
     from pathlib import Path
     with tempfile.TemporaryDirectory() as d:
-        loss_func = loss_func or (lambda pred, *yb: tensors_in(pred)[0].float().square().mean())
-        dls = DataLoaders([(*xb, torch.zeros(len(xb[0])))], device='cpu', n_inp=n_inp)
+        def loss_func(pred, *yb): return tensors_in(pred)[0].float().square().mean()
+        dls = DataLoaders([(*xb, torch.zeros(len(xb[0])))], device='cpu')
         quiet(Learner(dls, model, loss_func, cbs=TensorBoardCallback(Path(d), **kwargs)), 1)
         g = GraphDef()
         g.ParseFromString(log(d)._graph)

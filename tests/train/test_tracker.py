@@ -209,15 +209,6 @@ def test_plateau_sets_the_lr_of_several_optimizers_and_of_tensors():
     learn.fit(2, cbs=ReduceLROnPlateau('score', factor=2))
     assert learn.opt['a'].param_groups[0]['lr']==.25 and learn.opt['b'].param_groups[0]['lr'].item()==.125
 
-def test_plateau_state_resumes():
-    cb = ReduceLROnPlateau('score', patience=3, cooldown=2)
-    run([1., 1., 1.], cb)
-    new = ReduceLROnPlateau('score', patience=3, cooldown=2)
-    new.load_state_dict(cb.state_dict())
-    learn = scripted([1.]*6, new)
-    learn.fit(6, start_epoch=3)
-    assert learn.recorder.lrs==[LR]*3+[LR/10]*6 and new.cooling==0
-
 # Saving
 
 class Weights(Callback):
