@@ -360,5 +360,16 @@ class StopAt(Callback):
     def hit(self):
         if self.learn.count.opt_steps==self.at and self.learn.phases['evaluate'] not in self.learn.open: self.how()
 
+class Back(Callback):
+    "Rewinds once, at an event and a place, in the process `rank` only"
+    order = 99
+    def __init__(self, event, rank=0, at=(1, 4), **how): self.event,self.rank,self.at,self.how,self.done = event,rank,at,how,False
+    def handlers(self, event): return [self._go] if event==self.event else []
+    def _go(self):
+        learn = self.learn
+        if self.done or learn.team.rank!=self.rank or not learn.training or (learn.epoch, learn.iter)!=self.at: return
+        self.done = True
+        learn.rewind(**self.how)
+
 def fail(): raise MemoryError
 def kill(): os.kill(os.getpid(), signal.SIGKILL)

@@ -17,9 +17,7 @@ class Plain(Dataset):
     def __getitem__(self, i): return X[i],X[i]
 class Whole(Plain):
     def __getitems__(self, idxs): return [self[i] for i in idxs]
-class ByKey(Dataset):
-    def __len__(self): return N
-    def __getitem__(self, k): return X[int(k[1:])],X[int(k[1:])]
+
 class Stream(IterableDataset):
     def __iter__(self): return iter([(*o, i) for i,o in enumerate(Plain())])
 class Own(Sampler):

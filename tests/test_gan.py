@@ -2,7 +2,7 @@
 import pytest, torch
 from functools import partial
 from benchmarks.crash import difference as differ
-from helpers import Module, quiet, same
+from helpers import Back, Module, quiet, same
 from learnloop import (Callback, CancelTurnException, CheckpointCallback, DataLoaders,
     EMA, GradientAccumulation, Learner, Logger, Phase, Place, Snapshots, get_hypers, on)
 from torch import nn
@@ -100,19 +100,6 @@ def test_an_error_names_the_turn_that_it_was_in(e):
     with pytest.raises(RuntimeError, match='bug') as err: quiet(mk_turns(), 1, cbs=Callback(**{e: bug}))
     assert f'Callback(bug).{e}; epoch 0, batch 0 of training' in (note := err.value.__notes__[0]) and "turn 'gen'" in note
 
-# ---- what is made before the turns
-
-class Shared(Turns):
-    "Makes points once for both turns"
-    def train_batch(self):
-        made = self.forward()
-        self.turn(lambda: part_loss('critic', self.model, made, self.y), 'critic', counts=False)
-        self.turn(lambda: part_loss('gen', self.model, self.pred, self.y), 'gen')
-
-def mk_shared(**kwargs):
-    a = mk_gan()
-    return Shared(a.dls, a.model, opt_func=a.opt_func, **kwargs)
-
 @pytest.mark.parametrize('cbs', [(), GradientAccumulation(n_batches=2)])
 def test_a_loss_that_is_for_another_optimizer_is_refused(cbs):
     class Wrong(Turns):
@@ -123,16 +110,6 @@ def test_a_loss_that_is_for_another_optimizer_is_refused(cbs):
     assert same(a.model, mk_gan().model)
 
 # ---- going back
-
-class Back(Callback):
-    "Rewinds once, in `event` of the last epoch"
-    read_only,order = True,99
-    def __init__(self, event, **how): self.event,self.how,self.done = event,how,False
-    def handlers(self, event): return [self._go] if event==self.event else []
-    def _go(self):
-        if self.done or (self.learn.epoch, self.learn.n_done)!=(2, 3): return
-        self.done = True
-        self.learn.rewind(**self.how)
 
 class Halve(Callback):
     "Halves the learning rates of all optimizers from batch 2 of epoch 1 on"
@@ -158,7 +135,7 @@ def left_by(learn):
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize('fit', ['fit', 'fit_one_cycle'])
-@pytest.mark.parametrize('mk', [mk_gan, mk_turns, mk_shared])
+@pytest.mark.parametrize('mk', [mk_gan, mk_turns])
 @pytest.mark.parametrize('where', BACK)
 def test_a_fit_after_a_rewind_equals_one_without_it(where, mk, fit, tmp_path):
     rates = []
@@ -168,7 +145,7 @@ def test_a_fit_after_a_rewind_equals_one_without_it(where, mk, fit, tmp_path):
         return left_by(learn)
     def taken_back(folder, **changes):
         keeps = Snapshots(4, keep=9) if 'after' in where else CheckpointCallback(tmp_path/folder, every_steps=2, keep=9)
-        res = fitted(keeps, back := Back(where, to=Place(1, 'train', 2), **changes))
+        res = fitted(keeps, back := Back(where, at=(2, 3), to=Place(1, 'train', 2), **changes))
         assert back.done
         return res
     note = Callback('note', before_batch=lambda cb: rates.append([o['lr'] for o in get_hypers(cb.learn.opt)]) if cb.learn.training else None)

@@ -4,6 +4,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 import learnloop, pytest, torch
+from helpers import quiet
 from learnloop.app import cli
 from tools.forks import run_all
 
@@ -72,8 +73,7 @@ def test_folder_that_cannot_be(run, tmp_path):
 @pytest.fixture
 def saved(tmp_path):
     "The folder of a run with two checkpoints"
-    learn = learnloop.synth_learner()
-    with learn.no_logging(), learn.no_bar(): learn.fit(2, cbs=learnloop.CheckpointCallback(tmp_path/'run', best=1))
+    quiet(learnloop.synth_learner(), 2, cbs=learnloop.CheckpointCallback(tmp_path/'run', best=1))
     return tmp_path/'run'
 
 def test_checkpoints_are_listed(run, saved):
@@ -104,8 +104,7 @@ def test_checkpoints_that_are_not_there(folder, msg, run, tmp_path):
 def left(tmp_path_factory):
     "The folder of a run, with what the commands read"
     d = tmp_path_factory.mktemp('left')
-    learn = learnloop.synth_learner(cbs=[learnloop.CSVLogger(d/'history.csv'), learnloop.Tracer()])
-    with learn.no_logging(), learn.no_bar(): learn.fit(2)
+    learn = quiet(learnloop.synth_learner(cbs=[learnloop.CSVLogger(d/'history.csv'), learnloop.Tracer()]), 2)
     learn.trace.save(d/'trace.json.gz')
     (d/'file').write_text('{}')
     (d/'empty').mkdir()

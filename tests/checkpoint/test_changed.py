@@ -57,7 +57,7 @@ class Noise(Callback):
 def noise(f): return type('Noise', (Callback,), dict(after_batch=f))()
 
 def closed(k): return lambda p, y: k*F.mse_loss(p, y)
-def collate(f): return lambda items: tuple(f(torch.stack(o)) for o in zip(*items, strict=True))
+
 def flipped(items): return tuple(torch.stack(o).flip(0) for o in zip(*items, strict=True))
 def first(items): return tuple(torch.stack(o) for o in zip(*items, strict=True))
 

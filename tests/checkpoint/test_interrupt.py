@@ -1,12 +1,13 @@
 "After Ctrl-C, SIGTERM or SIGUSR1 anywhere, the run stops between two batches, and resumes to the same result"
 import asyncio, multiprocessing, os, shutil, signal, subprocess, sys, threading, time, warnings
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import product
 import pytest, torch
-from torch.utils.data import DataLoader, default_collate
-from helpers import TRAIN, covering, in_terminal, mk_learner as mk_line, same
+from torch.utils.data import DataLoader
+from helpers import TRAIN, covering, mk_learner as mk_line, same
 from learnloop import Callback, CheckpointCallback, Interrupted, Terminated, list_checkpoints, newest_checkpoint
-from test_pause import EVENTS, FITS, SETUPS, At, Boom, Noisy, boom, check, go_on, mk_learner, quiet, state, whole
+from test_pause import EVENTS, FITS, SETUPS, At, Boom, Noisy, boom, check, go_on, mk_learner, noisy_collate, quiet, state, whole
 
 @pytest.fixture(autouse=True)
 def no_script(monkeypatch):
@@ -411,14 +412,6 @@ def test_sigusr1_keeps_its_handler_where_nothing_is_saved():
 
 # Processes
 
-def test_ctrl_c_reaches_a_child_of_a_process_that_ignores_it():
-    "A shell's `make test &` has SIGINT ignored, and children inherit that"
-    with handled(SIGINT=signal.SIG_IGN):
-        p = in_terminal(['-c', 'import signal; print(signal.getsignal(signal.SIGINT))'], timeout=WAIT)
-        try: out = p.read()
-        finally: p.close(force=True)
-    assert 'default_int_handler' in out
-
 def child(f, q, err):
     os.setsid()
     warnings.simplefilter('ignore')
@@ -526,21 +519,10 @@ def test_processes_forked_during_a_fit_do_not_have_its_handlers(tmp_path):
     mk_line([At('after_loss', 1, f=fork)]).fit(1)
     assert codes==[-TERM, 1]
 
-def noisy_collate(at=None):
-    "Return a collate function with noise, which gets Ctrl-C in the middle of batch `at`"
-    seen = []
-    def _f(b):
-        seen.append(1)
-        x,y = default_collate(b)
-        x = x+.1*torch.randn_like(x)
-        if len(seen)==at: signal.raise_signal(INT)
-        return x+.1*torch.randn_like(x),y
-    return _f
-
 def test_a_signal_waits_for_a_collate_function_that_draws():
     def mk(at=None):
         learn = mk_learner()
-        learn.dls.train = DataLoader(learn.dls.train.dataset, 4, shuffle=True, collate_fn=noisy_collate(at))
+        learn.dls.train = DataLoader(learn.dls.train.dataset, 4, shuffle=True, collate_fn=noisy_collate(at, partial(signal.raise_signal, INT)))
         return learn
     learn = interrupted(mk(3), 'fit')
     assert learn.count.batches==3

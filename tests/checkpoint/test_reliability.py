@@ -26,7 +26,7 @@ from pathlib import Path
 import pytest, torch
 from helpers import FIT, Spec, TRAIN, VALID, all_events, batches, check, covering, mk_learner, players, quiet, same
 from learnloop import (Checks, Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelTrainException,
-    CancelValidException, EMA, Learner, UncaughtCancelError, before_batch_cb, mse, newest_checkpoint)
+    EMA, Learner, UncaughtCancelError, before_batch_cb, mse, newest_checkpoint)
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset
@@ -64,51 +64,10 @@ def is_as_new(learn):
     assert same(learn.model, fresh.model) and learn.open==[] and learn.exception is None
     return True
 
-IN_BATCH = [f'{w}_{x}' for x in ('backward', 'step', 'zero_grad') for w in ('before', 'after')]
-@pytest.mark.parametrize('e', ['before_batch', 'after_pred', 'after_loss', *IN_BATCH, 'after_batch'])
-def test_cases_1_and_18_a_cancelled_batch_ends_and_the_next_runs(e):
-    learn,trace = spied({(e, 2): CancelBatchException})
-    learn.fit(1)
-    assert heard(trace, 'after_cancel_batch')==(e!='after_batch')  # in its own last event, it just ends there
-    assert heard(trace, 'before_batch')==heard(trace, 'cleanup_batch')==len(TRAIN)+len(VALID)
-    assert is_as_new(learn)
-
-def test_case_2_an_epoch_cancelled_at_its_end_ends_and_the_fit_continues():
-    learn,trace = spied({('after_epoch', 1): CancelEpochException})
-    learn.fit(2)
-    assert heard(trace, 'before_epoch')==2 and heard(trace, 'cleanup_epoch')==2 and learn.outcome['fit']=='done' and learn.count.epochs==2
-    assert is_as_new(learn)
-
-@pytest.mark.parametrize('e', ['before_fit', 'after_fit', 'after_cancel_fit'])
-def test_case_3_a_fit_cancelled_around_it_returns(e):
-    learn,trace = spied({(e, 1): CancelFitException, ('before_fit', 1): CancelFitException} if e=='after_cancel_fit' else {(e, 1): CancelFitException})
-    learn.fit(1)
-    assert heard(trace, 'cleanup_fit')==1 and (learn.count.batches>0)==(e=='after_fit')
-    assert is_as_new(learn)
-
-@pytest.mark.parametrize('run', [Learner.validate, Learner.get_preds])
-def test_case_4_a_fit_cannot_be_cancelled_where_there_is_none(run):
-    learn,_ = spied({('before_batch', 1): CancelFitException})
-    with pytest.raises(UncaughtCancelError, match=r'CancelFitException was raised by A in before_batch.*open: evaluate > validate > batch'): run(learn)
-    assert is_as_new(learn)
-
-def test_case_5_a_batch_cannot_be_cancelled_where_there_is_none():
-    learn,trace = spied({('after_epoch', 1): CancelBatchException})
-    with pytest.raises(UncaughtCancelError, match='CancelBatchException was raised by A in after_epoch.*open: fit > epoch'): learn.fit(1)
-    assert heard(trace, 'cleanup_fit')==1 and is_as_new(learn)
-
-@pytest.mark.parametrize('n,exc,phase', [(1, CancelValidException, 'train'), (len(TRAIN)+1, CancelTrainException, 'validate')])
-def test_case_6_training_cannot_be_cancelled_in_validation_or_vice_versa(n, exc, phase):
-    learn,_ = spied({('before_batch', n): exc})
-    with pytest.raises(UncaughtCancelError, match=f'{exc.__name__} was raised by A in before_batch.*open: fit > epoch > {phase} > batch'): learn.fit(1)
-    assert is_as_new(learn)
 
 def test_case_7_a_step_cannot_be_cancelled_before_it_has_begun():
     learn,_ = spied({('before_backward', 1): CancelStepException})
     with pytest.raises(UncaughtCancelError, match='CancelStepException was raised by A in before_backward.*raise .*CancelBackwardException there'): learn.fit(1)
-    learn,trace = spied({('before_step', 1): CancelStepException})
-    learn.fit(1)
-    assert learn.count.opt_steps==len(TRAIN)-1 and heard(trace, 'after_zero_grad')==len(TRAIN) and is_as_new(learn)
 
 @pytest.mark.parametrize('x,exc', [('batch', CancelBatchException), ('epoch', CancelEpochException), ('fit', CancelFitException)])
 def test_case_8_an_error_that_follows_a_cancel_shows_both(x, exc):
@@ -154,29 +113,6 @@ def test_case_9_an_error_that_is_gone_holds_nothing(e):
         assert all(o() is None for o in batch)
     finally: gc.enable()
 
-def test_case_10_both_errors_of_two_clean_ups_are_shown():
-    learn = mk_learner(players([Spec('a'), Spec('b', order=1)], {('a', 'cleanup_train', 1): KeyError('first'), ('b', 'cleanup_train', 1): ValueError('second')}, []))
-    with pytest.raises(ValueError, match='second') as e: learn.fit(1)
-    assert "then KeyError: 'first', in A.cleanup_train" in str(e.value.__notes__) and is_as_new(learn)
-
-def test_case_11_a_fit_in_a_fit_is_refused():
-    learn,_ = spied({('after_batch', 2): lambda cb: cb.learn.fit(1)})
-    with pytest.raises(RuntimeError, match='fit was called inside a fit of the same learner; use learn.validate'): learn.fit(1)
-    assert is_as_new(learn)
-
-def test_case_12_an_evaluation_in_a_batch_changes_nothing():
-    seen = []
-    def look(cb):
-        learn = cb.learn
-        def now(): return [learn.training, learn.model.training, learn.dl, learn.iter, learn.bs, learn.n_iter, learn.xb, learn.yb, learn.pred, learn.loss]
-        before = now()
-        learn.validate()
-        seen.append(all(a is b or a==b for a,b in zip(before, now(), strict=True)))
-    learn,_ = spied({('after_batch', n): look for n in (1, 2, 4)})
-    learn.fit(1)
-    (plain := mk_learner(opt_func=momentum)).fit(1)
-    assert seen==[True]*3 and same(learn.model, plain.model)
-
 def test_case_13_callbacks_come_and_go_within_an_event():
     heard = []
     def cb(name, order, f=None):
@@ -199,23 +135,11 @@ def test_case_14_names_that_are_taken_are_refused(cbs, said):
     with pytest.raises(ValueError, match=said): learn.add_cbs(cbs)
     assert len(learn.cbs)==1 and is_as_new(learn)
 
-def test_case_15_a_misspelt_event_is_refused_when_the_class_is_defined():
-    with pytest.raises(ValueError, match="unknown event 'after_bacth' in Slip; did you mean 'after_batch'"):
-        class Slip(Callback):
-            def after_bacth(self): pass
-
 def test_case_16_changes_during_a_fit_take_effect():
     learn,trace = spied({('after_epoch', 1): lambda cb: setattr(cb.learn, 'n_epoch', 3), ('before_train', 2): lambda cb: setattr(cb.learn, 'dl', TRAIN[:1]),
         ('after_epoch', 2): lambda cb: setattr(cb.learn.dls, 'train', batches(5))})
     learn.fit(2, cbs=Checks())
     assert heard(trace, 'before_epoch')==3 and learn.count.opt_steps==3+1+5
-
-def test_case_17_callbacks_added_before_a_failing_setup_are_removed():
-    class Bad(Callback):
-        def after_create(self): raise KeyError('set-up')
-    learn = mk_learner()
-    with pytest.raises(KeyError, match='set-up'): learn.fit(1, cbs=[Callback(name='one'), Callback(name='two'), Bad()])
-    assert [type(o).__name__ for o in learn.cbs]==['TrainEvalCallback'] and learn.count.batches==0 and is_as_new(learn)
 
 # --- data
 
@@ -334,34 +258,20 @@ def test_case_34_devices_are_shown():
 
 # --- checkpoints
 
-def of_layout_1(): return mk_learner([EMA(.5)], defaults=True, opt_func=torch.optim.AdamW, metrics=mse)
+@pytest.mark.parametrize('version,n,suffixes', [(1, 1, {'.pt', '.json'}), (2, 50, {'.pt', '.json', '.f64', '.i64'})])
+def test_case_49_a_checkpoint_of_an_older_layout_can_be_resumed(version, n, suffixes, tmp_path):
+    """`mk().fit(1, resume=folder)` wrote it. Later versions must be able to read it
 
-def test_case_49_a_checkpoint_of_layout_1_can_be_resumed(tmp_path):
-    "`of_layout_1().fit(1, resume=folder)` wrote it. Later versions must be able to read it"
-    shutil.copytree(Path(__file__).parent/'layout_1', tmp_path/'run')
-    there = torch.load(tmp_path/'run/step-000000003/model.pt', weights_only=True)
-    learn = of_layout_1().load_checkpoint(tmp_path/'run')
-    check(dict(learn.model.state_dict()), dict(there))
-    learn,whole = of_layout_1(),of_layout_1()
-    with learn.no_logging(), whole.no_logging():
-        learn.fit(2, resume=tmp_path/'run')
-        whole.fit(2)
+    That of layout 2 was written with `Series.part = 70`, then loaded and saved by hand: closed parts of the history have their own files."""
+    def mk(): return mk_learner([EMA(.5)], dls=(TRAIN*n, VALID), defaults=True, opt_func=torch.optim.AdamW, metrics=mse)
+    shutil.copytree(Path(__file__).parent/f'layout_{version}', tmp_path/'run')
+    c = newest_checkpoint(tmp_path/'run')
+    assert c.manifest['version']==version and {Path(o).suffix for o in c.manifest['files']}==suffixes
+    check(dict(mk().load_checkpoint(tmp_path/'run').model.state_dict()), dict(torch.load(c.path/'model.pt', weights_only=True)))
+    learn,whole = quiet(mk(), 2, resume=tmp_path/'run'),quiet(mk(), 2)
     for a,b in zip(learn.model.parameters(), whole.model.parameters(), strict=True): assert torch.allclose(a, b, rtol=1e-5)  # rounding of another machine
-    assert learn.count.opt_steps==6 and len(learn.recorder.values)==2
-
-def of_layout_2(): return mk_learner([EMA(.5)], dls=(TRAIN*50, VALID), defaults=True, opt_func=torch.optim.AdamW, metrics=mse)
-
-def test_case_49_a_checkpoint_of_layout_2_can_be_resumed(tmp_path):
-    "It was written by `fit(1, resume=…)` with `Series.part = 70`, then loaded and saved by hand, and has closed parts of the history in files of their own"
-    shutil.copytree(Path(__file__).parent/'layout_2', tmp_path/'run')
-    assert (c := newest_checkpoint(tmp_path/'run')).manifest['version']==2 and {Path(o).suffix for o in c.manifest['files']}=={'.pt', '.json', '.f64', '.i64'}
-    learn,whole = of_layout_2(),of_layout_2()
-    with learn.no_logging(), whole.no_logging():
-        learn.fit(2, resume=tmp_path/'run')
-        whole.fit(2)
-    for a,b in zip(learn.model.parameters(), whole.model.parameters(), strict=True): assert torch.allclose(a, b, rtol=1e-5)  # rounding of another machine
-    assert learn.recorder.raw_losses==pytest.approx(whole.recorder.raw_losses, rel=1e-3, abs=1e-9)
-    assert learn.recorder.lrs==whole.recorder.lrs and len(learn.recorder.lrs)==300
+    assert learn.recorder.raw_losses==pytest.approx(whole.recorder.raw_losses, rel=1e-3, abs=1e-9) and len(learn.recorder.values)==2
+    assert learn.recorder.lrs==whole.recorder.lrs and len(learn.recorder.lrs)==learn.count.opt_steps==2*len(TRAIN)*n
 
 # --- passes within passes, and their iterators
 

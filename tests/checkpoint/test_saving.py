@@ -161,11 +161,6 @@ def test_keys_have_no_wrapper_prefixes(tmp_path, group, wrap):
     load_model(tmp_path/'plain', model)
     assert all(torch.equal(a, b) for a,b in zip(other.state_dict().values(), model.state_dict().values(), strict=True))
 
-class Named(Module):
-    def __init__(self):
-        self.module,self._orig_mod = nn.Linear(1, 1),nn.Linear(1, 1)
-    def forward(self, x): return self._orig_mod(self.module(x))
-
 @pytest.mark.parametrize('prefix', ['_orig_mod.', 'module.', 'module._orig_mod.'])
 def test_prefixes_in_other_files_are_removed(tmp_path, prefix):
     m = net()

@@ -37,7 +37,7 @@ class NoLen:
 
 def ds(n=10): return TensorDataset(torch.arange(n))
 def first(o): return torch.stack([i[0] for i in o])
-def items(dl): return torch.cat([b[0] if isinstance(b, list|tuple) else b.reshape(-1) for b in dl])
+
 def x(*shape): return torch.ones(*shape or (4,2))
 
 # Batches

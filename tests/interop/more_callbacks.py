@@ -4,8 +4,8 @@ os.environ |= dict(KERAS_BACKEND='torch', SWANLAB_MODE='disabled')
 import warnings
 from functools import partial
 import pytest, torch
-from learnloop import DataLoaders, Learner, mae
-from learnloop.interop import as_cb
+from helpers import mk_model, quiet
+from learnloop import DataLoaders, Learner
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
@@ -22,34 +22,15 @@ def data(n, seed):
 TRAIN,VALID = data(16, 0),data(8, 1)
 def loaders(): return [DataLoader(TensorDataset(*o), BS) for o in (TRAIN, VALID)]
 
-def line():
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        return nn.Linear(2, 1)
-
-def fitted(*cbs, model=None, n_epoch=N_EPOCHS, loss_func=F.mse_loss, **kwargs):
-    learn = Learner(DataLoaders(*loaders()), model or line(), loss_func, torch.optim.SGD, lr=LR, **kwargs)
-    with learn.no_logging(), learn.no_bar(): learn.fit(n_epoch, cbs=cbs)
-    return learn
+def fitted(*cbs, **kwargs): return quiet(Learner(DataLoaders(*loaders()), mk_model(), F.mse_loss, torch.optim.SGD, lr=LR, **kwargs), N_EPOCHS, cbs=cbs)
 
 # ---------------------------------------------------------------- Keras
-def keras_model():
-    import keras
-    keras.device('cpu').__enter__()
-    m = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1, kernel_initializer=keras.initializers.RandomNormal(seed=1))])
-    m.compile(keras.optimizers.SGD(LR), 'mse', metrics=['mae'])
-    return m
-
 def keras_both(mk):
-    "The callback that `mk` makes, after a fit of Keras and one of ours"
-    import keras
-    theirs,ours = mk(),mk()
-    keras_model().fit(*TRAIN, batch_size=BS, epochs=N_EPOCHS, validation_data=VALID, callbacks=[theirs], verbose=0, shuffle=False)
-    loss = keras.losses.MeanSquaredError()
-    learn = Learner(DataLoaders(*loaders()), keras_model(), lambda p, y: loss(y, p), torch.optim.SGD, lr=LR, metrics=mae)
-    learn.recorder.train_metrics = True
-    with learn.no_logging(), learn.no_bar(): learn.fit(N_EPOCHS, cbs=ours)
-    return theirs,ours
+    "Fit with Keras and with learnloop; return the two callbacks that `mk` made"
+    from wild_keras import both
+    return both(lambda who: mk(), N_EPOCHS)
+
+def plots(cb): return {k:[(o.step, round(float(o.value), 5)) for o in v] for k,v in cb.liveplot.logger.log_history.items()}
 
 def test_tqdm(capfd):
     with tried('keras', 'tqdm', 'TqdmCallback'):
@@ -60,24 +41,23 @@ def test_tqdm(capfd):
 def test_livelossplot_keras():
     with tried('keras', 'livelossplot', 'PlotLossesKeras'):
         from livelossplot.inputs.keras import PlotLossesCallback
-        def history(cb): return {k:[(o.step, round(float(o.value), 5)) for o in v] for k,v in cb.liveplot.logger.log_history.items()}
-        theirs,ours = map(history, keras_both(partial(PlotLossesCallback, outputs=[])))
+        theirs,ours = map(plots, keras_both(partial(PlotLossesCallback, outputs=[])))
         assert ours==theirs and {'loss','val_loss'}<={*ours}
 
 @pytest.fixture
 def logged(monkeypatch):
-    "What is given to `swanlab.log`"
+    "Collect what is passed to `swanlab.log`"
     import swanlab
     seen = []
     monkeypatch.setattr(swanlab, 'log', lambda data, step=None, **kwargs: seen.append((step, data)))
     yield seen
     swanlab.finish()  # it has taken over Ctrl-C
 
-# What torch's optimizers have besides is no hyper-parameter of fastai's
+# fastai has no such hyper-parameters, but torch's optimizers do
 LEFT_OUT = 'time second flos grad_norm epoch/train_loss dampening nesterov maximize differentiable'.split()
 
 def without_times(rows):
-    "Without times; and learnloop measures no norm that nobody asks for, and its training loss is a mean, where fastai smooths"
+    "Leave out times, and values that differ on purpose: learnloop measures norms on request only, and its training loss is a mean, where fastai smooths"
     return [(s, {k:round(float(v), 4) for k,v in d.items() if isinstance(v, (int,float)) and not any(w in k for w in LEFT_OUT)}) for s,d in rows]
 
 def test_swanlab_keras(logged):
@@ -88,35 +68,11 @@ def test_swanlab_keras(logged):
         assert n and without_times(logged[:n])==without_times(logged[n:])
 
 # ---------------------------------------------------------------- transformers
-def tiny_bert():
-    from transformers import BertConfig, BertForSequenceClassification
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        sizes = dict(vocab_size=20, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8)
-        return BertForSequenceClassification(BertConfig(**sizes, hidden_dropout_prob=0., attention_probs_dropout_prob=0.))
-
-def tokens(n, seed):
-    g = torch.Generator().manual_seed(seed)
-    return [dict(input_ids=torch.randint(0, 20, (6,), generator=g), labels=torch.randint(0, 2, (), generator=g)) for _ in range(n)]
-
-def hf_both(mk, tmp_path, **args):
-    from transformers import Trainer, TrainingArguments
-    items,res = tokens(16, 0),[]
-    class InOrder(Trainer):
-        def _get_train_sampler(self, *args): return torch.utils.data.SequentialSampler(items)
-    for who in ('theirs', 'ours'):
-        cb,model = mk(),tiny_bert()
-        if who=='theirs':
-            kw = dict(report_to=[], use_cpu=True, disable_tqdm=True, learning_rate=.01, lr_scheduler_type='constant', max_grad_norm=0., optim='sgd', num_train_epochs=N_EPOCHS,
-                per_device_train_batch_size=BS, logging_steps=2, save_strategy='no', dataloader_pin_memory=False)
-            InOrder(model, TrainingArguments(str(tmp_path/who), **kw | args), train_dataset=items, callbacks=[cb]).train()
-        else:
-            learn = Learner(DataLoader(items, BS), model, None, torch.optim.SGD, lr=.01, wd_bn_bias=True)
-            hf = as_cb(cb)
-            hf.options |= dict(output_dir=str(tmp_path/who), logging_strategy='steps', logging_steps=2, save_strategy='no') | args
-            with learn.no_logging(), learn.no_bar(): learn.fit(N_EPOCHS, cbs=hf)
-        res.append((cb, model))
-    return res
+def hf_both(mk, tmp_path):
+    "Train with the Trainer and with learnloop; return the callback that `mk` made, and the model, of each"
+    from wild_transformers import ours, theirs
+    cbs = mk(),mk()
+    return [(cb, f(tmp_path/f.__name__, [cb], N_EPOCHS, logging_strategy='steps', logging_steps=2).model) for f,cb in zip((theirs, ours), cbs, strict=True)]
 
 def test_trl_bema(tmp_path):
     with tried('transformers', 'trl', 'BEMACallback'):
@@ -146,7 +102,7 @@ def test_sentence_transformers(tmp_path):
             return Noting(loss)
         hf_both(mk, tmp_path)
         n = len(seen)//2
-        assert n==12 and seen[:n]==seen[n:] and seen[0]!=seen[-1]==(.5, .25)
+        assert n==21 and seen[:n]==seen[n:] and seen[0]!=seen[-1]==(.5, .25)
 
 def test_swanlab_transformers(logged, tmp_path):
     with tried('transformers', 'swanlab', 'SwanLabCallback'):
@@ -162,7 +118,7 @@ def test_swanlab_fastai(logged):
         from fastai.learner import Learner as TheirLearner
         from fastai.optimizer import OptimWrapper
         from swanlab.integration.fastai import SwanLabCallback
-        theirs = TheirLearner(TheirDataLoaders(*loaders(), device='cpu'), line(), F.mse_loss, partial(OptimWrapper, opt=torch.optim.SGD), lr=LR)
+        theirs = TheirLearner(TheirDataLoaders(*loaders(), device='cpu'), mk_model(), F.mse_loss, partial(OptimWrapper, opt=torch.optim.SGD), lr=LR)
         with theirs.no_logging(): theirs.fit(N_EPOCHS, cbs=SwanLabCallback(project='p', mode='disabled'))
         n = len(logged)
         fitted(SwanLabCallback(project='p', mode='disabled'))
@@ -180,14 +136,13 @@ def test_livelossplot_ignite():
             cb = PlotLossesCallback(outputs=[])
             cb.attach(engine)
             return cb
-        model = line()
+        model = mk_model()
         engine = create_supervised_trainer(model, torch.optim.SGD(model.parameters(), LR), F.mse_loss)
         theirs,_ = attached(engine),engine.run(loaders()[0], N_EPOCHS)
         ig = Ignite()
         ours = attached(ig.trainer)
         fitted(ig)
-        def history(cb): return {k:[(o.step, round(float(o.value), 5)) for o in v] for k,v in cb.liveplot.logger.log_history.items()}
-        assert history(ours)==history(theirs) and history(ours)['loss']
+        assert plots(ours)==plots(theirs) and plots(ours)['loss']
 
 # ---------------------------------------------------------------- Lightning
 def test_finetuning_scheduler_is_refused(tmp_path):

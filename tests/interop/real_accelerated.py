@@ -2,6 +2,7 @@
 import contextlib, io, os
 from functools import partial
 import pytest, torch
+from helpers import quiet
 from learnloop import DataLoaders, GradientAccumulation, Learner, as_cb
 from learnloop.interop.accelerated import Accelerated
 from torch import nn
@@ -117,8 +118,7 @@ def test_early_stopping_stops_in_the_same_epoch():
     run_theirs([rec, mk()], 30)
     n = max(o[2] for o in rec.trace)
     assert 2<n<30
-    learn = mk_learn()
-    with learn.no_logging(): learn.fit(30, cbs=[cb := mk()])
+    learn = quiet(mk_learn(), 30, cbs=[cb := mk()])
     assert learn.epoch+1==n and cb.early_stopping_patience_counter==2 and learn.outcome['fit']=='cancelled'
 
 def test_save_best_loads_the_best(tmp_path):

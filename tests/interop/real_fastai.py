@@ -10,7 +10,7 @@ from fastai.data.core import DataLoaders as TheirDataLoaders
 from fastai.learner import Learner as TheirLearner, Recorder as TheirRecorder
 from fastai.losses import CrossEntropyLossFlat
 from fastai.optimizer import OptimWrapper
-from helpers import LR, TRAIN, VALID, mk_model, same
+from helpers import LR, TRAIN, VALID, mk_model, same, silent as quiet
 from learnloop import DataLoaders, Learner
 from learnloop.interop.fastai import FastAI
 from torch import nn
@@ -25,12 +25,7 @@ def ours(cbs=None, model=None, loss_func=F.mse_loss, dls=(TRAIN,VALID), opt=sgd,
 def theirs(cbs=None, model=None, loss_func=F.mse_loss, dls=(TRAIN,VALID), opt=sgd, **kwargs):
     "fastai's learner over the same torch optimizer, without its progress bar"
     learn = TheirLearner(TheirDataLoaders(*dls, device='cpu'), model or mk_model(), loss_func, partial(OptimWrapper, opt=opt()), lr=LR, cbs=cbs, **kwargs)
-    learn.remove_cb(fc.ProgressCallback)
-    learn.logger = lambda row: None
-    return learn
-def quiet(learn):
-    learn.logger = lambda row: None
-    return learn
+    return quiet(learn.remove_cb(fc.ProgressCallback))
 def both(mk_cbs, n_epoch=3, seed=7, **kwargs):
     "Fit both learners with callbacks that `mk_cbs` makes"
     res = []
@@ -42,10 +37,6 @@ def both(mk_cbs, n_epoch=3, seed=7, **kwargs):
     return res
 
 # ---------------------------------------------------------------- TensorBoard, processes
-
-def test_point_30_distributed_trainer_is_refused_by_name():
-    cls = type('DistributedTrainer', (fc.Callback,), dict(__module__='fastai.distributed'))  # whose own module needs accelerate
-    with pytest.raises(TypeError, match="DistributedTrainer .fastai. can't be used in learnloop: .*DistributedDataParallel"): ours().fit(1, cbs=cls())
 
 # ---------------------------------------------------------------- traces
 EVENTS = [o for o in vars(event) if o[0]!='_' and o!='after_create']

@@ -202,21 +202,3 @@ def test_all_seven_at_once(tmp_path):
     learn = ours([TimerCallback(), TorchWarmupCallback(.3), TorchGradClipCallback(1.), EarlyStopCallback('mae', larger_better=False, patience=2),
         CheckpointCallback(tmp_path, topk=1, monitor='mae', larger_better=False), LoadBestModelCallback('mae', larger_better=False)], 4)
     assert learn.outcome['fit']=='done' and len(files(tmp_path))==1
-
-def test_point_30_on_load_checkpoint_comes_when_all_is_restored(tmp_path):
-    seen = []
-    class Loads(Callback):
-        def on_save_checkpoint(self, trainer): return dict(n=1)
-        def on_load_checkpoint(self, trainer, states):
-            seen.append((trainer.global_forward_batches, [o.tolist() for o in trainer.model.state_dict().values()]))
-            torch.nn.init.zeros_(trainer.model.lin.bias)
-        def on_train_batch_begin(self, trainer, batch, indices): seen.append(trainer.model.lin.bias.item())
-    def run(n):
-        m = model()
-        learn = Learner(DataLoaders(*loaders(), device='cpu'), m, None, torch.optim.SGD, lr=.1)
-        with learn.no_logging(): learn.fit(n, cbs=Loads(), resume=tmp_path)
-        return [o.tolist() for o in m.state_dict().values()]
-    want = run(1)
-    seen.clear()
-    run(2)
-    assert seen[0]==(6, want) and seen[1]==0.

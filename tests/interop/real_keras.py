@@ -3,9 +3,9 @@ import os
 os.environ['KERAS_BACKEND'] = 'torch'
 from collections import Counter
 import keras, pytest, torch
+from helpers import quiet
 from keras import callbacks as kc
 from learnloop import DataLoaders, Learner, mae
-from learnloop.interop import as_cb
 from torch import nn
 from torch.nn import functional as F
 
@@ -43,8 +43,7 @@ def keras_fit(n_epoch, cbs, valid=True, lr=LR, train=TRAIN, **kwargs):
     m.fit(*train, batch_size=BS, epochs=n_epoch, validation_data=VALID if valid else None, callbacks=cbs, verbose=0, shuffle=False, **kwargs)
     return m
 def our_fit(n_epoch, cbs, valid=True, lr=LR, train=TRAIN, **kwargs):
-    learn = mk_learner(valid, lr, train)
-    with learn.no_logging(): learn.fit(n_epoch, cbs=cbs, **kwargs)
+    learn = quiet(mk_learner(valid, lr, train), n_epoch, cbs=cbs, **kwargs)
     return learn
 
 def weights(m): return [o.detach().clone() for o in m.state_dict().values()]
@@ -57,7 +56,7 @@ def plain(v):
     if isinstance(v, list): return [plain(o) for o in v]
     return (type(v).__name__, v.shape) if hasattr(v, 'shape') else v
 
-def mk_recorder(trace, name='a', act=None, super_=True):
+def mk_recorder(trace, name='a', act=None):
     "A callback that has all hooks, and does `act[hook, n-th call](callback)`"
     calls = Counter()
     def _hook(k):
@@ -65,7 +64,7 @@ def mk_recorder(trace, name='a', act=None, super_=True):
             trace.append((name, k, plain(list(args)), plain(kwargs)))
             calls[k] += 1
             if f := (act or {}).get((k, calls[k])): f(self)
-            if super_: getattr(kc.Callback, k)(self, *args, **kwargs)
+            getattr(kc.Callback, k)(self, *args, **kwargs)
         return _f
     def set_model(self, model):
         trace.append((name, 'set_model'))
@@ -164,27 +163,3 @@ def torch_learner():
     with torch.random.fork_rng():
         torch.manual_seed(0)
         return Learner(DataLoaders(split(TRAIN), split(VALID)), nn.Linear(2, 1), F.mse_loss, torch.optim.SGD, lr=.25)
-
-def save_at(n, learn, cbs, folder):
-    "A callback that saves the learner and the state of `cbs` after `n` epochs"
-    def on_epoch_end(epoch, logs):
-        if epoch!=n-1: return
-        torch.save([o.state_dict() for o in cbs], folder/'cbs')
-        learn.save(folder/'x')
-    return kc.LambdaCallback(on_epoch_end=on_epoch_end)
-
-def test_a_stopped_and_a_resumed_run_are_those_that_went_through(tmp_path):
-    def _cbs(): return [kc.EarlyStopping('val_loss', min_delta=.03, patience=3, restore_best_weights=True), kc.ReduceLROnPlateau(min_delta=.03, patience=2, factor=.5)]
-    whole,learn = _cbs(),torch_learner()
-    with learn.no_logging(): learn.fit(12, cbs=whole)
-    assert 3<whole[0].stopped_epoch==learn.epoch<11 and whole[0].best_epoch>0
-    for n in range(1, learn.epoch+2):
-        (part,rest),(a,b) = ([as_cb(o) for o in _cbs()] for _ in range(2)),(torch_learner() for _ in range(2))
-        with a.no_logging(): a.fit(12, cbs=[*part, save_at(n, a, part, tmp_path)])
-        b.load(tmp_path/'x')
-        for o,sd in zip(rest, torch.load(tmp_path/'cbs', weights_only=True), strict=True): o.load_state_dict(sd)
-        with b.no_logging(): b.fit(12, lr=b.opt.param_groups[0]['lr'], start_epoch=n, cbs=rest)
-        assert same(b.model, learn.model) and same(a.model, learn.model), n
-        for k in ('wait', 'best', 'best_epoch', 'stopped_epoch'): assert getattr(rest[0].foreign, k)==getattr(whole[0], k)
-        for k in ('wait', 'best', 'cooldown_counter'): assert getattr(rest[1].foreign, k)==getattr(whole[1], k)
-        if n<=learn.epoch: assert rest[0].foreign.min_delta==whole[0].min_delta

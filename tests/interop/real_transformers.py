@@ -3,6 +3,7 @@ import io, math, warnings
 from contextlib import redirect_stdout
 from inspect import signature
 import pytest, torch
+from helpers import quiet
 from learnloop import DataLoaders, GradientAccumulation, GradientClip, Learner
 from learnloop.interop import transformers as ours
 from learnloop.interop.transformers import Transformers
@@ -105,9 +106,6 @@ def compare(folder, n_epoch=2, n_acc=1, acts=(), n_cbs=1, train=TRAIN, **kwargs)
 def flag(name, value=True):
     def act(control): setattr(control, name, value)
     return act
-def returned(name):
-    "A new control, as their documents would have it returned"
-    return lambda control: TrainerControl(**{name:True})
 
 def test_stand_ins_have_the_signatures_of_the_real_ones():
     assert {k for k in dir(ours.TrainerCallback) if k.startswith('on_')}==set(HOOKS)
@@ -143,8 +141,7 @@ def test_flags_are_heeded_when_theirs_are(tmp_path, at, name): compare(tmp_path,
 def test_evaluate_and_predict_outside_of_a_fit(tmp_path):
     a,b = Record(),Record()
     tr = theirs(tmp_path, [a])
-    learn = mk_learner(tmp_path, cbs=[b])
-    with learn.no_logging(): learn.fit(2)
+    learn = quiet(mk_learner(tmp_path, cbs=[b]), 2)
     n = len(b.seen)
     tr.evaluate()
     tr.predict(VALID)
@@ -164,8 +161,7 @@ def test_batches_of_a_step_count_by_their_size(tmp_path):
     train = data(26, 1)
     def final(learn): return torch.cat([p.detach().flatten() for p in learn.model.parameters()])
     their,our = final(theirs(tmp_path, [], n_acc=4, train=train)),final(fit(tmp_path, [Record()], n_acc=4, train=train))
-    big = mk_learner(tmp_path, train=train, bs=16)
-    with big.no_logging(): big.fit(2)
+    big = quiet(mk_learner(tmp_path, train=train, bs=16), 2)
     torch.testing.assert_close(our, final(big))
     assert not torch.allclose(their, our, atol=1e-3)
 
@@ -182,25 +178,10 @@ def test_early_stopping(tmp_path, patience, how):
     kwargs = dict(metric_for_best_model='loss', greater_is_better=True) | how
     want,got = [Record(), EarlyStoppingCallback(patience)],[Record(), EarlyStoppingCallback(patience)]
     theirs(tmp_path, want, 6, **kwargs)
-    learn = mk_learner(tmp_path)
-    with learn.no_logging(): learn.fit(6, cbs=[Transformers(got[0], **kwargs), got[1]])
+    learn = quiet(mk_learner(tmp_path), 6, cbs=[Transformers(got[0], **kwargs), got[1]])
     for x,y in zip(want[0].seen, got[0].seen, strict=True): assert same(x, y)
     assert learn.count.batches==(7*(patience+1) if not how else 2*(patience+1))
     assert got[1].early_stopping_patience_counter==want[1].early_stopping_patience_counter==patience
-
-def test_early_stopping_goes_on_where_it_was(tmp_path):
-    cb = EarlyStoppingCallback(3)
-    learn = mk_learner(tmp_path, cbs=[cb])
-    learn.lr = 0.
-    with learn.no_logging(): learn.fit(2)
-    sd = learn.transformers_early_stopping.state_dict()
-    torch.save(sd, tmp_path/'sd.pt')
-    assert sd['EarlyStoppingCallback']['attributes']==dict(early_stopping_patience_counter=1)
-    again = mk_learner(tmp_path, cbs=[new := EarlyStoppingCallback(3)])
-    again.lr = 0.
-    again.transformers_early_stopping.load_state_dict(torch.load(tmp_path/'sd.pt', weights_only=True))
-    with again.no_logging(): again.fit(9, start_epoch=2)
-    assert again.epoch==3 and new.early_stopping_patience_counter==3  # 1, then 2 and 3
 
 def test_best_weights_are_loaded(tmp_path):
     kwargs = dict(greater_is_better=True, load_best_model_at_end=True)

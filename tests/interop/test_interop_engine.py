@@ -104,14 +104,6 @@ class Documented:
 
 def mk_learner(*args, **kwargs): return _mk_learner(*args, **dict(defaults=True) | kwargs)
 
-def traces(n_epoch=2, cbs=(), recording=Recording, dls=(TRAIN,VALID), **kwargs):
-    "What a callback is told by the documented loop, and by a fit; and both models"
-    theirs,ours = recording(),recording()
-    ref,learn = Documented([theirs], n_epoch, *dls, **kwargs),mk_learner(dls=dls)
-    ref.run()
-    learn.fit(n_epoch, cbs=[ours, *cbs])
-    return theirs.trace,ours.trace,ref,learn
-
 def told(learn, *args, hear=None, hooks=HOOKS, cbs=(), **kwargs):
     "The hooks that are called by a fit"
     cb = Recording(hooks, hear=hear)
@@ -124,8 +116,11 @@ def told(learn, *args, hear=None, hooks=HOOKS, cbs=(), **kwargs):
 def test_trace_is_that_of_the_documented_loop(case, tmp_path):
     cbs = dict(save=[Saver(tmp_path)], accumulation=[GradientAccumulation(n_batches=2)], schedule=[TorchScheduler(partial(StepLR, step_size=1, gamma=.5), 'epoch')])
     dls = (TRAIN, {'no loader': None, 'empty loader': []}.get(case, VALID))
-    theirs,ours,ref,learn = traces(3, cbs.get(case, ()), dls=dls, save=case=='save', n_acc=2 if case=='accumulation' else 1, step_size=1 if case=='schedule' else None)
-    assert len(theirs)>30 and ours==theirs
+    theirs,ours = Recording(),Recording()
+    ref = Documented([theirs], 3, *dls, save=case=='save', n_acc=2 if case=='accumulation' else 1, step_size=1 if case=='schedule' else None)
+    ref.run()
+    (learn := mk_learner(dls=dls)).fit(3, cbs=[ours, *cbs.get(case, ())])
+    assert len(theirs.trace)>30 and ours.trace==theirs.trace
     assert same(ref.model, learn.model)
 
 def test_arguments():
@@ -300,4 +295,3 @@ def test_no_state_no_entry():
     cb = as_cb(type('Plain', (), dict(on_train_end=lambda self: None))(), system='engine')
     cb.load_state_dict(dict(Plain=dict(a=1)))
     assert cb.state_dict()=={}
-

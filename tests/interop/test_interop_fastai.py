@@ -6,7 +6,7 @@ from operator import attrgetter
 from types import ModuleType, SimpleNamespace
 import learnloop, numpy as np, pytest, torch
 from fastcore.foundation import L
-from helpers import LR, TAKEN_BY, TRAIN, VALID, covering, ending, mk_model, reread, silent
+from helpers import LR, TAKEN_BY, TRAIN, VALID, covering, ending, mk_model, reread, silent, quiet
 from learnloop import Callback as Ours, DataLoaders, LRFinder, Learner
 from learnloop.interop import as_cb, fastai as fa
 from learnloop.interop.fastai import Callback, event
@@ -155,9 +155,9 @@ def test_two_of_a_name_and_two_learners():
 # ---------------------------------------------------------------- the learner that it sees
 class Probe(Callback):
     "Calls a function of itself at an event"
-    def __init__(self, f, e='after_loss', train=True): self.f,self.e,self.train,self.res = f,e,train,[]
+    def __init__(self, f, e='after_loss'): self.f,self.e,self.res = f,e,[]
     def __call__(self, event_name):
-        if event_name==self.e and (self.training==self.train or event_name not in fa._inner): self.res.append(self.f(self))
+        if event_name==self.e and (self.training or event_name not in fa._inner): self.res.append(self.f(self))
 
 def at(f, e='after_loss', n_epoch=1, cbs=(), **kwargs):
     learn = mk(**kwargs)
@@ -404,8 +404,7 @@ def test_loaders_may_be_any_object_with_train():
     "Anything with `train` will do for a learner"
     own = SimpleNamespace(train=Twice(TRAIN), valid=VALID)
     probe = Probe(lambda self: (self.dls.train is self.dl, self.dls.train.n_inp, self.dls.bs))
-    learn = Learner(own, mk_model(), F.mse_loss, torch.optim.SGD, lr=LR, cbs=probe)
-    with learn.no_logging(): learn.fit(1)
+    quiet(Learner(own, mk_model(), F.mse_loss, torch.optim.SGD, lr=LR, cbs=probe), 1)
     assert probe.res==[(True, 1, 4)]*3
 
 def test_copies_of_a_stand_in_have_loaders_of_their_own():

@@ -301,12 +301,6 @@ class Stateful(Callback):
         self.trainers.append(t)
         self.n = states['n']
 
-def test_reproducible_samplers_are_no_matter_of_callbacks():
-    class Needs(Stateful):
-        need_reproducible_sampler = True
-    learn = fit(1, Needs())
-    assert learn.outcome['fit']=='done' and Callback().need_reproducible_sampler is False
-
 @pytest.mark.every(2)
 @pytest.mark.parametrize('batch', [1, 3, 4, 5])
 def test_a_resumed_fit_has_its_counters_and_state(tmp_path, batch):

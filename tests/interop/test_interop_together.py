@@ -27,7 +27,6 @@ def recording(system, trace, acts=None, name='Noted', hooks=None):
     return type(name, (BASES[system],), {k:_hook(k) for k in hooks or HOOKS[system]})()
 
 def adapters(learn): return [o for o in learn.cbs if isinstance(o, Adapter)]
-def names(learn): return [o.name for o in adapters(learn)]
 
 # ---- names
 @ALL

@@ -1,5 +1,5 @@
 "Callbacks that other packages have for fastai, and loggers that fastai ships: in fastai's own trainer and in learnloop's, compared by what they wrote"
-import csv, json, sys, zipfile
+import csv, json, sys
 from functools import partial
 from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -11,10 +11,10 @@ from fastai.data.core import DataLoaders as TheirDataLoaders
 from fastai.data.load import DataLoader as TheirDataLoader
 from fastai.learner import Learner as TheirLearner
 from fastai.optimizer import OptimWrapper
-from helpers import LR, TRAIN, VALID, mk_model, same
+from helpers import LR, TRAIN, VALID, mk_model, same, silent
 from learnloop import DataLoaders, Learner
 from torch.nn import functional as F
-from wild import compare_scripts, tried
+from wild import comet_messages, compare_scripts, emissions, same_emissions, scalars, tried
 
 pytestmark = pytest.mark.filterwarnings('ignore')
 torch.set_num_threads(1)
@@ -24,14 +24,11 @@ SGD = partial(torch.optim.SGD, momentum=.9)
 
 def ours(path, valid=VALID, **kwargs):
     loaders = [torch.utils.data.DataLoader(items(o), 4) for o in (TRAIN, valid)]
-    return quiet(Learner(DataLoaders(*loaders), mk_model(), F.mse_loss, SGD, lr=LR, path=path, metrics=F.l1_loss, **kwargs))
+    return silent(Learner(DataLoaders(*loaders), mk_model(), F.mse_loss, SGD, lr=LR, path=path, metrics=F.l1_loss, **kwargs))
 def theirs(path, valid=VALID, **kwargs):
     dls = TheirDataLoaders(*(TheirDataLoader(items(o), bs=4) for o in (TRAIN, valid)), device='cpu')
     learn = TheirLearner(dls, mk_model(), F.mse_loss, partial(OptimWrapper, opt=SGD), lr=LR, path=path, metrics=F.l1_loss, **kwargs)
-    return quiet(learn.remove_cb(ProgressCallback))
-def quiet(learn):
-    learn.logger = lambda row: None
-    return learn
+    return silent(learn.remove_cb(ProgressCallback))
 
 def both(tmp_path, mk_cbs, n_epoch=3, fit='fit', **kwargs):
     "Fit both learners, each in a folder of its own, with callbacks that `mk_cbs` makes of the folder"
@@ -128,8 +125,7 @@ def test_wandb(tmp_path, monkeypatch):
 # ---------------------------------------------------------------- Comet
 def messages(path):
     "What an offline experiment has of metrics and parameters, but for those of fastai's wrapper of torch optimizers"
-    with zipfile.ZipFile(next(path.glob('*.zip'))) as z: msgs = [json.loads(o) for o in z.read('messages.json').decode().splitlines()]
-    mets = [o['payload']['metric'] for o in msgs if o['type']=='metric_msg']
+    msgs,mets = comet_messages(path)
     params = [o['payload']['param'] for o in msgs if o['type']=='parameter_msg']
     rows = [(o['metricName'], o['step'], o['epoch'], o['metricValue']) for o in mets if f"{o['metricName'].rpartition('.')[2]}_0" not in EXTRA]
     return rows,{o['paramName']:o['paramValue'] for o in params},sum(o['type']=='file_upload' for o in msgs)
@@ -152,11 +148,9 @@ def test_comet(tmp_path):
         assert [p[0] for p,_ in differ]==['epoch__train_loss']*2  # the epoch's mean; fastai's is the smoothed loss
 
 # ---------------------------------------------------------------- TensorBoard, emissions
-def scalars(folder):
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-    log = EventAccumulator(str(folder))
-    log.Reload()
-    return {k:[(o.step, pytest.approx(o.value, rel=1e-5)) for o in log.Scalars(k)] for k in log.Tags()['scalars']},log.Tags()['graph']
+def curves(path):
+    "Return what TensorBoard shows of the log in `path`, for a comparison; sums are rounded elsewhere there"
+    return {k:[(step, pytest.approx(v, rel=1e-5)) for step,v in vs] for k,vs in scalars(path/'tb').items()}
 
 def test_tensorboard(tmp_path):
     from fastai.callback.tensorboard import TensorBoardCallback
@@ -165,11 +159,11 @@ def test_tensorboard(tmp_path):
         def after_batch(self): self.writer.add_scalar('train_loss', self.smooth_loss, self.train_iter)
     with tried('fastai', 'fastai', 'TensorBoardCallback'):
         both(tmp_path, lambda path: Plain(path/'tb', trace_model=False, log_preds=False))
-        (a,_),(b,_) = (scalars(tmp_path/o/'tb') for o in ('ours', 'theirs'))
+        a,b = (curves(tmp_path/o) for o in ('ours', 'theirs'))
         assert a==b and {*a}=={'train_loss','valid_loss','l1_loss'} and len(a['train_loss'])==3*5
-        ours(tmp_path).fit(1, cbs=TensorBoardCallback(tmp_path/'whole', log_preds=False))
-        tags,has_graph = scalars(tmp_path/'whole')
-        assert has_graph and {'lr_0','mom_0','wd_0'}<={*tags}
+        ours(tmp_path).fit(1, cbs=TensorBoardCallback(tmp_path/'tb', log_preds=False))
+        from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+        assert EventAccumulator(str(tmp_path/'tb')).Reload().Tags()['graph'] and {'lr_0','mom_0','wd_0'}<={*curves(tmp_path)}
 
 class Writes(Callback):
     "Somebody's own: scalars by tensorboardX"
@@ -187,30 +181,13 @@ class Writes(Callback):
 def test_tensorboardx(tmp_path):
     with tried('fastai', 'tensorboardX', 'SummaryWriter in an own callback'):
         both(tmp_path, lambda path: Writes(path/'tb'))
-        (a,_),(b,_) = (scalars(tmp_path/o/'tb') for o in ('ours', 'theirs'))
+        a,b = (curves(tmp_path/o) for o in ('ours', 'theirs'))
         assert a==b and {*a}=={'loss','valid_loss','l1_loss'} and len(a['loss'])==9
-
-class Emits(Callback):
-    "Somebody's own: emissions of the fit, and of each epoch"
-    def __init__(self, folder): self.folder,self.kg = folder,[]
-    def before_fit(self):
-        from codecarbon import OfflineEmissionsTracker
-        self.tracker = OfflineEmissionsTracker(country_iso_code='FRA', output_dir=str(self.folder), log_level='error', measure_power_secs=60)
-        self.tracker.start()
-    def before_epoch(self): self.tracker.start_task(f'epoch {self.epoch}')
-    def after_epoch(self): self.kg.append(self.tracker.stop_task().emissions)
-    def after_fit(self): self.tracker.stop()
 
 def test_codecarbon(tmp_path):
     with tried('fastai', 'codecarbon', 'OfflineEmissionsTracker in an own callback'):
-        cbs = []
-        def mk_cbs(path):
-            cbs.append(Emits(path))
-            return cbs[-1]
-        _,a,_,b = both(tmp_path, mk_cbs, n_epoch=2)
-        assert [len(o.kg) for o in cbs]==[2, 2] and all(kg>=0 for o in cbs for kg in o.kg)
-        heads = [(o/'emissions.csv').read_text().splitlines() for o in (a, b)]
-        assert heads[0][0]==heads[1][0] and len(heads[0])==len(heads[1])==2
+        _,a,_,b = both(tmp_path, emissions(Callback, 'before_fit', 'after_fit'), n_epoch=2)
+        same_emissions(a, b)
 
 # ---------------------------------------------------------------- scripts
 @pytest.mark.parametrize('topic', ['digits', 'schedule', 'transfer'])

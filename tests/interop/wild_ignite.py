@@ -1,50 +1,12 @@
 "Handlers for ignite that people install, and its loggers for platforms: what each writes in ignite's own trainer and in our fit"
 import json, math, os, re
 import pytest, torch
-from ignite.engine import Events, create_supervised_evaluator, create_supervised_trainer
-from ignite.metrics import MeanAbsoluteError
-from learnloop import DataLoaders, Learner
+from ignite.engine import Events
 from learnloop.interop.ignite import Ignite
-from torch import nn
-from torch.nn import functional as F
-from wild import compare_scripts, tried
+from test_interop_ignite import TRAIN, Ours, Theirs, both, mk_model
+from wild import compare_scripts, mlflow_metrics, scalars, tried
 
 pytestmark = pytest.mark.filterwarnings('ignore::DeprecationWarning', 'ignore::ResourceWarning')
-
-def mk_model():
-    torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 1))
-def mk_batches(n, seed):
-    xs = torch.randn(n, 4, 2, generator=torch.Generator().manual_seed(seed))
-    return [(x, x.sum(1, keepdim=True)) for x in xs]
-TRAIN,VALID = mk_batches(4, 1),mk_batches(2, 2)
-
-class Theirs:
-    "ignite's own trainer and evaluator, with the validation as the last handler of the epoch"
-    def __init__(self, attach, n_epoch=3, lr=.1):
-        self.model = mk_model()
-        self.opt = torch.optim.SGD(self.model.parameters(), lr)
-        self.trainer = create_supervised_trainer(self.model, self.opt, F.mse_loss)
-        self.evaluator = create_supervised_evaluator(self.model, dict(mae=MeanAbsoluteError()))
-        self.kept = attach(self)
-        self.trainer.add_event_handler(Events.EPOCH_COMPLETED, lambda: self.evaluator.run(VALID))
-        self.trainer.run(TRAIN, max_epochs=n_epoch)
-
-class Ours:
-    "The same in our loop"
-    def __init__(self, attach, n_epoch=3, lr=.1):
-        self.model = mk_model()
-        self.learn = Learner(DataLoaders(TRAIN, VALID), self.model, F.mse_loss, torch.optim.SGD, lr=lr)
-        self.opt = self.learn.create_opt()
-        ig = Ignite(metrics=dict(mae=MeanAbsoluteError()))
-        self.trainer,self.evaluator = ig.trainer,ig.evaluator
-        self.kept = attach(self)
-        with self.learn.no_logging(): self.learn.fit(n_epoch, cbs=ig)
-
-def both(attach, **kwargs):
-    theirs,ours = (cls(attach, **kwargs) for cls in (Theirs, Ours))
-    assert all(map(torch.equal, theirs.model.parameters(), ours.model.parameters()))
-    return theirs,ours
 
 def log_all(t, log):
     "What a logger of ignite is used for: losses, metrics, the learning rate"
@@ -53,12 +15,6 @@ def log_all(t, log):
     log.attach_output_handler(t.evaluator, Events.EPOCH_COMPLETED, 'validation', metric_names='all', global_step_transform=global_step_from_engine(t.trainer))
     log.attach_opt_params_handler(t.trainer, Events.ITERATION_STARTED(every=4), t.opt)
     t.trainer.add_event_handler(Events.COMPLETED, lambda: log.close())
-
-def scalars(folder):
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-    acc = EventAccumulator(str(folder))
-    acc.Reload()
-    return {k:[(o.step, o.value) for o in acc.Scalars(k)] for k in acc.Tags()['scalars']}
 
 def test_optuna():
     import optuna
@@ -116,18 +72,14 @@ def test_wandb(tmp_path, monkeypatch):
         assert len(list(tmp_path.glob('wandb/offline-run-*')))==2
 
 def test_mlflow(tmp_path):
-    import mlflow
     from ignite.handlers import MLflowLogger
     uri = f'sqlite:///{tmp_path}/mlflow.db'
     def attach(t):
         log = MLflowLogger(uri)
         log_all(t, log)
         return log.active_run.info.run_id
-    def metrics(run):
-        client = mlflow.MlflowClient(uri)
-        return {k:[(o.step, o.value) for o in client.get_metric_history(run, k)] for k in client.get_run(run).data.metrics}
     with tried('ignite', 'mlflow', 'MLflowLogger'):
-        theirs,ours = (metrics(o.kept) for o in both(attach))
+        theirs,ours = (mlflow_metrics(uri, o.kept)[0] for o in both(attach))
         assert ours==theirs and len(ours)==3 and len(ours['training loss'])==6
 
 def test_dvclive(tmp_path, monkeypatch):

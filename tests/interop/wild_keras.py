@@ -2,13 +2,13 @@
 import os
 os.environ['KERAS_BACKEND'] = 'torch'
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
-import csv, http.server, json, threading, zipfile
+import csv, http.server, json, threading
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import parse_qs
-import numpy as np, pytest
-from real_keras import NOISY, VALID, broken, keras, keras_fit, kc, mk_learner, mk_model, our_fit, same, torch_learner
-from wild import compare_scripts, tried, wandb_records
+import numpy as np, pytest, real_keras as rk
+from real_keras import VALID, keras, keras_fit, kc, mk_learner, mk_model, our_fit, same, torch_learner
+from wild import comet_messages, compare_scripts, emissions, live_rows, mlflow_metrics, same_emissions, tried, wandb_records, wandb_rows
 
 pytestmark = pytest.mark.filterwarnings('ignore')
 needs_tensorflow = pytest.mark.skipif(find_spec('tensorflow') is None, reason='it imports TensorFlow')
@@ -26,20 +26,11 @@ def alike(a, b):
 
 # Keras' own
 
-STATE = dict(EarlyStopping='stopped_epoch best_epoch wait', ReduceLROnPlateau='wait cooldown_counter', LearningRateScheduler='', TerminateOnNaN='')
-@pytest.mark.parametrize('name,kwargs,fit', [('EarlyStopping', dict(patience=1, restore_best_weights=True), NOISY), ('ReduceLROnPlateau', dict(patience=1, factor=.5), NOISY),
-    ('LearningRateScheduler', dict(schedule=lambda epoch, lr: lr/2), {}), ('TerminateOnNaN', {}, dict(train=broken()))])
-def test_those_that_steer(name, kwargs, fit):
-    with tried('keras', 'keras', name):
-        rates = dict(theirs=[], ours=[])
-        class Rate(kc.Callback):
-            def __init__(self, rates): self.rates = rates
-            def on_train_batch_end(self, batch, logs=None): self.rates.append(float(self.model.optimizer.learning_rate))
-        cbs = dict(theirs=getattr(kc, name)(**kwargs), ours=getattr(kc, name)(**kwargs))
-        m,learn = keras_fit(8, [cbs['theirs'], Rate(rates['theirs'])], **fit),our_fit(8, [cbs['ours'], Rate(rates['ours'])], **fit)
-        assert rates['ours']==rates['theirs'] and (name=='TerminateOnNaN' or same(m, learn.model))
-        assert len(rates['ours'])<24 or len({*rates['ours']})>1
-        for k in STATE[name].split(): assert getattr(cbs['ours'], k)==getattr(cbs['theirs'], k)
+def test_callbacks_that_steer(capsys):
+    with tried('keras', 'keras', 'EarlyStopping'): rk.test_early_stopping(rk.BEST, .5, True)
+    with tried('keras', 'keras', 'ReduceLROnPlateau'): rk.test_reduce_lr_on_plateau({})
+    with tried('keras', 'keras', 'LearningRateScheduler'): both(lambda o: kc.LearningRateScheduler(lambda epoch, lr: lr/2))
+    with tried('keras', 'keras', 'TerminateOnNaN'): rk.test_terminate_on_nan(capsys)
 
 def test_csv_logger(tmp_path):
     with tried('keras', 'keras', 'CSVLogger'):
@@ -163,16 +154,15 @@ def test_mlflow(tmp_path, kwargs):
     with tried('keras', 'mlflow', 'MlflowCallback'):
         import mlflow
         from mlflow.keras.callback import MlflowCallback
-        mlflow.set_tracking_uri(f'sqlite:///{tmp_path}/runs.db')
+        mlflow.set_tracking_uri(uri := f'sqlite:///{tmp_path}/runs.db')
         mlflow.set_experiment(experiment_id=mlflow.create_experiment('e', artifact_location=str(tmp_path/'files')))
         found = {}
         for o,f in (('theirs', keras_fit), ('ours', our_fit)):
             with mlflow.start_run() as run: f(3, [MlflowCallback(**kwargs)])
             mlflow.flush_async_logging()
-            client = mlflow.MlflowClient()
-            data = client.get_run(run.info.run_id).data
-            found[o] = {f'{k} {m.step} {i}':m.value for k in sorted(data.metrics) for i,m in enumerate(client.get_metric_history(run.info.run_id, k))},data.params
-            text = Path(client.download_artifacts(run.info.run_id, 'model_summary.txt')).read_text()
+            vals,run = mlflow_metrics(uri, run.info.run_id)
+            found[o] = {f'{k} {step} {i}':v for k,vs in vals.items() for i,(step,v) in enumerate(vs)},run.data.params
+            text = Path(mlflow.MlflowClient().download_artifacts(run.info.run_id, 'model_summary.txt')).read_text()
             assert 'dense' in text and 'Trainable params: 3' in text.replace('\x1b[1m', '').replace('\x1b[0m', '')
         mlflow.set_tracking_uri(None)
         (a,x),(b,y) = found['ours'],found['theirs']
@@ -190,9 +180,9 @@ def test_comet(tmp_path, monkeypatch):
             exp.disabled_monkey_patching = True
             f(3, [exp.get_callback('keras')])
             exp.end()
-            with zipfile.ZipFile(next((tmp_path/o).glob('*.zip'))) as z: messages = [json.loads(o) for o in z.read('messages.json').splitlines()]
-            metrics,params = ([m['payload'][k] for m in messages if m['type']==kind] for kind,k in (('metric_msg', 'metric'), ('parameter_msg', 'param')))
-            metrics = [m for m in metrics if 'duration' not in m['metricName'] and not m['metricName'].startswith('sys.')]
+            messages,metrics = comet_messages(tmp_path/o)
+            params = [m['payload']['param'] for m in messages if m['type']=='parameter_msg']
+            metrics = [m for m in metrics if 'duration' not in m['metricName']]
             others = {m['payload']['key']:m['payload']['value'] for m in messages if m['type']=='log_other'}
             found.append(({f"{m['metricName']} {m.get('step')} {i}":float(m['metricValue']) for i,m in enumerate(metrics)}, {m['paramName']:m['paramValue'] for m in params}, others))
         (a,x,p),(b,y,q) = found
@@ -201,20 +191,9 @@ def test_comet(tmp_path, monkeypatch):
 
 def test_codecarbon(tmp_path):
     with tried('keras', 'codecarbon', 'OfflineEmissionsTracker, in a callback'):
-        from codecarbon import OfflineEmissionsTracker
-        class Emissions(kc.Callback):
-            def __init__(self, folder): self.folder = folder
-            def on_train_begin(self, logs=None):
-                self.tracker = OfflineEmissionsTracker(country_iso_code='FRA', output_dir=self.folder, log_level='critical', allow_multiple_runs=True)
-                self.tracker.start()
-            def on_epoch_end(self, epoch, logs=None): logs['kwh'] = self.tracker._total_energy.kWh
-            def on_train_end(self, logs=None): self.tracker.stop()
-        rows = []
-        for o,f in (('ours', our_fit), ('theirs', keras_fit)):
-            (tmp_path/o).mkdir()
-            f(2, [Emissions(str(tmp_path/o))])
-            rows.append(next(csv.DictReader(open(tmp_path/o/'emissions.csv'))))
-        assert rows[0].keys()==rows[1].keys() and all(float(r['duration'])>0 and r['country_iso_code']=='FRA' for r in rows)
+        for o in ('ours', 'theirs'): (tmp_path/o).mkdir()
+        both(lambda o: emissions(kc.Callback, 'on_train_begin', 'on_train_end')(tmp_path/o), 2)
+        same_emissions(tmp_path/'ours', tmp_path/'theirs')
 
 # Those that import TensorFlow: its Keras is Keras
 
@@ -223,15 +202,10 @@ def test_dvclive(tmp_path):
     with tried('keras', 'dvclive', 'DVCLiveCallback'):
         from dvclive.keras import DVCLiveCallback
         both(lambda o: DVCLiveCallback(dir=str(tmp_path/o), save_dvc_exp=False, dvcyaml=None))
-        files = sorted(str(o.relative_to(tmp_path/'ours')) for o in (tmp_path/'ours').rglob('*.tsv'))
-        assert files==sorted(str(o.relative_to(tmp_path/'theirs')) for o in (tmp_path/'theirs').rglob('*.tsv')) and len(files)==4
-        for file in files:
-            a,b = ([{k:float(v) for k,v in r.items() if k!='timestamp'} for r in csv.DictReader(open(tmp_path/o/file), delimiter='\t')] for o in ('ours', 'theirs'))
-            for x,y in zip(a, b, strict=True): alike(x, y)
-
-def wandb_rows(folder):
-    rows = [{o.key or '/'.join(o.nested_key):json.loads(o.value_json) for o in r.history.item} for r in wandb_records(folder) if r.HasField('history')]
-    return [{k:v for k,v in sorted(r.items()) if k[0]!='_' and isinstance(v, (int,float))} for r in rows]
+        a,b = (live_rows(tmp_path/o) for o in ('ours', 'theirs'))
+        assert a.keys()==b.keys() and len(a)==4
+        for k in a:
+            for x,y in zip(a[k], b[k], strict=True): alike(x, y)
 
 @pytest.fixture
 def wandb_run(tmp_path, monkeypatch):
@@ -254,7 +228,7 @@ def wandb_run(tmp_path, monkeypatch):
 def test_wandb_metrics_logger(wandb_run, freq):
     with tried('keras', 'wandb', 'WandbMetricsLogger'):
         from wandb.integration.keras import WandbMetricsLogger
-        a,b = map(wandb_rows, wandb_run(lambda folder: WandbMetricsLogger(freq)))
+        a,b = ([{k:v for k,v in r.items() if isinstance(v, (int,float))} for _,r in wandb_rows(o)] for o in wandb_run(lambda folder: WandbMetricsLogger(freq)))
         for x,y in zip(a, b, strict=True): alike(x, y)
         rates = [v for r in a for k,v in r.items() if 'learning_rate' in k]
         assert len({*rates})==3 and len(a)==dict(epoch=3).get(freq, 3+3*(3 if freq=='batch' else 2))

@@ -1,15 +1,15 @@
 "What people add to Lightning, in `learn.fit` as in its own trainer: its own callbacks and loggers, Optuna, DVCLive, Ray, W&B, MLflow, Comet, CodeCarbon"
-import csv, json, os, re, subprocess, sys, zipfile
-from operator import attrgetter
+import csv, json, os, re, subprocess, sys
 from pathlib import Path
 import pytest, torch
 from fastcore.basics import listify
 from learnloop import SanityCheck
 from learnloop.interop.lightning import Lightning
+import real_lightning
 from real_lightning import VALID, Line, loader, mk_learner, mk_trainer, pl
 from lightning.pytorch import callbacks as C, loggers as L
 from torch import nn
-from wild import compare_scripts, tried, wandb_records
+from wild import comet_messages, compare_scripts, emissions, live_rows, mlflow_metrics, same_emissions, scalars, tried, wandb_rows
 
 pytestmark = pytest.mark.filterwarnings('ignore')
 
@@ -61,9 +61,7 @@ def alike(a, b):
 
 def test_early_stopping():
     with tried('lightning', 'lightning', 'EarlyStopping'):
-        a,b = (C.EarlyStopping('val_loss', min_delta=1.) for _ in range(2))
-        same_weights(ours(a, 20), theirs(b, 20))
-        assert a.stopped_epoch==b.stopped_epoch>0 and torch.equal(a.best_score, b.best_score)
+        real_lightning.test_early_stopping()
 
 def test_model_checkpoint(tmp_path):
     with tried('lightning', 'lightning', 'ModelCheckpoint'):
@@ -198,13 +196,6 @@ def test_no_callback_of_lightning_is_left_out():
     for k in C.__all__:
         if k not in ('Callback', 'Checkpoint', 'ProgressBar'): assert f"'{k}'" in rows or f'C.{k}' in rows, k
 
-# What any callback may read
-
-# What theirs knows only when its loaders are made, after `on_fit_start`
-def read(trainer, k):
-    v = attrgetter(k)(trainer)
-    return dict(v) if hasattr(v, 'items') else v
-
 # Loggers
 
 class Scores(pl.Callback):
@@ -232,18 +223,18 @@ def test_csv_logger(tmp_path):
         alike(a, b)
         assert len(a)>5
 
-def scalars(folder):
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-    acc = EventAccumulator(str(folder)).Reload()
-    return [(k, {str(e.step):e.value for e in acc.Scalars(k)}) for k in sorted(acc.Tags()['scalars'])]
+def curves(log):
+    "Return (step, value) by name as rows for `alike`"
+    return [(k, {f'{i} {step}':v for i,(step,v) in enumerate(vs)}) for k,vs in log.items()]
 
 def test_tensorboard_logger(tmp_path):
     with tried('lightning', 'lightning', 'TensorBoardLogger'):
         logs = [L.TensorBoardLogger(tmp_path, o) for o in 'ab']
         ours([C.LearningRateMonitor(), Scores()], logger=logs[0], log_every_n_steps=2)
         theirs([C.LearningRateMonitor(), Scores()], logger=logs[1], log_every_n_steps=2)
-        alike(*[scalars(o.log_dir) for o in logs])
-        assert len(scalars(logs[0].log_dir))>9
+        a,b = (curves(scalars(o.log_dir)) for o in logs)
+        alike(a, b)
+        assert len(a)>9
 
 def test_tensorboardx(tmp_path):
     with tried('lightning', 'tensorboardX', 'SummaryWriter, in a callback'):
@@ -257,15 +248,9 @@ def test_tensorboardx(tmp_path):
             def teardown(self, trainer, pl_module, stage): self.writer.close()
         ours(Writes(str(tmp_path/'a')))
         theirs(Writes(str(tmp_path/'b')))
-        a,b = ([o for o in scalars(tmp_path/x) if o[0] in ('train_loss_step', 'val_loss')] for x in 'ab')
+        a,b = ([o for o in curves(scalars(tmp_path/x)) if o[0] in ('train_loss_step', 'val_loss')] for x in 'ab')
         alike(a, b)
         assert len(a)==2
-
-def wandb_rows(folder):
-    "Read steps and values from the file of an offline run"
-    found = [r.history for r in wandb_records(folder) if r.HasField('history')]
-    rows = [(h.step.num, {o.key or '/'.join(o.nested_key):json.loads(o.value_json) for o in h.item}) for h in found]
-    return [(i, {k:v for k,v in sorted(r.items()) if k[0]!='_'}) for i,r in rows]
 
 def test_wandb_logger(tmp_path, monkeypatch):
     with tried('lightning', 'wandb', 'WandbLogger'):
@@ -288,15 +273,13 @@ def test_wandb_logger(tmp_path, monkeypatch):
 
 def test_mlflow_logger(tmp_path):
     with tried('lightning', 'mlflow', 'MLFlowLogger'):
-        from mlflow.tracking import MlflowClient
         uri = f'sqlite:///{tmp_path}/runs.db'
         found = []
         for o,f in (('a', ours), ('b', theirs)):
             log = L.MLFlowLogger(o, tracking_uri=uri, artifact_location=str(tmp_path/o))
             f([C.LearningRateMonitor(), Scores()], logger=log, log_every_n_steps=2)
-            client = MlflowClient(uri)
-            run = client.get_run(log.run_id)
-            found.append([(k, {f'{i} {m.step}':m.value for i,m in enumerate(client.get_metric_history(log.run_id, k))}) for k in sorted(run.data.metrics)])
+            vals,run = mlflow_metrics(uri, log.run_id)
+            found.append(curves(vals))
             assert run.info.status=='FINISHED'
         alike(*found)
         assert len(found[0])>8
@@ -311,9 +294,7 @@ def test_comet_logger(tmp_path, monkeypatch):
             log._experiment = comet_ml.OfflineExperiment(project_name='p', offline_directory=str(tmp_path/o))  # with online=False, its own writes nothing
             f(C.LearningRateMonitor(), logger=log, log_every_n_steps=2)
             log.experiment.end()
-            with zipfile.ZipFile(next((tmp_path/o).glob('*.zip'))) as z: messages = [json.loads(o) for o in z.read('messages.json').splitlines()]
-            metrics = [m['payload']['metric'] for m in messages if m['type']=='metric_msg']
-            found.append([(m['metricName'], {str(m.get('step')):float(m['metricValue'])}) for m in metrics if not m['metricName'].startswith('sys.')])
+            found.append([(m['metricName'], {str(m.get('step')):float(m['metricValue'])}) for m in comet_messages(tmp_path/o)[1]])
         alike(*[sorted(o, key=str) for o in found])
         assert len(found[0])>8
 
@@ -323,30 +304,18 @@ def test_dvclive_logger(tmp_path):
         for o,f in (('a', ours), ('b', theirs)):
             f([C.LearningRateMonitor(), C.ModelCheckpoint(tmp_path/o/'models', monitor='val_loss')], log_every_n_steps=2,
                 logger=DVCLiveLogger(dir=str(tmp_path/o), save_dvc_exp=False, dvcyaml=None))
-        files = sorted(str(o.relative_to(tmp_path/'a')) for o in (tmp_path/'a').rglob('*.tsv'))
-        assert files==sorted(str(o.relative_to(tmp_path/'b')) for o in (tmp_path/'b').rglob('*.tsv')) and len(files)>3
-        for file in files:
-            a,b = ([{k:float(v) for k,v in r.items() if k!='timestamp'} for r in csv.DictReader(open(tmp_path/o/file), delimiter='\t')] for o in 'ab')
-            alike([(0, o) for o in a], [(0, o) for o in b])
+        a,b = ([(file, o) for file,rows in live_rows(tmp_path/o).items() for o in rows] for o in 'ab')
+        alike(a, b)
+        assert len(dict(a))>3
         a,b = (json.loads((tmp_path/o/'metrics.json').read_text()) for o in 'ab')
         assert a.keys()==b.keys() and a['step']==b['step']
 
 def test_codecarbon(tmp_path):
     with tried('lightning', 'codecarbon', 'OfflineEmissionsTracker, in a callback'):
-        from codecarbon import OfflineEmissionsTracker
-        class Emissions(pl.Callback):
-            def __init__(self, folder): self.folder = folder
-            def on_fit_start(self, trainer, pl_module):
-                self.tracker = OfflineEmissionsTracker(country_iso_code='FRA', output_dir=self.folder, log_level='critical', allow_multiple_runs=True)
-                self.tracker.start()
-            def on_train_epoch_end(self, trainer, pl_module): pl_module.log('kwh', self.tracker._total_energy.kWh)
-            def on_fit_end(self, trainer, pl_module): self.tracker.stop()
-        rows = []
         for o,f in (('a', ours), ('b', theirs)):
             (tmp_path/o).mkdir()
-            f(Emissions(str(tmp_path/o)))
-            rows.append(next(csv.DictReader(open(tmp_path/o/'emissions.csv'))))
-        assert rows[0].keys()==rows[1].keys() and all(float(r['duration'])>0 and r['country_iso_code']=='FRA' for r in rows)
+            f(emissions(pl.Callback, 'on_fit_start', 'on_fit_end')(tmp_path/o))
+        same_emissions(tmp_path/'a', tmp_path/'b')
 
 # Searches
 

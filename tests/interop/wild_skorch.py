@@ -1,5 +1,5 @@
 "What skorch ships and what people add to it, in `learn.fit` as in its own net: files, runs and trials are compared"
-import csv, json, os
+import json, os
 from functools import partial
 from importlib.util import find_spec
 import optuna, pytest, test_interop_skorch as ts, torch
@@ -9,7 +9,7 @@ from skorch.callbacks import (BatchScoring, Callback, Checkpoint, EarlyStopping,
     TensorBoard, Unfreezer, WandbLogger)
 from torch import nn
 from torch.optim.lr_scheduler import StepLR
-from wild import tried
+from wild import emissions, same_emissions, scalars, tried
 
 pytestmark = pytest.mark.filterwarnings('ignore')
 quiet = dict(sink=lambda *_, **__: None)
@@ -64,15 +64,12 @@ def in_both(mk, n=3, **kwargs):
 
 @pytest.mark.parametrize('package', ['tensorboard', 'tensorboardX'])
 def test_tensorboard(package, tmp_path):
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
     if package=='tensorboard': from torch.utils.tensorboard import SummaryWriter
     else: from tensorboardX import SummaryWriter
     with tried('skorch', package, 'TensorBoard'):
         in_both(lambda o: TensorBoard(SummaryWriter(str(tmp_path/o)), keys_ignored=IGNORED))
-        def read(o):
-            acc = EventAccumulator(str(tmp_path/o)).Reload()
-            return {k:[(e.step, e.value) for e in acc.Scalars(k)] for k in acc.Tags()['scalars']}
-        assert read('ours')==read('theirs') and set(read('ours'))=={'Loss/train_loss', 'Loss/valid_loss'}
+        theirs,ours = (scalars(tmp_path/o) for o in ('theirs', 'ours'))
+        assert ours==theirs and {*ours}=={'Loss/train_loss', 'Loss/valid_loss'}
 
 def test_mlflow(tmp_path):
     import mlflow
@@ -170,19 +167,10 @@ def test_torchmetrics():
         assert len(net.history[:, 'acc'])==4
 
 def test_codecarbon(tmp_path):
-    from codecarbon import OfflineEmissionsTracker
-    class Emissions(Callback):
-        "What skorch has no callback for"
-        def __init__(self, folder): self.folder = folder
-        def on_train_begin(self, net, **kwargs):
-            self.tracker_ = OfflineEmissionsTracker(country_iso_code='DEU', output_dir=str(self.folder), log_level='error', allow_multiple_runs=True)
-            self.tracker_.start()
-        def on_train_end(self, net, **kwargs): self.tracker_.stop()
     with tried('skorch', 'codecarbon', 'OfflineEmissionsTracker'):
         for o in ('ours', 'theirs'): (tmp_path/o).mkdir()
-        in_both(lambda o: Emissions(tmp_path/o))
-        ours,theirs = ([*csv.DictReader(open(tmp_path/o/'emissions.csv'))] for o in ('ours', 'theirs'))
-        assert [*ours[0]]==[*theirs[0]] and len(ours)==len(theirs)==1 and float(ours[0]['emissions'])>0
+        in_both(lambda o: emissions(Callback, 'on_train_begin', 'on_train_end')(tmp_path/o))
+        same_emissions(tmp_path/'ours', tmp_path/'theirs')
 
 def test_dvclive(tmp_path):
     from dvclive import Live

@@ -1,12 +1,12 @@
 "Callbacks for transformers' Trainer that people add: each does in `learn.fit` what it does in `Trainer`, compared by what it wrote. Run by `make interop`"
-import csv, io, json, warnings, zipfile
+import io, json, warnings
 from contextlib import redirect_stdout
 import pytest, torch
 from learnloop import DataLoaders, GradientClip, Learner
 from learnloop.interop.core import coverage
 from learnloop.interop.transformers import Transformers
 from torch.utils.data import DataLoader
-from wild import compare_scripts, tried, wandb_records
+from wild import comet_messages, compare_scripts, live_rows, mlflow_metrics, same_emissions, scalars, tried, wandb_records, wandb_values
 with warnings.catch_warnings(action='ignore'):
     import transformers
     from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments, integrations
@@ -141,28 +141,27 @@ def both(tmp_path, mk, **kwargs):
         f(tmp_path/o/'out', mk(tmp_path/o), **kwargs)
     return tmp_path/'ours',tmp_path/'theirs'
 
-def scalars(folder):
+def text(folder, k):
+    "Return the JSON that a TensorBoard log has under a tag"
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-    log = EventAccumulator(str(folder)).Reload()
-    vals = {k:[(o.step, o.value) for o in log.Scalars(k)] for k in log.Tags()['scalars']}
-    texts = {k:log.Tensors(k)[0].tensor_proto.string_val[0].decode() for k in log.Tags()['tensors']}
-    return untimed(vals),texts
+    return json.loads(EventAccumulator(str(folder)).Reload().Tensors(f'{k}/text_summary')[0].tensor_proto.string_val[0])
 
 def test_tensorboard(tmp_path):
     with tried('transformers', 'tensorboard', 'TensorBoardCallback'):
-        (a,x),(b,y) = (scalars(next(o.glob('out/runs/*'))) for o in both(tmp_path, lambda o: [integrations.TensorBoardCallback()]))
+        logs = [next(o.glob('out/runs/*')) for o in both(tmp_path, lambda o: [integrations.TensorBoardCallback()])]
+        a,b = (untimed(scalars(o)) for o in logs)
         alike(a, b)
-        assert len(a)==6 and cached(json.loads(x['model_config/text_summary']))==cached(json.loads(y['model_config/text_summary']))
-        told(json.loads(x['args/text_summary']), json.loads(y['args/text_summary']))
+        c,d = (cached(text(o, 'model_config')) for o in logs)
+        assert len(a)==6 and c==d
+        told(*(text(o, 'args') for o in logs))
 
 def test_tensorboardx(tmp_path):
     with tried('transformers', 'tensorboardX', 'TensorBoardCallback(SummaryWriter)'):
         from tensorboardX import SummaryWriter
-        a,b = (scalars(o/'tb')[0] for o in both(tmp_path, lambda o: [integrations.TensorBoardCallback(SummaryWriter(str(o/'tb'), comet_config=dict(disabled=True)))]))
+        def mk(folder): return [integrations.TensorBoardCallback(SummaryWriter(str(folder/'tb'), comet_config=dict(disabled=True)))]
+        a,b = (untimed(scalars(o/'tb')) for o in both(tmp_path, mk))
         alike(a, b)
         assert len(a)==6
-
-def items(o): return {x.key or '/'.join(x.nested_key):json.loads(x.value_json) for x in o}
 
 def test_wandb(tmp_path, monkeypatch):
     with tried('transformers', 'wandb', 'WandbCallback'):
@@ -178,12 +177,11 @@ def test_wandb(tmp_path, monkeypatch):
         folders = both(tmp_path, lambda o: [Run(o)], run_name='first')
         found = []
         for o in folders:
-            rows,config,names,summary = [],{},[],{}
+            rows,config,names = [],{},[]
             for r in wandb_records(o):
-                if r.HasField('history'): rows.append({k:v for k,v in untimed(items(r.history.item)).items() if k[0]!='_'})
+                if r.HasField('history'): rows.append({k:v for k,v in untimed(wandb_values(r.history.item)).items() if k[0]!='_'})
                 if r.HasField('run'): names.append(r.run.display_name)
-                if r.HasField('config'): config |= items(r.config.update)
-                if r.HasField('summary'): summary |= items(r.summary.update)
+                if r.HasField('config'): config |= wandb_values(r.config.update)
             found.append((rows, config, {*names}))
         (a,x,m),(b,y,n) = found
         alike(a, b)
@@ -204,8 +202,7 @@ def test_mlflow(tmp_path, monkeypatch):
             for o,f in (('ours', ours), ('theirs', theirs)):
                 f(tmp_path/o, [integrations.MLflowCallback()], run_name=o)
                 run, = client.search_runs(['0'], f"attributes.run_name = '{o}'")
-                vals = {k:[(m.step, m.value) for m in client.get_metric_history(run.info.run_id, k)] for k in run.data.metrics}
-                found.append((untimed(vals), run.data.params))
+                found.append((untimed(mlflow_metrics(uri, run.info.run_id)[0]), run.data.params))
                 assert run.info.status=='FINISHED'
         finally: mlflow.set_tracking_uri(None)
         (a,x),(b,y) = found
@@ -224,10 +221,9 @@ def live_of(folder):
 def same_live(a, b):
     "Metrics and parameters that DVCLive wrote"
     import yaml
-    files = sorted(str(o.relative_to(a)) for o in a.rglob('*.tsv') if not o.stem.endswith(TIMES))
-    assert len(files)==6
-    def rows(file): return [{k:float(v) for k,v in o.items() if k!='timestamp'} for o in csv.DictReader(file.read_text().splitlines(), delimiter='\t')]
-    for o in files: alike(rows(a/o), rows(b/o))
+    x,y = (untimed({k.removesuffix('.tsv'):v for k,v in live_rows(o).items()}) for o in (a, b))
+    alike(x, y)
+    assert len(x)==6
     told(*(yaml.safe_load((o/'params.yaml').read_text()) for o in (a, b)))
 
 def test_dvclive(tmp_path):
@@ -257,9 +253,8 @@ def test_comet(tmp_path, monkeypatch):
                 self._experiment.end()
         found = []
         for o in both(tmp_path, lambda o: [Ends(o)], run_name='first'):
-            with zipfile.ZipFile(next(o.glob('*.zip'))) as z: messages = [json.loads(o) for o in z.read('messages.json').splitlines()]
-            metrics = [m['payload']['metric'] for m in messages if m['type']=='metric_msg']
-            vals = [(m['metricName'], m.get('step'), float(m['metricValue'])) for m in metrics if not m['metricName'].startswith('sys.')]
+            messages,metrics = comet_messages(o)
+            vals = [(m['metricName'], m.get('step'), float(m['metricValue'])) for m in metrics]
             params = [m['payload'].get('param') or {} for m in messages if m['type']=='parameter_msg']
             params = {o['paramName']:o['paramValue'] for o in params if o}
             found.append((sorted(o for o in vals if untimed({o[0]:0})), params))
@@ -275,12 +270,8 @@ def test_codecarbon(tmp_path, monkeypatch):
         offline = partial(codecarbon.OfflineEmissionsTracker, country_iso_code='FRA', log_level='critical', allow_multiple_runs=True)
         monkeypatch.setattr(codecarbon, 'EmissionsTracker', offline)  # which would ask the network where it is
         for o in ('ours', 'theirs'): (tmp_path/o/'out').mkdir(parents=True)
-        rows = []
-        for o,f in (('ours', ours), ('theirs', theirs)):
-            f(tmp_path/o/'out', [integrations.CodeCarbonCallback()])
-            rows += csv.DictReader((tmp_path/o/'out/emissions.csv').read_text().splitlines())
-        a,b = rows
-        assert a.keys()==b.keys() and all(float(o['duration'])>0 and o['country_iso_code']=='FRA' for o in rows)
+        for o,f in (('ours', ours), ('theirs', theirs)): f(tmp_path/o/'out', [integrations.CodeCarbonCallback()])
+        same_emissions(tmp_path/'ours/out', tmp_path/'theirs/out')
 
 def test_neptune(tmp_path):
     with tried('transformers', 'neptune', 'NeptuneCallback(log_checkpoints)') as t, warnings.catch_warnings(action='ignore'):

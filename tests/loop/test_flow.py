@@ -36,7 +36,7 @@ def check_pairs(trace):
     assert sum(o[:2]==('after_exception', 'b') for o in trace)<=1
 
 @pytest.mark.parametrize('i,e', [*enumerate(all_events(FIT))])
-def test_matrix_of_fit(i, e):
+def test_cases_1_to_3_matrix_of_fit(i, e):
     for what in ways_out(i, FIT, 'CancelEvaluateException'):
         _,trace,end = compare(TWO, leading_to(e) | {('a', e, 1): what})
         check_pairs(trace)
@@ -45,12 +45,12 @@ def test_matrix_of_fit(i, e):
 # the first batch of validation is the fourth of the epoch, its fetch the fifth
 IN_VALIDATION = [(o, 5 if 'fetch' in o else 4) for o in all_events(['fetch', 'batch'])[:-1]]
 @pytest.mark.parametrize('e,n', IN_VALIDATION)
-def test_matrix_of_validation_in_a_fit(e, n):
+def test_cases_5_and_6_matrix_of_validation_in_a_fit(e, n):
     for what in [CANCEL_OF[o] for o in ('fit', 'epoch', 'train', 'validate', 'batch', 'step')] + ['ValueError', 'remove']:
         check_pairs(compare(TWO, leading_to(e, n) | {('a', e, n): what})[1])
 
 @pytest.mark.parametrize('i,e', [*enumerate(all_events(EVALUATE))])
-def test_matrix_of_evaluation(i, e):
+def test_case_4_matrix_of_evaluation(i, e):
     for what in ways_out(i, EVALUATE, 'CancelFitException'): check_pairs(compare(TWO, leading_to(e) | {('a', e, 1): what}, run='evaluate')[1])
 
 @pytest.mark.parametrize('i,x,e', [(i, x, e) for x in ('sanity', 'save', 'load') for i,e in enumerate([*events_of(x), 'body', 'after_exception'])])
@@ -143,13 +143,13 @@ def test_the_note_of_an_error_has_its_place(e, n, want):
     assert f'A.{e}' in note and all(o in note for o in want)
 
 @pytest.mark.every(3)
-@covering(e=[o for o in all_events(FIT) if o not in events_of('validate') and not o.startswith('after_cancel')], what=ERRORS)
-def test_a_learner_is_as_new_after_a_failure(e, what):
+@covering(e=[o for o in all_events(FIT) if o not in events_of('validate') and not o.startswith('after_cancel')], what=[*ERRORS, 'CancelBatchException', 'CancelFitException'])
+def test_case_18_a_learner_is_as_new_after_an_error_or_a_cancel(e, what):
     kw = dict(opt_func=partial(torch.optim.SGD, momentum=.9), dls=(TRAIN, VALID))
     learn,fresh = mk_learner(**kw),mk_learner(**kw)
     before = learn.cbs
     acts = leading_to(e) | {('a', e, 1): what}
-    assert ending(lambda: learn.fit(2, cbs=players(TWO, acts, [])))!='returns'
+    assert ending(lambda: learn.fit(2, cbs=players(TWO, acts, [])))!='returns' or what not in ERRORS
     assert learn.cbs==before and not hasattr(learn, 'a')
     assert (learn.open, learn.exception, learn.batch, learn.xb, learn.yb, learn.pred, learn.loss_grad)==([], *[None]*6)
     assert all(p.grad is None for p in learn.model.parameters())
@@ -186,7 +186,7 @@ def raising(exc):
 # Clean-ups
 
 @pytest.mark.parametrize('first', [None, ValueError('first')])
-def test_errors_of_cleanups_never_mask_and_are_all_in_notes(first):
+def test_case_10_errors_of_cleanups_never_mask_and_are_all_in_notes(first):
     heard,later = [],[]
     def hear(cb, e):
         heard.append((e, cb.name))
@@ -239,7 +239,7 @@ def test_cancel_outside_of_all_phases():
 def test_no_phase_catches_the_base_class_of_cancels():
     with pytest.raises(UncaughtCancelError): mk_learner([failing('after_pred', 1, CancelException)]).fit(1)
 
-def test_nested_fit_is_an_error_and_ends_the_outer_one():
+def test_case_11_a_nested_fit_is_an_error_and_ends_the_outer_one():
     learn = mk_learner([listener('a', ['after_epoch'], lambda cb, e: cb.learn.fit(1))])
     with pytest.raises(RuntimeError, match='inside a fit'): learn.fit(1)
     assert learn.outcome['fit']=='failed'

@@ -241,7 +241,7 @@ def test_evaluation_leaves_everything_as_it_was(evaluate, fitted):
 
 @pytest.mark.every(2)
 @covering(evaluate=EVALUATIONS, e=['before_batch', 'after_pred', 'before_step', 'after_batch', 'after_train', 'after_epoch', 'before_fetch'])
-def test_evaluation_inside_a_fit_does_not_change_it(evaluate, e):
+def test_case_12_an_evaluation_inside_a_fit_does_not_change_it(evaluate, e):
     def hear(cb, _):
         if not cb.training and e.endswith(('batch', 'fetch')): return
         before = state(cb.learn)

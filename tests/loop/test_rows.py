@@ -1,7 +1,7 @@
 "`learn.rows` names exactly the items of the batch, for each kind of loader"
 import pytest, torch, warnings
 from functools import partial
-from helpers import covering
+from helpers import covering, quiet
 from learnloop import Callback, DataLoaders, Learner, MicroBatch, Prefetch
 from learnloop.data.batch import row_keys
 from learnloop.data.tensors import TensorLoader
@@ -45,8 +45,7 @@ def test_rows_of_tensors(shuffle, rows, tmp_path):
 def rows(dls):
     "The rows of the batches of an epoch"
     seen = []
-    learn = Learner(dls, Scale(), loss_func, torch.optim.SGD, lr=1e-6, cbs=Callback(before_batch=lambda cb: seen.append(cb.learn.rows)))
-    with learn.no_logging(), learn.no_bar(): learn.fit(1)
+    quiet(Learner(dls, Scale(), loss_func, torch.optim.SGD, lr=1e-6, cbs=Callback(before_batch=lambda cb: seen.append(cb.learn.rows))), 1)
     return seen
 
 def test_batches_that_the_dataset_makes():

@@ -2,6 +2,7 @@
 import os, pytest, torch
 from functools import cache
 from benchmarks.crash import difference as differ
+from helpers import quiet
 from learnloop import (
     Callback, CancelBatchException, CheckpointCallback, DataLoaders, GradientAccumulation, Learner, MixedPrecision, Place, Snapshots, on)
 from torch import nn
@@ -39,8 +40,7 @@ CBS = dict(plain=list, skips=lambda: [Skips()], window=lambda: [GradientAccumula
 
 def dense(state): return [{k:v.to_dense() if isinstance(v, torch.Tensor) and v.is_sparse else v for k,v in s.items()} for s in state.values()]
 def fitted(feature, *cbs, **kwargs):
-    learn = mk()
-    with learn.no_logging(): learn.fit(2, cbs=[*CBS[feature](), *cbs], **kwargs)
+    learn = quiet(mk(), 2, cbs=[*CBS[feature](), *cbs], **kwargs)
     r = learn.recorder
     rows = [dict(zip(r.columns, o, strict=True)) for o in r.values]
     return learn.model.state_dict(),[dense(o.state) for o in learn.opt.values()],rows,vars(learn.count)

@@ -2,7 +2,6 @@
 
 `Hand` and its subclasses are plain torch: a batch is what the generator `turns` yields, turn by turn, and a subclass adds one feature. Both sides
 call the same losses, which know nothing of a loop."""
-import math
 from collections import Counter
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from learnloop import DataLoaders, Learner, Phase, Recorder, TrainEvalCallback, 
 from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils import clip_grad_norm_, clip_grad_value_
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn, get_swa_multi_avg_fn
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 N,BS,LR = 12,6,.05
 SGD,LBFGS = partial(torch.optim.SGD, lr=LR, momentum=.9),torch.optim.LBFGS
@@ -265,22 +264,13 @@ class Averaged(Hand):
     fn = staticmethod(get_ema_multi_avg_fn(.9))
     def __init__(self, loop):
         super().__init__(loop)
-        self.avg,self.n_avg,self.n_counted,self.i = AveragedModel(self.model, multi_avg_fn=self.fn),0,0,0
-    def begin(self, i, b):
-        self.i = i
-        return super().begin(i, b)
-    def due(self): return True
+        self.avg,self.n_avg,self.n_counted = AveragedModel(self.model, multi_avg_fn=self.fn),0,0
     def stepped(self, t):
         super().stepped(t)
         if not t.counts: return
         self.n_counted += 1
-        if not self.due(): return
         self.avg.update_parameters(self.model)
         self.n_avg += 1
-class AveragedLate(Averaged):
-    "SWA of every second step from half of the fit on"
-    fn = staticmethod(get_swa_multi_avg_fn())
-    def due(self): return self.n_counted%2==0 and self.i>=N/2
 
 class Bf16(Hand):
     autocast = partial(torch.autocast, 'cpu', torch.bfloat16)
@@ -320,18 +310,6 @@ class Mixed(Hand):
         loss = self.lam*F.cross_entropy(pred, y) + (1-self.lam)*F.cross_entropy(pred, self.pair)
         self.loss = loss.item()
         return loss
-
-class OneCycle(Hand):
-    "Rates and momentum along cosines"
-    pct = 0.
-    def begin(self, i, b):
-        def cos(a, z, p): return a + (1+math.cos(math.pi*(1-p)))*(z-a)/2
-        def at(start, top, end): return cos(start, top, self.pct/.25) if self.pct<.25 else cos(top, end, (self.pct-.25)/.75)
-        lr,mom = at(.1/25, .1, .1/1e5),at(.95, .85, .95)
-        for o in self.opt.values() if isinstance(self.opt, dict) else [self.opt]:
-            for g in o.param_groups: g.update(lr=lr, **(dict(momentum=mom) if 'momentum' in g else {}))
-        self.pct += 1/N
-        return b
 
 def lbfgs_by_hand(model, batches, n_epoch=1, **kwargs):
     "Train `model` by LBFGS with `kwargs`, a step a batch; returns the optimizer"

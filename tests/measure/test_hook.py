@@ -5,7 +5,7 @@ import pytest, torch
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
-from helpers import Module, act, as_script, covering, listener, same
+from helpers import Module, act, as_script, covering, listener, same, quiet
 from learnloop.loop.callback import Callback
 from learnloop.data.loaders import DataLoaders
 from learnloop.measure.hook import (ActivationStats, HookCallback, Hooks, dummy_eval, hook_output, hook_outputs, model_sizes,
@@ -21,7 +21,6 @@ def mk_learn(model=None, train=None, **kwargs):
     return Learner(train, model or mk_model(), F.cross_entropy, default_cbs=False, **{'cbs': TrainEvalCallback, **kwargs})
 
 def n_hooks(model): return sum(len(m._forward_hooks)+len(m._forward_pre_hooks) for m in model.modules())
-def rows(res): return {o.name:o for o in res.rows}
 
 def test_training_is_the_same_after_it():
     def run(look):
@@ -185,8 +184,7 @@ class Odd(Module):
 
 def odd_stats(wrap, n=1):
     model = Odd(wrap)
-    learn = Learner([torch.randn(4, 3)], model, lambda o: model.lin.weight.sum(), cbs=(res := ActivationStats(modules=[model, model.lin])))
-    with learn.no_logging(): learn.fit(n)
+    quiet(Learner([torch.randn(4, 3)], model, lambda o: model.lin.weight.sum(), cbs=(res := ActivationStats(modules=[model, model.lin]))), n)
     return res
 
 @pytest.mark.parametrize('wrap,isnan', [(lambda o: (o, None), False), (lambda o: dict(n=torch.arange(3), a=[o]), False), (lambda o: Data(o), False),

@@ -121,13 +121,6 @@ def test_functions_refuse_wrong_shapes():
     for f in (accuracy_multi, rmse, msle, exp_rmspe):
         with pytest.raises(ValueError, match='differ in number'): f(torch.zeros(3), torch.zeros(4))
 
-def accum(pred, targ, **kwargs):
-    "What an `AccumMetric` hands to its function"
-    got = []
-    def f(a, b): got.append((a, b))
-    in_batches(AccumMetric(f, **kwargs), pred, targ, 3)
-    return got[0]
-
 def test_accum_metric_knows_its_name_and_its_limits():
     def f(pred, targ, scale): return scale*(pred-targ).abs().max()
     assert AccumMetric(f, scale=2).name=='f' and AccumMetric(partial(f, scale=2)).name=='f' and AccumMetric(f, name='g').name=='g'
@@ -201,10 +194,9 @@ class DictModel(Module):
         logits = self.l(x)
         return Out(loss=F.cross_entropy(logits.flatten(0, -2), labels.flatten()), logits=logits)
 
-def dict_batches(*sizes, length=None):
+def dict_batches(*sizes):
     g = torch.Generator().manual_seed(0)
-    shape = (length,)*bool(length)
-    return [dict(x=torch.randn(n, *shape, 4, generator=g), labels=torch.randint(3, (n, *shape), generator=g)) for n in sizes]
+    return [dict(x=torch.randn(n, 4, generator=g), labels=torch.randint(3, (n,), generator=g)) for n in sizes]
 
 def test_dict_metric_refuses():
     bs = dict_batches(4)

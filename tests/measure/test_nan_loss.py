@@ -9,14 +9,12 @@ N = 6  # batches in an epoch
 DATA = [(torch.randn(4, 2, generator=torch.Generator().manual_seed(i)), torch.randn(4, 1, generator=torch.Generator().manual_seed(9+i))) for i in range(N)]
 
 class Spoil(Callback):
-    "Make the loss `value` in the batches `at`, pairs of epoch and batch, or from the first of them on"
+    "Make the loss NaN in the batches `at`, pairs of epoch and batch"
     order = -5
-    def __init__(self, *at, value=math.nan, stays=False): self.at,self.value,self.stays = at,value,stays
+    def __init__(self, *at): self.at = at
     def after_loss(self):
-        if not self.learn.training: return
-        here = self.learn.epoch,self.learn.iter
-        if here in self.at or self.stays and here>=self.at[0]:
-            self.learn.loss_grad = self.learn.loss_grad*self.value
+        if self.learn.training and (self.learn.epoch, self.learn.iter) in self.at:
+            self.learn.loss_grad = self.learn.loss_grad*math.nan
             self.learn.loss = self.learn.loss_grad.detach().clone()
 
 def mk(dl=DATA, **kw):

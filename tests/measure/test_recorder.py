@@ -2,7 +2,7 @@
 import math, re
 from functools import partial
 import pytest, torch, torchmetrics
-from helpers import silent
+from helpers import silent, quiet
 from learnloop import (
     AccumMetric, Callback, DataLoaders, DictMetric, Learner,
     Metric, Perplexity, Recorder, ValidateCallback, ValueMetric, accuracy, as_metric, error_rate, mae)
@@ -188,7 +188,6 @@ def test_targets_in_a_buffer_that_is_filled_again_are_counted_in_time(n):
     rows = [(torch.randn(8, 4), torch.randint(0, 3, (8,))) for _ in range(20)]
     for i,(_,y) in enumerate(rows): y[:i%7] = -100
     model = torch.nn.Linear(4, 3)
-    learn = Learner((Refills(rows, n), None), model, torch.nn.functional.cross_entropy, torch.optim.SGD, lr=0.)
-    with learn.no_logging(): learn.fit(1)
+    learn = quiet(Learner((Refills(rows, n), None), model, torch.nn.functional.cross_entropy, torch.optim.SGD, lr=0.), 1)
     want = torch.nn.functional.cross_entropy(model(torch.cat([x for x,_ in rows])), torch.cat([y for _,y in rows]))
     assert learn.recorder.values[-1][0]==pytest.approx(want.item(), abs=1e-6)

@@ -11,12 +11,9 @@ def clock(monkeypatch):
     return o
 
 class Loader(list):
-    "Batches that take `secs` each to come, and `begin` to begin with"
-    def __init__(self, bs, clock, secs=0., begin=0.): self[:],self.clock,self.secs,self.begin = bs,clock,secs,begin
+    "Batches that take `secs` each to come"
+    def __init__(self, bs, clock, secs=0.): self[:],self.clock,self.secs = bs,clock,secs
     def __iter__(self):
-        self.clock.now += self.begin
-        return self.batches()
-    def batches(self):
         for b in super().__iter__():
             self.clock.now += self.secs
             yield b
@@ -55,11 +52,6 @@ def test_evaluations_outside_a_fit_leave_it_as_it_was(clock):
     learn.validate()
     learn.get_preds()
     assert (repr(cb), cb.epochs[0], cb.state_dict())==before
-
-def at(e, exc, i=1):
-    def hear(cb, _):
-        if cb.learn.training and cb.learn.iter==i and cb.learn.epoch==0: raise exc
-    return listener('stop', [e], hear, order=99)
 
 def test_added_or_removed_within_a_fit(clock):
     cb = Throughput()

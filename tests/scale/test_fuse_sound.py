@@ -289,7 +289,6 @@ def test_channels_last_in_the_middle_of_a_fit(cache):
     same(lambda: dict(model=Images(), cbs=[Callback(before_epoch=lambda cb: last(cb) if cb.epoch else None)]), backend=BACKEND, cache=cache)
 
 def test_a_batch_that_forward_changes_in_place():
-    def norm(m, x): return x
     class InPlace(Net):
         def forward(self, x): return super().forward(x.sub_(x.mean(0)).mul_(1.1))
     same(lambda: dict(model=InPlace()))
@@ -673,8 +672,9 @@ OWN = dict(lion=Lion, counting=Counting, in_group=InGroup, attribute=Custom, cou
     in_tensors=InTensors, asgd=torch.optim.ASGD, rprop=torch.optim.Rprop, adadelta=torch.optim.Adadelta, adamax=torch.optim.Adamax,
     foreach=partial(Adam, foreach=True), amsgrad=partial(Adam, amsgrad=True), fused=partial(Adam, fused=True),
     tensor_lr=lambda ps, lr: Adam(ps, lr=torch.tensor(lr)),
+    nesterov=partial(SGD, momentum=.9, nesterov=True), rmsprop=partial(torch.optim.RMSprop, momentum=.9, centered=True), nadam=torch.optim.NAdam,
     capturable=partial(Adam, capturable=False), radam=torch.optim.RAdam, adafactor=torch.optim.Adafactor)
-WHOLE = {'lion','attribute','rprop','adadelta','adamax','foreach','amsgrad','capturable','tensor_lr'}
+WHOLE = {'nesterov','rmsprop','nadam','lion','attribute','rprop','adadelta','adamax','foreach','amsgrad','capturable','tensor_lr'}
 
 @pytest.mark.every(6)
 @pytest.mark.parametrize('name', OWN)
@@ -683,15 +683,6 @@ def test_an_optimizer_is_traced_or_runs_uncompiled(name, cache):
     learn = same(lambda: dict(model=Net(), opt_func=OWN[name], lr=.01, cbs=cbs()), backend=BACKEND, cache=cache)
     report = learn.fuse_report()
     assert report.fused.keys()==({'whole'} if name in WHOLE else {'whole','grads'} if name=='sets' else {'grads'}), report
-
-REAL_OPTS = dict(sgd=partial(SGD, momentum=.9, nesterov=True, weight_decay=.01), adamw=AdamW,
-    rmsprop=partial(torch.optim.RMSprop, momentum=.9, centered=True), nadam=torch.optim.NAdam, lion=Lion)
-@pytest.mark.skipif(not REAL, reason='test_rewind_fused.py has a fit on the real compiler')
-@pytest.mark.parametrize('name', REAL_OPTS)
-def test_optimizers_on_the_real_compiler(name, cache):
-    cbs = lambda: [each(lambda learn, i: learn.set_hypers(lr=.01/(1+i)))]
-    learn = same(lambda: dict(model=Net(), opt_func=REAL_OPTS[name], lr=.01, cbs=cbs()), backend='inductor', cache=cache)
-    assert learn.fuse_report().fused['whole']==23
 
 # ---- what the loop does, and a graph would not
 

@@ -1,5 +1,6 @@
 "Callbacks of other systems in two processes: their ranks, stops, and files"
 import csv, os
+from itertools import count
 import pytest, torch
 from helpers import silent
 from learnloop import CancelFitException, DataLoaders, Learner
@@ -8,6 +9,7 @@ from learnloop.scale.agree import points_needed
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
+from test_interop_together import BASES, STOPS
 from together import ending, same, together
 
 pytestmark = pytest.mark.filterwarnings('ignore')
@@ -22,51 +24,16 @@ def mk(*cbs, lr=.1):
 def weights(learn): return [p.detach().clone() for p in learn.model.parameters()]
 
 # ---- stops that one process requests, in the third batch of the second epoch
-def stop_lightning(rank):
-    class Stop(lightning.Callback):
-        def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
-            if trainer.global_rank==rank and trainer.current_epoch==1 and batch_idx==2: trainer.should_stop = True
-    return Stop()
-
-def stop_transformers(rank):
-    class Stop(transformers.TrainerCallback):
-        def on_step_end(self, args, state, control, **kwargs):
-            if args.process_index==rank and state.global_step==9: control.should_training_stop = True
-    return Stop()
-
-def stop_keras(rank):
-    class Stop(keras.Callback):
-        def on_epoch_begin(self, epoch, logs=None): self.epoch = epoch
-        def on_train_batch_end(self, batch, logs=None):
-            if int(os.environ['RANK'])==rank and self.epoch==1 and batch==2: self.model.stop_training = True
-    return Stop()
-
-def stop_engine(rank):
-    class Stop(engine.Callback):
-        def on_batch_end(self, epoch, batch_idx, logs=None):
-            if self.engine.rank==rank and epoch==1 and batch_idx==2: self.engine.should_stop_training = True
-    return Stop()
-
-def stop_fastai(rank):
-    class Stop(fastai.Callback):
-        def after_batch(self):
-            if self.learn.training and int(os.environ['RANK'])==rank and self.learn.epoch==1 and self.learn.iter==2:
-                raise fastai.CancelFitException
-    return Stop()
-
-def stop_fastnlp(rank):
-    class Stop(fastnlp.Callback):
-        def on_train_batch_end(self, trainer):
-            if trainer.driver.global_rank==rank and trainer.global_forward_batches==9: raise fastnlp.EarlyStopException('enough')
-    return Stop()
-
-def stop_accelerated(rank):
-    class Stop(accelerated.TrainerCallback):
-        def __init__(self): self.n = 0
-        def on_train_step_end(self, trainer, **kwargs):
-            self.n += 1
-            if trainer._accelerator.process_index==rank and self.n==9: raise accelerated.StopTrainingError('enough')
-    return Stop()
+HOOKS = dict(engine='on_batch_end', fastnlp='on_train_batch_end', accelerated='on_train_step_end', fastai='after_batch', lightning='on_train_batch_end',
+    transformers='on_step_end', keras='on_train_batch_end')
+def stopping(system, rank):
+    "Return a callback of `system` that stops the fit in the ninth batch, in one process"
+    calls = count(1)
+    def f(self, *args, **kwargs):
+        if next(calls)!=9 or int(os.environ['RANK'])!=rank: return
+        if isinstance(STOPS[system], type): raise STOPS[system]
+        STOPS[system](self, *args, **kwargs)
+    return type('Stop', (BASES[system],), {HOOKS[system]:f, 'run_valid':False})()
 
 def stop_ignite(rank):
     from ignite.engine import Events
@@ -76,8 +43,6 @@ def stop_ignite(rank):
         if int(os.environ['RANK'])==rank: engine.terminate()
     return ig
 
-STOPS = stop_lightning,stop_transformers,stop_keras,stop_engine,stop_fastai,stop_fastnlp,stop_accelerated,stop_ignite
-
 def points(learn):
     "Return where processes have to meet in a training batch"
     learn.training = True
@@ -86,19 +51,19 @@ def points(learn):
 def stopped():
     "Return by system and process: batches, steps, where processes meet in a batch, and whether weights are equal"
     res = {}
-    for mk_stop in STOPS:
+    for system in (*HOOKS, 'ignite'):
         for rank in 0,1:
-            learn = mk(mk_stop(rank))
+            learn = mk(stop_ignite(rank) if system=='ignite' else stopping(system, rank))
             learn.fit(3)
             ws = learn.team.gather(weights(learn))
-            res[mk_stop.__name__,rank] = learn.count.batches,learn.count.opt_steps,points(learn),all(map(torch.equal, *ws))
+            res[system,rank] = learn.count.batches,learn.count.opt_steps,points(learn),all(map(torch.equal, *ws))
     return res
 
 def test_if_one_process_stops_all_do():
     res = same(together(stopped))
     for (name,_),(n_batches,n_steps,where,equal) in res.items():
         assert equal and (n_batches, n_steps)==(9, 9), (name, n_batches, n_steps)
-        assert bool(where)==(name in ('stop_fastai', 'stop_fastnlp', 'stop_accelerated')), (name, where)
+        assert bool(where)==(name in ('fastai', 'fastnlp', 'accelerated')), (name, where)
 
 # ---- ranks
 def who():
@@ -123,7 +88,7 @@ def who():
             res['accelerated'] = c.is_world_process_zero,c.is_local_process_zero,c.num_processes,c.is_distributed,a.process_index
             res['sizes'] = c.train_per_device_batch_size,c.train_total_batch_size,c.num_update_steps_per_epoch
             r = a.process_index
-            res['gather'] = trainer.gather(torch.arange(r+1)+10*r).tolist()
+            res['gather'] = trainer.gather(torch.arange(r+1)+10*r, padding_value=10).tolist()
             a.wait_for_everyone()
     class N(fastnlp.Callback):
         def on_train_begin(self, trainer):

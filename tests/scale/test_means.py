@@ -1,10 +1,9 @@
 "Processes take the step of the whole batch, whatever its loss averages over, or a warning names the loss function"
-import pytest, torch, wild_losses as wild
+import pytest, torch
 from learnloop import AvgSmoothLoss, GradientAccumulation, MicroBatch
 from learnloop.measure.metrics import Smoother
 from means import C, KNOWN, MEANS, REFUTED, T, apart, by_hand, cut, fitted, mk_data, sizes_of
-from together import ALL, LIMIT, together
-from copy import deepcopy
+from together import ALL, together
 from torch.nn import functional as F
 
 N = 17
@@ -52,35 +51,3 @@ def test_processes_take_the_step_of_the_whole_batch(n, how):
             name = k.split(',')[0]
             if name in REFUTED: assert r or name in said, (k, said)
             else: assert off<1e-6 and abs(loss)<1e-5 and abs(valid)<1e-5 and not said, (r, k, off, loss, valid, said)
-
-# ---- Losses as users write them
-
-WILD = [(name, way) for i,name in enumerate(wild.MEANS|wild.OTHERS) for way in ('whole', 'accumulated', 'parts')
-    if way!='parts' or i%2 and name in wild.MEANS][::1 if ALL else 2]
-
-def wild_step(name, way, split=True):
-    "Take a step and evaluate, with the whole batch unless `split`; return the weights, the loss, and the warnings of both"
-    kind,loss = (wild.MEANS|wild.OTHERS)[name]
-    g = torch.Generator().manual_seed(len(name+way))
-    whole = wild.DATA[kind](g)
-    while min(sizes := sizes_of(wild.N, 3 if way=='accumulated' else 1, g))<2: pass
-    batches = cut(whole, sizes if split else [wild.N])
-    learn = wild.mk(wild.seeded(wild.Net, name, kind), deepcopy(loss), batches)
-    if split: learn.to_ddp(timeout=LIMIT)
-    cbs = dict(accumulated=[GradientAccumulation(n_batches=3)], parts=[MicroBatch(2)]).get(way, []) if split else []
-    said = wild.said(learn.fit, 1, cbs=cbs)[1]
-    (loss,*_),more = wild.said(learn.validate, dl=batches)
-    return [p.detach().clone() for p in learn.model.parameters()],loss,said,said+more
-
-def wild_steps(): return {o:wild_step(*o) for o in WILD}
-
-def test_a_custom_loss_gives_the_step_of_the_whole_batch_or_a_warning():
-    first,other = together(wild_steps)
-    for o in WILD:
-        ws,valid,*_ = wild_step(*o, split=False)
-        said,more = (a+b for a,b in zip(first[o][2:], other[o][2:], strict=True))
-        for got,loss,*_ in (first[o], other[o]):
-            assert all(map(torch.equal, got, first[o][0])), o
-            assert 'mean over something else' in said or all(torch.allclose(*p, 1e-6, 1e-9) for p in zip(got, ws, strict=True)), o
-            assert 'mean over something else' in more or loss==pytest.approx(valid, rel=1e-6), o
-        assert o[0] in wild.OTHERS or not more, (o, more)

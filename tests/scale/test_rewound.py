@@ -2,19 +2,9 @@
 import threading, torch
 from learnloop import Callback, CheckpointCallback, GradientAccumulation, MicroBatch, Place, Snapshots, list_checkpoints
 from learnloop.checkpoint.steer import Steering
+from helpers import Back
 from runs import differ, mk_learner, weights
 from together import LIMIT, same, together
-
-class Back(Callback):
-    "Rewinds once, at an event, in the process `rank` only"
-    order = 99
-    def __init__(self, event, rank, **how): self.event,self.rank,self.how,self.done = event,rank,how,False
-    def handlers(self, event): return [self._go] if event==self.event else []
-    def _go(self):
-        learn = self.learn
-        if self.done or learn.team.rank!=self.rank or not learn.training or (learn.epoch, learn.iter)!=(1, 4): return
-        self.done = True
-        learn.rewind(**self.how)
 
 def fit(how, *cbs, n=2, keeps=None, **kwargs):
     "Fit with `cbs`; return what must be equal in all processes"

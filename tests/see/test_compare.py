@@ -68,8 +68,6 @@ def test_settings_that_differ_and_only_those(tmp_path):
     assert head==['setting', 'a', 'b']
     assert sorted(rows)==[['callbacks.ema.class', 'EMA', ''], ['callbacks.gradient_clip.class', '', 'GradientClip'], ['optimizer.lr', '0.1', '0.2']]
 
-def title(svg): return next(o.text for o in svg if o.tag.endswith('title'))
-
 def test_no_history_at_all(tmp_path):
     (tmp_path/'run.json').write_text('{"version": 1, "state": "failed", "error": "OSError: x"}')
     src,page = page_of(compare(tmp_path), tmp_path)

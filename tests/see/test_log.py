@@ -46,8 +46,7 @@ def test_bad_arguments():
         with pytest.raises(ValueError, match=f'{[*kw][0]} is'): CSVLogger(**kw)
 
 def test_the_base_prints(capsys):
-    learn = learner(Logger(), metrics=mae)
-    with learn.no_logging(): learn.fit(1)
+    learn = quiet(learner(Logger(), metrics=mae), 1)
     assert capsys.readouterr().out==''
     learn.fit(1)
     assert 'step 6: train_loss ' in capsys.readouterr().out
@@ -242,8 +241,7 @@ def platform(request, monkeypatch):
 
 def test_resumed_fits_are_one_run_of_a_platform(platform, tmp_path):
     def run(stop=None):
-        learn = learner(platform.cls(every_steps=1), [stop or StopAt(), CheckpointCallback(tmp_path, every_steps=2)])
-        with learn.no_logging(): learn.fit(2, resume=tmp_path)
+        quiet(learner(platform.cls(every_steps=1), [stop or StopAt(), CheckpointCallback(tmp_path, every_steps=2)]), 2, resume=tmp_path)
     with pytest.raises(MemoryError): run(StopAt(3, fail))
     run()
     one, = platform.pkg.runs.values()

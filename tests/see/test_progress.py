@@ -53,8 +53,6 @@ class Sized(Unsized):
     def __init__(self, bs, n): self.bs,self.n = bs,n
     def __len__(self): return self.n
 
-def remove(learn): learn.remove_cb(ProgressCallback)
-
 @pytest.mark.parametrize('n,start', [(2, 0), (11, 0), (3, 1)])
 def test_bars_count_epochs_from_1_and_everything_else_from_0(n, start, screens, tmp_path, capsys):
     from learnloop import CheckpointCallback, list_checkpoints
@@ -191,12 +189,11 @@ class Gone(io.StringIO):
     def flush(self):
         if self.n<0: raise self.error('gone')
 
-def fit_at(monkeypatch, stdout, stderr=None):
+def fit_at(monkeypatch, stdout):
     "A fit that writes to `stdout`"
     learn = learner()
     with monkeypatch.context() as m:
         m.setattr(sys, 'stdout', stdout)
-        if stderr: m.setattr(sys, 'stderr', stderr)
         learn.fit(2)
         assert sys.stdout is stdout, 'nothing of rich is left there'
         learn.validate()
@@ -255,11 +252,6 @@ def test_rate_counts_from_where_a_run_resumes(screens, clock, monkeypatch):
     learn.fit(1)
     assert all(o[3].split()[2]=='25/s' for o in screens[0].drawn if o[1]>20) and len(screens[0].drawn)>5
     assert screens[0].drawn[-1][1]>50
-
-def left(screen):
-    "Seconds left, at each drawing; None where there is nothing to go by"
-    texts = [o[3].partition('<')[2] for o, in screen.above]
-    return [int(o[:2])*60+int(o[3:]) if o else None for o in texts]
 
 @pytest.mark.parametrize('plain', [True, False])
 def test_only_the_first_process_shows_something(plain, clock, monkeypatch, capsys):

@@ -3,8 +3,8 @@ import glob, math, os
 from functools import partial
 from pathlib import Path
 import pytest, torch
-from helpers import StopAt, as_script, mk_learner
-from learnloop import Callback, CancelFitException, CheckpointCallback, CSVLogger, EarlyStoppingCallback, Recorder, Tracer, mae, on
+from helpers import as_script, mk_learner
+from learnloop import Callback, CheckpointCallback, CSVLogger, EarlyStoppingCallback, Recorder, Tracer, mae, on
 from learnloop.see.runfile import LOCK, is_held, open_run, read_run
 from learnloop.see.runs import Run, _age_of, runs
 
@@ -14,8 +14,6 @@ def run_in(folder, n=3, cbs=(), logger=CSVLogger, resume=None, **kwargs):
         try: learn.fit(n, resume=resume)
         except (MemoryError,KeyboardInterrupt): pass
     return learn
-
-def stop(): raise CancelFitException
 
 def test_while_it_runs_and_when_it_is_done(tmp_path):
     seen = []
@@ -76,7 +74,7 @@ def test_facts_that_fail_end_no_fit(tmp_path, monkeypatch):
 
 # ---- without run.json
 
-def checkpoints_only(folder, n=3, how=None): return run_in(folder, n, [CheckpointCallback(folder), *([StopAt(4, how)] if how else [])], None)
+def checkpoints_only(folder): return run_in(folder, 3, [CheckpointCallback(folder)], None)
 
 def test_weights_are_not_read_and_no_code_runs(tmp_path, monkeypatch):
     checkpoints_only(tmp_path)

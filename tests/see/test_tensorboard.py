@@ -25,7 +25,6 @@ def served(folder):
     from tensorboard.backend.event_processing.plugin_event_accumulator import EventAccumulator as Served
     return Served(str(folder)).Reload()
 def tags(folder, kind='scalars'): return sorted(log(folder).Tags()[kind])
-def files(folder): return [o for o in folder.rglob('*') if 'tfevents' in o.name]
 
 @pytest.fixture
 def tb(tmp_path): return TensorBoardCallback(tmp_path/'log', every_steps=1)
@@ -160,15 +159,14 @@ def test_norms_are_those_of_each_step_before_clipping(cbs, tmp_path):
 
 # The graph
 
-def graph_of(model, xb, loss_func=None, n_inp=None, **kwargs):
+def graph_of(model, xb, **kwargs):
     "Nodes by name"
     import tempfile
     from pathlib import Path
     with tempfile.TemporaryDirectory() as d:
-        loss_func = loss_func or (lambda pred, *yb: tensors_in(pred)[0].float().square().mean())
-        dls = DataLoaders([(*xb, torch.zeros(len(xb[0])))], device='cpu', n_inp=n_inp)
-        learn = Learner(dls, model, loss_func, cbs=TensorBoardCallback(Path(d), **kwargs))
-        with learn.no_logging(): learn.fit(1)
+        def loss_func(pred, *yb): return tensors_in(pred)[0].float().square().mean()
+        dls = DataLoaders([(*xb, torch.zeros(len(xb[0])))], device='cpu')
+        quiet(Learner(dls, model, loss_func, cbs=TensorBoardCallback(Path(d), **kwargs)), 1)
         g = GraphDef()
         g.ParseFromString(log(d)._graph)
     nodes = {o.name:o for o in g.node}
@@ -233,8 +231,7 @@ def pixels(o):
 
 @pytest.mark.parametrize('c,size', [(1, (28, 28)), (3, (20, 40)), (3, (300, 200))])
 def test_examples_of_images(c, size, tmp_path):
-    learn = classifier(tmp_path, torch.randn(16, c, *size)*5, vocab=['cat','dog','a fish of some length that fits nowhere'])
-    with learn.no_logging(): learn.fit(2)
+    quiet(classifier(tmp_path, torch.randn(16, c, *size)*5, vocab=['cat','dog','a fish of some length that fits nowhere']), 2)
     imgs = images(tmp_path)
     assert [o.step for o in imgs]==[2, 4]
     p = pixels(imgs[0])
@@ -245,8 +242,7 @@ def test_examples_of_images(c, size, tmp_path):
 def test_examples_by_functions_that_draw(tmp_path):
     draw = lambda x: x.expand(3, -1, -1),lambda x: x[0],lambda x: (x*255).byte(),lambda x: x[0].numpy()
     for i,show in enumerate([lambda x, y, pred, f=f: f(x) for f in draw]):
-        learn = classifier(tmp_path/str(i), torch.rand(16, 1, 8, 8), show=show, examples=4)
-        with learn.no_logging(): learn.fit(1)
+        quiet(classifier(tmp_path/str(i), torch.rand(16, 1, 8, 8), show=show, examples=4), 1)
         assert pixels(images(tmp_path/str(i))[0]).shape==(2*134+6, 2*134+6, 3)
 
 def test_examples_of_images_as_targets(tmp_path):
@@ -274,8 +270,7 @@ def test_examples_of_language_models(kind, tmp_path):
     else: b,lf = (x, y),lambda pred, y: F.cross_entropy(pred, y)
     with torch.no_grad(): want = model(x).argmax(-1)
     if kind in ('torch','square'): model.register_forward_hook(lambda m, inp, out: out.transpose(1, 2))
-    learn = Learner(([b], [b]), model, lf, lr=0., cbs=TensorBoardCallback(tmp_path, examples=2))
-    with learn.no_logging(): learn.fit(1)
+    quiet(Learner(([b], [b]), model, lf, lr=0., cbs=TensorBoardCallback(tmp_path, examples=2)), 1)
     def first(v): return ', '.join(map(str, v[:8].tolist()))+', …'
     assert texts(tmp_path)[0].splitlines()[2:]==[f'| {first(x[i])} | {first(y[i])} | **{first(want[i])}** |' for i in range(2)]
 
@@ -285,8 +280,7 @@ def test_examples_of_dicts_lists_and_without_targets(tmp_path):
             self.a = nn.Linear(2, 1)
         def forward(self, x, words=None): return dict(loss=self.a(x).square().mean(), out=self.a(x))
     b = [dict(x=torch.randn(4, 2), words=['a', 'b', 'c', 'd'])]
-    learn = Learner((b, b), M(), cbs=TensorBoardCallback(tmp_path, examples=2))
-    with learn.no_logging(): learn.fit(1)
+    quiet(Learner((b, b), M(), cbs=TensorBoardCallback(tmp_path, examples=2)), 1)
     assert len(texts(tmp_path)[0].splitlines())==4
     learner(TensorBoardCallback(tmp_path/'none', examples=0)).fit(1)
     assert tags(tmp_path/'none'/'valid', 'tensors')==[]

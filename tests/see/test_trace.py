@@ -30,16 +30,6 @@ class Log(Callback):
         if event==self.at and self.exc: raise self.exc
     def handlers(self, event): return [MethodType(lambda self, **kw: self.hear(event), self)]
 
-def run(at, exc, trace):
-    "Fit with a callback that raises `exc` at `at`: what it heard, what left `fit`, and the weights"
-    log = Log(at, exc and exc('why'))
-    learn = mk_learn(log)
-    err = None
-    try: learn.fit(2, cbs=Tracer() if trace else None)
-    except BaseException as e: err = e
-    notes = [type(err).__name__, str(err), *getattr(err, '__notes__', [])]
-    return log.seen, notes, dict(learn.outcome), list(learn.model.parameters()), torch.rand(1)
-
 def test_failure_is_recorded_to_the_end():
     def fail(cb): raise KeyError('x')
     learn = mk_learn(Callback(before_backward=fail))

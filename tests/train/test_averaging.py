@@ -1,9 +1,8 @@
 "Weight averaging: matches PyTorch's AveragedModel and formulas, does not change training, and always restores live weights"
-import builtins
 from functools import partial
-import learnloop, pytest, torch
-from helpers import covering, ending, listener, reread, same, weights
-from learnloop import (EMA, SWA, Callback, CancelFitException, CancelStepException, CancelZeroGradException, DataLoaders, Learner,
+import pytest, torch
+from helpers import act, covering, ending, listener, quiet, reread, same, weights
+from learnloop import (EMA, SWA, Callback, CancelFitException, CancelStepException, DataLoaders, GradientAccumulation, Learner,
     MixedPrecision, Recorder, TrainEvalCallback, WeightAveraging)
 from torch import nn
 from torch.nn import functional as F
@@ -25,15 +24,14 @@ def data(n=N, seed=1):
 def mk_learner(cbs=(), model=None, device='cpu', dls=None, **kwargs):
     dls = DataLoaders(*(dls or (data(), data(2, seed=2))), device=device)
     return Learner(dls, model or mk_model(), F.mse_loss, torch.optim.Adam, lr=.05, cbs=[TrainEvalCallback(), Recorder(), *cbs], default_cbs=False, **kwargs)
-def fit(learn, *args, **kwargs):
-    with learn.no_logging(): learn.fit(*args, **kwargs)
+
 def params(m): return [p.detach().clone() for p in m.parameters()]
 def live_in(cb, model): return [cb.live[k] for k,_ in model.named_parameters()]
 def avgs_in(cb, model): return [cb.averages[k] for k,_ in model.named_parameters()]
 def snapshots(learn, n_epoch=3, **kwargs):
     "Weights after each optimizer step of a fit"
     res = []
-    fit(learn, n_epoch, cbs=Callback(name='snap', after_zero_grad=lambda cb: res.append(params(cb.learn.model))), **kwargs)
+    quiet(learn, n_epoch, cbs=Callback(name='snap', after_zero_grad=lambda cb: res.append(params(cb.learn.model))), **kwargs)
     return res
 
 # --- the arithmetic
@@ -74,46 +72,35 @@ def test_weights_in_16_bits_are_averaged_in_float32(dtype):
 
 # --- when
 
-class Accumulate(Callback):
-    order,run_valid = 6,False
-    def __init__(self, n): self.n = n
-    def before_step(self):
-        if (self.learn.iter+1)%self.n and self.learn.phases['batch'] in self.learn.open: raise CancelStepException
-    def before_zero_grad(self):
-        if (self.learn.iter+1)%self.n and self.learn.phases['batch'] in self.learn.open: raise CancelZeroGradException
-    def after_train(self):
-        for x,f in (('step', self.learn._step), ('zero_grad', self.learn._zero_grad)): self.learn.with_events(x, f)
-
 def test_it_counts_real_optimizer_steps_alone_with_accumulation_and_its_flush():
-    learn = mk_learner([ema := EMA(), Accumulate(3)])
-    fit(learn, 2)
-    assert ema.n_steps==ema.n_averaged==learn.count.opt_steps==2*3  # of 8 batches, 3 and 3 and the rest, outside a batch
+    learn = mk_learner([ema := EMA(), GradientAccumulation(n_batches=3)])
+    quiet(learn, 2)
+    assert ema.n_steps==ema.n_averaged==learn.count.opt_steps==2*3  # of 8 batches: 3, 3 and the rest
 
 def test_skipped_amp_steps_are_not_averaged():
     learn = mk_learner([ema := EMA(), mp := MixedPrecision(init_scale=2.**40)])
-    fit(learn, 3)
+    quiet(learn, 3)
     assert mp.skipped>5 and ema.n_steps==learn.count.opt_steps==3*N-mp.skipped
 
 def _raise(e, cb): raise e
-def _named(what): return getattr(learnloop, what, None) or getattr(builtins, what)
 
 def test_cancelled_steps_are_not_averaged():
     for order in (0, 99):
         learn = mk_learner([ema := EMA(), stop := Callback(before_step=partial(_raise, CancelStepException))])
         stop.order = order
-        fit(learn, 1)
+        quiet(learn, 1)
         assert ema.averages is None and ema.live is None and ema.state_dict()=={}
 
 def test_loaders_without_a_length():
     def gen():
         while True: yield from data()
     for avg,n in ((WeightAveraging(start_pct=.5), 16), (SWA(.75), 2)):
-        fit(mk_learner([avg], dls=(gen(), data(2))), 4, steps_per_epoch=N)
+        quiet(mk_learner([avg], dls=(gen(), data(2))), 4, steps_per_epoch=N)
         assert avg.n_averaged==n
-    fit(mk_learner([avg := WeightAveraging(start_pct=.5)], dls=(gen(), data(2))), max_steps=2*N)
+    quiet(mk_learner([avg := WeightAveraging(start_pct=.5)], dls=(gen(), data(2))), max_steps=2*N)
     assert avg.n_averaged>=8
     stream = mk_learner([SWA(.5, swa_lr=.01)], dls=(iter(data()), data(2)))
-    with pytest.raises(ValueError, match='swa_lr needs the length'): fit(stream, 2)
+    with pytest.raises(ValueError, match='swa_lr needs the length'): quiet(stream, 2)
 
 # --- training isn't changed
 
@@ -121,7 +108,7 @@ def test_loaders_without_a_length():
 def test_training_is_the_same_bit_for_bit_over_several_fits(kind):
     plain,learn = mk_learner(),mk_learner([cb := KINDS[kind]()])
     for _ in range(3):
-        for o in (plain, learn): fit(o, 2)
+        for o in (plain, learn): quiet(o, 2)
         learn.validate()
         assert same(params(plain.model), live_in(cb, learn.model)) and not same(plain.model, learn.model)
 
@@ -134,26 +121,26 @@ STOPS = ['CancelBatchException', 'CancelValidException', 'CancelEpochException',
     e=['before_validate', 'before_fetch', 'before_batch', 'after_pred', 'after_loss', 'after_batch', 'after_validate', 'cleanup_validate'])
 def test_live_weights_come_back_however_a_validation_ends(e, what, order):
     plain = mk_learner()
-    fit(plain, 1)
-    def act(cb, _):
-        if not cb.learn.training and cb.learn.epoch==0: raise _named(what)
-    learn = mk_learner([ema := EMA(at_end=False), listener('stop', [e], act, order=order)])
-    ending(lambda: fit(learn, 1))
+    quiet(plain, 1)
+    def hear(cb, _):
+        if not cb.learn.training and cb.learn.epoch==0: act(cb, what)
+    learn = mk_learner([ema := EMA(at_end=False), listener('stop', [e], hear, order=order)])
+    ending(lambda: quiet(learn, 1))
     assert ema.live is None and ema._mine==[] and same(plain.model, learn.model)
-    fit(learn, 0)
+    quiet(learn, 0)
 
 def test_no_fit_inside_swapped():
     learn = mk_learner([ema := EMA(at_end=False)])
-    fit(learn, 1)
+    quiet(learn, 1)
     before = params(learn.model)
-    with pytest.raises(RuntimeError, match='swapped'), ema.swapped(): fit(learn, 1)
+    with pytest.raises(RuntimeError, match='swapped'), ema.swapped(): quiet(learn, 1)
     assert same(before, params(learn.model))
     with pytest.raises(RuntimeError, match='averages are in the model'), ema.swapped(): ema.update()
-    fit(learn, 1)
+    quiet(learn, 1)
 
 def test_averages_of_another_model_are_refused():
     learn = mk_learner([ema := EMA(at_end=False)])
-    fit(learn, 1)
+    quiet(learn, 1)
     learn.model[2] = nn.Linear(8, 2)
     for f in (learn.validate, lambda: learn.fit(1, reset_opt=True)):
         with pytest.raises(ValueError, match=r'2.weight.*reset\(\)'): f()
@@ -166,9 +153,9 @@ def test_averages_of_another_model_are_refused():
 def test_buffers(buffers):
     learn = mk_learner([avg := WeightAveraging(buffers=buffers)], model=mk_model(norm=True))
     stats = []
-    fit(learn, 2, cbs=Callback(after_zero_grad=lambda cb: stats.append(cb.learn.model[1].running_mean.clone())))
+    quiet(learn, 2, cbs=Callback(after_zero_grad=lambda cb: stats.append(cb.learn.model[1].running_mean.clone())))
     bn,plain = learn.model[1],mk_learner(model=mk_model(norm=True))
-    fit(plain, 2)
+    quiet(plain, 2)
     if buffers=='copy': assert torch.equal(bn.running_mean, plain.model[1].running_mean)
     if buffers=='average': torch.testing.assert_close(bn.running_mean, torch.stack(stats).mean(0))
     if buffers=='recompute':
@@ -190,7 +177,7 @@ def test_an_error_while_recomputing_leaves_everything_as_it_was():
             if self.fails: raise OSError('disk')
     dl = Fails()
     learn = mk_learner([avg := WeightAveraging(buffers='recompute', at_end=False)], model=mk_model(norm=True), dls=(dl, data(2)))
-    fit(learn, 1)
+    quiet(learn, 1)
     before,dl.fails,avg.stats = weights(learn.model),True,None
     with pytest.raises(OSError, match='disk'): learn.validate()
     assert same(before, weights(learn.model)) and learn.model[1].momentum==.1 and avg.live is None and avg._mine==[]
@@ -200,8 +187,8 @@ def test_an_error_while_recomputing_at_the_end_leaves_the_live_weights():
     def spoil(cb): cb.learn.dls.train[3] = None
     learn = mk_learner([avg := WeightAveraging(buffers='recompute'), Callback(after_epoch=spoil)], model=mk_model(norm=True), dls=(dl, None))
     plain = mk_learner(model=mk_model(norm=True), dls=(data(), None))
-    with pytest.raises(TypeError): fit(learn, 1)
-    fit(plain, 1)
+    with pytest.raises(TypeError): quiet(learn, 1)
+    quiet(plain, 1)
     assert same(learn.model, plain.model) and avg.live is None
 
 def test_recompute_needs_a_loader_that_can_be_iterated_again():
@@ -214,17 +201,17 @@ def test_recompute_needs_a_loader_that_can_be_iterated_again():
 def test_a_run_that_resumes_in_a_new_learner_is_bit_identical(kind, at_end):
     def mk(): return mk_learner([KINDS[kind](at_end=at_end)])
     whole,first,then = mk(),mk(),mk()
-    fit(whole, 4)
+    quiet(whole, 4)
     def stop(cb):
         if cb.learn.epoch==2: raise CancelFitException
-    fit(first, 4, cbs=Callback(before_train=stop))
+    quiet(first, 4, cbs=Callback(before_train=stop))
     model,opt,cb = reread([first.model.state_dict(), first.opt.state_dict(), getattr(first, kind.replace('mean', 'weight_averaging')).state_dict()])
     then.create_opt()
     then.model.load_state_dict(model)
     then.opt.load_state_dict(opt)
     def cb_of(o): return getattr(o, kind.replace('mean', 'weight_averaging'))
     cb_of(then).load_state_dict(cb)
-    fit(then, 4, start_epoch=2)
+    quiet(then, 4, start_epoch=2)
     assert same(whole.model, then.model)
     a,b = (cb_of(o).state_dict() for o in (whole, then))
     assert a.keys()==b.keys() and all(torch.equal(a[k][n], b[k][n]) for k in ('averages', 'live') if k in a for n in a[k])
@@ -235,7 +222,7 @@ def test_swa_lr_by_groups():
     def split(m): return [list(m[0].parameters()), list(m[2].parameters())]
     learn = mk_learner([SWA(.5, swa_lr=[.01, .02])], splitter=split)
     lrs = []
-    fit(learn, 2, lr=[.1, .2], cbs=Callback(before_backward=lambda cb: lrs.append([g['lr'] for g in cb.learn.opt.param_groups])))
+    quiet(learn, 2, lr=[.1, .2], cbs=Callback(before_backward=lambda cb: lrs.append([g['lr'] for g in cb.learn.opt.param_groups])))
     assert lrs[0]==[.1, .2] and lrs[-1]==pytest.approx([.01, .02])
     with pytest.raises(ValueError, match='3 values for 2'): mk_learner([SWA(swa_lr=[1., 2., 3.])], splitter=split).fit(1)
 
@@ -243,7 +230,7 @@ def test_swa_lr_has_one_owner():
     class Sched(Callback):
         owns = {'lr'}
     with pytest.raises(ValueError, match='both set lr'): mk_learner([SWA(swa_lr=.1), Sched()]).fit(1)
-    fit(mk_learner([SWA(), Sched()]), 1)
+    quiet(mk_learner([SWA(), Sched()]), 1)
 
 @pytest.mark.parametrize('cls,kwargs', [(EMA, dict(decay=1.)), (EMA, dict(decay=-.1)), (EMA, dict(half_life=0)), (EMA, dict(half_life=3, every_epochs=1)),
     (WeightAveraging, dict(every_steps=0.5)), (WeightAveraging, dict(every_steps=1, every_epochs=1)), (WeightAveraging, dict(start_pct=1.)),

@@ -209,12 +209,10 @@ def test_switches_are_put_back(cls, arg, e, found):
 
 class Bounded(Module):
     "Has room for `room` items, in training alone as backward takes most of the memory"
-    def __init__(self, room, error=lambda: torch.OutOfMemoryError('CUDA out of memory'), grow=0):
-        self.net,self.room,self.error,self.grow,self.refs = rich_model(),room,error,grow,[]
+    def __init__(self, room): self.net,self.room,self.refs = rich_model(),room,[]
     def forward(self, x):
         self.refs.append(weakref.ref(x))
-        if len(x)>self.room: raise self.error()
-        self.room -= self.grow
+        if len(x)>self.room: raise torch.OutOfMemoryError('CUDA out of memory')
         return self.net(x)
 
 def dl_of(n=64, **kwargs): return lambda bs: DataLoader(rows(n), batch_size=bs, **kwargs)

@@ -3,7 +3,7 @@ import gc, pytest, torch
 from collections import deque
 from copy import deepcopy
 from functools import partial
-from helpers import Module, same
+from helpers import Module, same, quiet
 from learnloop import Callback, CheckFinite, FlightRecorder, GradientAccumulation, GradientCheckpointing, GradientClip, Learner, MicroBatch, SAM
 from torch import nn
 from torch.nn import functional as F
@@ -57,8 +57,7 @@ def mk(kind):
     return nn.Sequential(KINDS[kind](), nn.Tanh(), nn.Linear(6, 2))
 
 def fitted(model, cbs=None, n_epoch=2, loss=F.cross_entropy, valid=batches, **kwargs):
-    learn = Learner((batches, valid), model, loss, torch.optim.SGD, lr=.1, **kwargs)
-    with learn.no_logging(): learn.fit(n_epoch, cbs=cbs)
+    quiet(Learner((batches, valid), model, loss, torch.optim.SGD, lr=.1, **kwargs), n_epoch, cbs=cbs)
     return model
 
 @pytest.mark.parametrize('kind', KINDS)
