@@ -100,7 +100,7 @@ def fingerprint_of(folder):
     f = read_fingerprint(folder)
     return [*f],f.before,f.when(),f.hypers,f.edits,[f.detail(i) for i in range(len(f.when()))]
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize('detail', [1, 4])
 @pytest.mark.parametrize('detour', [*DETOURS.values(), ()], ids=[*DETOURS, 'after_the_fit'])
 def test_a_fingerprint_equals_that_of_a_fit_without_the_rewind(detour, detail, tmp_path):
@@ -130,6 +130,7 @@ def fake_platform(name):
     m.errors = m.exceptions = SimpleNamespace(CommError=OSError, MlflowException=OSError)
     return m
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('is_users', [False, True])
 @pytest.mark.parametrize('name', ['wandb','mlflow'])
 @pytest.mark.parametrize('detour', DETOURS.values(), ids=DETOURS)

@@ -101,6 +101,7 @@ MODELS = {k:partial(Keeps, k) for k in KEPT} | dict(inner=lambda: nn.Sequential(
 
 STOPS = [('before_batch', 3)], [('after_batch', 2), ('cleanup_epoch', 1)], [('cleanup_validate', 1)], [('after_loss', 7), ('before_validate', 1)]
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize('name', [*MODELS, 'loss'])
 def test_a_resumed_fit_has_the_plain_attributes_that_training_changed(name, tmp_path):
     def make():

@@ -167,7 +167,7 @@ def outcome(folder, new, accept=()):
     assert len(told)<2
     return ('warned', told[0], learn) if told else ('the same result', '', learn)
 
-@pytest.mark.parametrize('row,i', [(k, i) for k,cases in CHANGES.items() for i in range(0, len(cases), 1 if os.environ.get('ALL_CASES') else 2)])
+@pytest.mark.parametrize('row,i', [(k, i) for k,cases in CHANGES.items() for i in range(0, len(cases), 1 if os.environ.get('ALL_CASES') else 4)])
 def test_each_change_has_the_effect_that_the_table_gives(row, i, tmp_path, monkeypatch):
     old,new,name = CHANGES[row][i]
     fit(tmp_path/'run', **dict(dict(n=2 if 'how' in old else 1) | old))

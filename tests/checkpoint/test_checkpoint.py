@@ -150,7 +150,7 @@ def whole_run(tmp_path_factory):
     learn = run(mk_all, 'short', None, tmp_path_factory.mktemp('whole'), cbs=[Spy(name='spy', **{e:hear(e) for e in EVENTS})])
     return state(learn),calls
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize('e', EVENTS)
 def test_a_fit_that_is_stopped_at_any_event_ends_the_same(e, whole_run, tmp_path):
     want,calls = whole_run
@@ -250,6 +250,7 @@ SETUPS = dict(  # chkstyle: ignore-node
 EXCLUSIVE = 'plateau', 'by_step', 'by_epoch_sched', 'by_value', 'two_opts', 'swa'  # which set lr
 CHAINS = [[('before_backward', 5), ('after_epoch', 1)], [('before_validate', 1), ('after_batch', 6)], [('after_fetch', 8), ('before_step', 2)], [('after_validate', 1), ('after_train', 1)]]
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('i,setup', list(enumerate(SETUPS)), ids=SETUPS)
 @pytest.mark.filterwarnings("ignore:.*in training mode, the step in parts differs")
 def test_case_58_a_fit_that_is_stopped_twice_ends_the_same(i, setup, tmp_path):
@@ -295,6 +296,7 @@ WORKERS = {  # chkstyle: ignore-node
     'seeded, collate':(lambda: with_workers(SeededItems(Noisy(12), 5), collate_fn=noisy_collate), 'short', [('after_batch', 3)]),
     'stream':(lambda: with_workers(Stream(), drop_last=True), 'short', [('after_batch', 11)])}
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('name', WORKERS)
 @pytest.mark.filterwarnings('ignore:.*its workers persist')
 def test_case_58_workers_resume_exactly(name, tmp_path):

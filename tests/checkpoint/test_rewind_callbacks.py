@@ -42,7 +42,7 @@ def left_by(learn, cb, folder):
     res = dict(model=learn.model.state_dict(), opt=learn.opt.state_dict(), count=vars(learn.count), losses=rec and rec.losses)
     return plain(res, False) | plain(dict(state=cb.state_dict(), values=rec and rec.values), type(cb).__name__ in TIMED) | files | flight
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.filterwarnings('ignore:SaveModelCallback. the fit went back')
 @pytest.mark.parametrize('make', [o for o in CALLBACKS if o.__name__ not in LEFT_OUT], indirect=True, ids=lambda o: o.__name__)
 def test_a_callback_ends_as_without_the_rewind(make, tmp_path):  # noqa: F811

@@ -254,12 +254,13 @@ def places_of(kind, kinds, places=PLACES):
     "Return one of `places`, the next one for the next of `kinds`; with `ALL_CASES=1`, all"
     return places if os.environ.get('ALL_CASES') else [places[[*kinds].index(kind)%len(places)]]
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('kind', EXACT)
 def test_a_resumed_fit_sees_the_same_batches(kind, tmp_path):
     whole = cache(partial(fit, EXACT[kind]))
     assert {at:o for at in places_of(kind, EXACT) if (o := outcome(EXACT[kind], at, tmp_path/f'{at}', whole))!='same'}=={}
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @covering(kind=[*EXACT, *ENDLESS], limit=[dict(max_steps=8), dict(steps_per_epoch=3), dict(steps_per_epoch=7)])
 def test_a_resumed_fit_with_a_number_of_steps_sees_the_same_batches(kind, limit, tmp_path):
     make,exact = {**EXACT, **ENDLESS}[kind],['same']
@@ -280,6 +281,7 @@ def test_a_callback_may_draw_between_the_start_of_a_pass_and_its_first_batch(kin
 
 SOLVED = 'augmented','class_generator','collated','wrong_place','bare' # generators inside objects are saved, and batches of a loader with a wrong state are made again
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('kind', FAULTY)
 def test_a_fit_that_would_see_other_batches_says_why(kind, tmp_path):
     whole = cache(partial(fit, FAULTY[kind]))

@@ -82,6 +82,7 @@ def run(cls, kind, workers, at=None, folder=None, accept=(), said=None, **kw):
     return [p.detach().clone() for p in model.parameters()]
 
 @pytest.mark.filterwarnings('ignore:To copy construct from a tensor')  # by Hugging Face's own formatter
+@pytest.mark.every(2)
 @covering(workers=[0, 2], kind=KINDS, cls=[DataLoader, StatefulDataLoader])
 def test_every_kind_of_loader_resumes_exactly(cls, kind, workers, tmp_path):
     want = run(cls, kind, workers)

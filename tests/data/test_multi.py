@@ -90,6 +90,7 @@ def run(mk, fit, at=None, in_fetch=False, learn=None, **kw):
     return learn,srcs
 def params(learn): return [p.detach().clone() for p in learn.model.parameters()]
 
+@pytest.mark.every(2)
 @covering(kind=['shuffled','generator','noisy','stream','own','epoch','list','stateful','workers','persistent'], how=MADE, fit=FITS, early=[True, False])
 def test_a_fit_resumes_exactly(kind, how, fit, early, tmp_path):
     def mk(): return MADE[how](mk_a(kind))

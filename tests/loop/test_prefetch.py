@@ -79,7 +79,7 @@ def fresh(kind):
         if getattr(o, 'generator', None): o.generator.manual_seed(3)
     return dl
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @covering(kind=LOADERS, n=[1, 3], kwargs=[dict(n_epoch=3), dict(max_steps=6), dict(max_steps=6, cbs=TimeLimit(hours=1))])
 def test_a_fit_is_the_same_with_prefetch(kind, n, kwargs):
     res = []
@@ -100,6 +100,7 @@ def stop(at, e=Boom, name='between_batches'):
     cb.read_only = True
     return cb
 
+@pytest.mark.every(2)
 @covering(kind=['shuffled', 'generator', 'own_generator', 'rows_generator', 'exact', 'weighted'], at=[1, 2, 3, 4, 6],
     with_it=[(True, True), (False, True), (True, False)])
 def test_a_run_resumes_exactly_with_prefetch_or_without(kind, at, with_it, tmp_path):

@@ -14,19 +14,19 @@ pytestmark = pytest.mark.filterwarnings('ignore:.set_vital. is deprecated')  # w
 HOWS = dict(plain=(), micro=(partial(MicroBatch, 2),), ahead=(partial(Prefetch, 2, draws=False),))
 def loader(data, sampler, workers, cls, made): return MADE[made](mk(data, sampler, workers, cls))
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @covering(data=DATA, sampler=SAMPLERS, workers=WORKERS, made=MADE, how=HOWS, cls=[DataLoader, StatefulDataLoader])
 @pytest.mark.filterwarnings('ignore:Prefetch skips')
 def test_rows_are_those_of_the_batch(data, sampler, workers, made, how, cls):
     if how=='micro' and made in ('zipped', 'named'): how = 'plain'  # whose batches have parts of different sizes
     assert fit(partial(loader, data, sampler, workers, cls, made), cbs=[f() for f in HOWS[how]])
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @covering(sampler=OWN, workers=WORKERS, made=MADE, cls=[DataLoader, StatefulDataLoader])
 def test_rows_of_custom_samplers(sampler, workers, made, cls):
     assert fit(partial(loader, 'plain', sampler, workers, cls, made))
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @covering(data=DATA, sampler=SAMPLERS, workers=WORKERS, made=MADE, cls=[DataLoader, StatefulDataLoader])
 @pytest.mark.filterwarnings('ignore:.*its workers persist')  # so their items may draw other numbers
 def test_a_resumed_fit_has_the_same_rows(data, sampler, workers, made, cls, tmp_path):
