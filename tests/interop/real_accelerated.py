@@ -34,7 +34,7 @@ def mk_learn(lr=.1, model=None, **kwargs):
     return learn
 
 def run_theirs(cbs, n=2, lr=.1, model=None, valid=VALID, **kwargs):
-    "Their trainer on the same data, model and optimizer"
+    "Train with their trainer on the same data, model and optimizer"
     model = model or mk_model()
     trainer = pa.Trainer(model, nn.CrossEntropyLoss(), SGD(model.parameters(), lr=lr), callbacks=cbs)
     kw = dict(shuffle=False, num_workers=0, batch_size=4)
@@ -43,14 +43,14 @@ def run_theirs(cbs, n=2, lr=.1, model=None, valid=VALID, **kwargs):
     return trainer
 
 def value(o):
-    "What can be compared of an argument"
+    "Return the comparable part of an argument"
     if isinstance(o, torch.Tensor): return tuple(o.shape),str(o.dtype),round(float(o.detach()), 4) if o.dim()==0 else None
     if isinstance(o, dict): return {k:value(v) for k,v in o.items()}
     if isinstance(o, (list,tuple)): return [value(v) for v in o]
     return round(o, 4) if isinstance(o, float) else o
 
 class Recording(TrainerCallback):
-    "Notes each hook, with its arguments and what the trainer says"
+    "Record each hook, with its arguments and the state of the trainer"
     def __init__(self): self.trace = []
 
 def _note(name):
@@ -87,10 +87,10 @@ def test_the_trace_of_a_run_that_is_stopped_anywhere(hook):
     setattr(Stop, hook, _stop)
     a,b,trainer,learn = traces(5, stop=Stop)
     assert a==b
-    assert same_weights(trainer.model, learn.model)==(hook!='on_train_step_end')  # their step had yet to come
+    assert same_weights(trainer.model, learn.model)==(hook!='on_train_step_end')  # their trainer had not made this step yet
 
 def test_the_trace_with_accumulation():
-    "But for the losses, which theirs divides by the number of batches"
+    "Losses differ: their trainer divides them by the number of batches"
     a,b,trainer,learn = traces(their_kw=dict(gradient_accumulation_steps=2), our_cbs=[GradientAccumulation(n_batches=2)])
     def without_losses(t): return [(o[0], {k:v for k,v in o[1].items() if k!='batch_output'}, o[2], list(o[3]), *o[4:]) for o in t]
     assert without_losses(a)==without_losses(b)
@@ -111,7 +111,7 @@ def test_the_trace_of_an_evaluation():
     assert a.trace==b.trace
     assert [o[0] for o in b.trace if 'step' not in o[0]]==['on_evaluation_run_start', 'on_eval_epoch_start', 'on_eval_epoch_end', 'on_evaluation_run_end']
 
-# What each of its own callbacks is for
+# Callbacks of the package
 def test_early_stopping_stops_in_the_same_epoch():
     def mk(): return EarlyStoppingCallback(early_stopping_patience=2, early_stopping_threshold=.05)
     rec = Recording()
@@ -147,7 +147,7 @@ def test_terminate_on_nan_stops_the_fit_and_not_the_process():
     assert learn.outcome['fit']=='cancelled'
 
 class Noted(TrainerCallback):
-    "Notes the evaluation of an average, in which it alone is called"
+    "Record the evaluation of an average, in which no other callback is called"
     def __init__(self): self.seen = []
     def on_eval_epoch_start(self, trainer, **kwargs): self.seen.append(('start', trainer.run_history.metric_name_prefix))
     def on_eval_step_end(self, trainer, batch, batch_output, **kwargs): self.seen.append(('step', batch_output['batch_size']))

@@ -42,7 +42,7 @@ def both(mk_cbs, n_epoch=3, seed=7, **kwargs):
 EVENTS = [o for o in vars(event) if o[0]!='_' and o!='after_create']
 
 def seen(cb, e):
-    "What the callback sees of the learner at event `e`, as comparable values"
+    "Return what the callback sees of the learner at event `e`, as comparable values"
     res = [e, cb.epoch, cb.n_epoch, cb.train_iter, round(cb.pct_train, 9)]
     if e.endswith('fit') or e.endswith('epoch'): return tuple(res)
     res += [cb.training, cb.n_iter if 'batch' in e else None, cb.dl is (cb.dls.train if cb.training else cb.dls.valid)]
@@ -54,7 +54,7 @@ def seen(cb, e):
     return tuple(res)
 
 def players(acts, trace, specs=(('a', 0), ('b', 5), ('c', 70)), exc=fc, **attrs):
-    "Callbacks that record all events, and do what `acts` says at (name, event, n-th call)"
+    "Return callbacks that record all events, and do `acts[name, event, n-th call]`"
     def mk(name, order):
         calls = {}
         def hear(e):
@@ -74,7 +74,7 @@ def side_by_side(acts, n_epoch=2, **kwargs):
     for f in (ours, theirs):
         trace = []
         learn = quiet(f())
-        if f is theirs: learn.remove_cb(TheirRecorder)  # it fails if an epoch is cancelled in before_epoch
+        if f is theirs: learn.remove_cb(TheirRecorder)  # it fails after a cancel in before_epoch
         try: learn.fit(n_epoch, cbs=players(acts, trace, **kwargs))
         except Exception as e: ends.append(type(e).__name__)
         else: ends.append('returns')
@@ -97,7 +97,7 @@ OPEN = dict(CancelFitException=('fit','epoch','train','validate','batch','backwa
     CancelTrainException=('train','batch','backward','step','pred','loss'), CancelValidException=('validate',), CancelBatchException=('batch','backward','step','pred','loss'),
     CancelBackwardException=('backward',), CancelStepException=('step',))
 def can(exc, e):
-    "Can `exc` be raised in `e` in fastai, so that it is taken? Not in the last events of its own phase"
+    "Return whether fastai catches `exc` raised in `e`. It doesn't in the last events of the phase itself"
     phases,own = OPEN[exc],OPEN[exc][0]
     return 'cancel' not in e and e.rpartition('_')[2] in phases and e!=f'after_{own}'
 
@@ -114,10 +114,10 @@ def test_traces_of_random_programs():
         acts = {(rng.choice('abc'), e, rng.randint(1, 4)): x for x,e in rng.sample(pairs, 4)}
         (a,b),(m,n),ends = side_by_side(acts, n_epoch=3)
         if ends[1]=='returns': assert a==b and same(m, n) and ends[0]=='returns', acts
-        else:  # a cancel that no open phase takes: it leaves fastai's fit as it is, and here as an error, after which after_fit is called all the same
+        else:  # no open phase catches this cancel: fastai raises it; learnloop raises UncaughtCancelError, and still calls after_fit
             assert ends[0]=='UncaughtCancelError' and a[:len(b)]==b and {o[1] for o in a[len(b):]}<={'after_fit'}, acts
 
-# ---------------------------------------------------------------- callbacks that fastai comes with
+# ---------------------------------------------------------------- fastai's callbacks
 def weights_equal(mk_cbs, **kwargs):
     a,cbs_a,b,cbs_b = both(mk_cbs, **kwargs)
     assert same(a.model, b.model) and not same(a.model, mk_model() if 'model' not in kwargs else kwargs['model']())
@@ -165,7 +165,7 @@ def test_reduce_lr_on_plateau(capsys):
     assert learn.recorder.lrs[::3]==pytest.approx([LR, LR, LR/2, .03]) and 'reducing lr to 0.05' in capsys.readouterr().out
     wrapped = theirs(dls=(TRAIN, bad_valid()))
     wrapped.fit(4, cbs=fc.ReduceLROnPlateau(factor=2., min_lr=.03))
-    assert set(wrapped.recorder.lrs)=={LR}  # over a torch optimizer, fastai's own has no effect: it changes copies
+    assert set(wrapped.recorder.lrs)=={LR}  # on a torch optimizer, fastai's callback has no effect: it changes copies
 
 def test_csv_logger(tmp_path):
     rows = []
@@ -177,7 +177,7 @@ def test_csv_logger(tmp_path):
     a,b = (list(csv.reader((tmp_path/f'{o}.csv').read_text().splitlines())) for o in ('ours','theirs'))
     assert a[0]==b[0]==['epoch','train_loss','valid_loss','l1_loss','time'] and len(a)==len(b)==3
     for p,q in zip(a[1:], b[1:], strict=True): assert p[0]==q[0] and [float(o) for o in p[2:4]]==pytest.approx([float(o) for o in q[2:4]], rel=1e-5)
-    # train_loss is the mean of the epoch here, and in fastai the smoothed loss of all batches up to there
+    # train_loss is the mean of the epoch in learnloop, and the smoothed loss of all batches so far in fastai
     learn = quiet(ours(path=tmp_path, cbs=fc.CSVLogger('kept.csv')))
     learn.fit(2)
     before = (tmp_path/'kept.csv').read_text()
@@ -221,15 +221,15 @@ def test_lr_finder_and_its_guards():
     before = [p.detach().clone() for p in learn.model.parameters()]
     learn.fit(100, cbs=lr)
     assert len(lr.hps['lr'])==8 and all(map(torch.equal, before, learn.model.parameters())) and lr.hps['lr'][-1]>lr.hps['lr'][0]*1e5
-    assert 'nb_batches' not in vars(learn.fastai_show_graph.foreign)  # it kept out of this fit
+    assert 'nb_batches' not in vars(learn.fastai_show_graph.foreign)  # it took no part in this fit
     lr,stop = fc.LRFinder(num_it=8),fc.Callback(after_step=lambda self: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt): learn.fit(100, cbs=[lr, stop])
-    assert all(map(torch.equal, before, learn.model.parameters()))  # in fastai, they stay as they are then
+    assert all(map(torch.equal, before, learn.model.parameters()))  # fastai doesn't restore them
 
 def test_all_of_its_callbacks_are_taken_or_refused():
     for m in pkgutil.iter_modules(fastai.callback.__path__):
         try: importlib.import_module(f'fastai.callback.{m.name}')
-        except ImportError: pass  # of loggers' packages, and of torchvision
+        except ImportError: pass  # a logger's package or torchvision is missing
     def subclasses(c): return [o for s in c.__subclasses__() for o in (s, *subclasses(s))]
     found = {o for o in subclasses(fc.Callback) if o.__module__.startswith('fastai.')}
     for cls in found:
@@ -239,10 +239,10 @@ def test_all_of_its_callbacks_are_taken_or_refused():
         else: FastAI(cb)
     assert len(found)>30
 
-# ---------------------------------------------------------------- what they read
+# ---------------------------------------------------------------- recorder and data
 @pytest.mark.parametrize('order', [0, 49, 51, 60])
 def test_the_recorders_row_in_each_event(order):
-    "As many values, and the same but for train_loss, as fastai's own recorder has when the callback's turn comes"
+    "In each event, a callback finds the values that it finds in fastai, except train_loss"
     def rows_of(f):
         rows,events = [],'before_batch after_batch after_train before_validate after_validate after_epoch after_fit'.split()
         def see(e):
@@ -260,7 +260,7 @@ def test_the_recorders_row_in_each_event(order):
     for p,q in zip(a, b, strict=True): assert p[:2]+p[3:]==q[:2]+q[3:] and p[2]==pytest.approx(q[2], rel=1e-6)
 
 def test_fastais_own_loaders():
-    "They are handed out as they are: what callbacks find there is fastai's"
+    "Callbacks get fastai's loaders themselves"
     items,seen = [[(x, y) for xs,ys in o for x,y in zip(xs, ys, strict=True)] for o in (TRAIN, VALID)],[]
     def dls(): return TheirDataLoaders.from_dsets(*items, bs=4, device='cpu', num_workers=0, shuffle=False, drop_last=False)
     def look(self):

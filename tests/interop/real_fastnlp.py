@@ -1,4 +1,4 @@
-"With fastNLP itself: its trainer and ours side by side, and its own callbacks, unmodified, in our fit"
+"fastNLP's trainer calls hooks as our fit does, and its unmodified callbacks do the same in both"
 import sys
 from pathlib import Path
 import pytest, torch
@@ -18,10 +18,10 @@ from learnloop.interop import as_cb
 fnlp.logger.setLevel('ERROR')
 torch.set_num_threads(1)
 HOOKS = [k for k in vars(Callback) if k.startswith('on_')]
-LATER = [k for k in HOOKS if 'checkpoint' not in k]  # those that are not asked for state
+LATER = [k for k in HOOKS if 'checkpoint' not in k]  # hooks that don't save or load state
 
 class Model(nn.Module):
-    "Returns its loss, as fastNLP's trainer wants it"
+    "Return the loss in the output, as fastNLP's trainer expects"
     def __init__(self):
         super().__init__()
         self.lin = nn.Linear(2, 1)
@@ -50,7 +50,7 @@ def model():
     return Model()
 
 def small(o):
-    "What two trainers can be compared by"
+    "Return the part of an argument that is comparable between the trainers"
     if isinstance(o, torch.Tensor): return tuple(o.shape) if o.dim() else round(o.item(), 5)
     if isinstance(o, dict): return {k:small(v) for k,v in o.items()}
     if isinstance(o, torch.optim.Optimizer): return [type(o).__name__]
@@ -59,7 +59,7 @@ def small(o):
     return o if o is None else round(o, 5) if isinstance(o, float) else 'driver'
 
 class Recorder(Callback):
-    "Keeps each call of each hook, and raises `what` in the `n`-th one of `hook`"
+    "Record each call of each hook, and raise `what` in the `n`-th call of `hook`"
     def __init__(self, hook=None, n=0, what=None): self.rows,self.hook,self.n,self.what = [],hook,n,what
     def hear(self, hook, trainer, args):
         known = {k:v for k,v in args[0].items() if k!='valid_loss'} if hook in ('on_evaluate_end', 'on_sanity_check_end') else None
@@ -72,7 +72,7 @@ def _method(k): return lambda self, trainer, *args: self.hear(k, trainer, args)
 for _k in LATER: setattr(Recorder, _k, _method(_k))
 
 def ours(cb, n_epoch=2, n=6, cbs=(), opt=torch.optim.SGD, lr=.1, **kwargs):
-    "Fit with `cb`; returns the learner"
+    "Fit with `cb`; return the learner"
     m = model()
     train,valid = loaders(n)
     learn = Learner(DataLoaders(train, valid, device='cpu'), m, None, opt(m.parameters(), lr=lr), metrics=[DictMetric(mae, 'pred', 'y')], **kwargs)
@@ -80,7 +80,7 @@ def ours(cb, n_epoch=2, n=6, cbs=(), opt=torch.optim.SGD, lr=.1, **kwargs):
     return learn
 
 def theirs(cb, n_epoch=2, n=6, sanity=0, opt=torch.optim.SGD, lr=.1, **kwargs):
-    "Train with `cb`; returns the trainer"
+    "Train with `cb`; return the trainer"
     m = model()
     train,valid = loaders(n)
     res = Trainer(m, train, opt(m.parameters(), lr=lr), driver='torch', device='cpu', n_epochs=n_epoch, evaluate_dataloaders=valid, metrics=dict(mae=MAE()),
@@ -111,7 +111,7 @@ def test_trace_with_validation_every_few_batches():
     a,b = Recorder(),Recorder()
     ours(a, cbs=[ValidateCallback(every_steps=4), ValidateEvery(9)])
     theirs(b, evaluate_every=4)
-    *a,begin,end,_ = a.rows  # ours validates after the last epoch in any case
+    *a,begin,end,_ = a.rows  # our fit always validates after the last epoch
     assert (begin[0], end[0])==('on_evaluate_begin', 'on_evaluate_end') and a==b.rows[:-1], diff(a, b.rows)
 
 @pytest.mark.parametrize('what', [EarlyStopException('enough'), ValueError('no'), KeyboardInterrupt()], ids=lambda o: type(o).__name__)
@@ -125,11 +125,11 @@ def test_trace_of_what_ends_early(hook, n, what):
         else: ends.append(None)
     assert a.rows==b.rows, diff(a.rows, b.rows)
     assert a.rows[-2][0]=='on_exception' and a.rows[-1][0]=='on_train_end'
-    if isinstance(what, KeyboardInterrupt): assert ends==[what, None]  # theirs swallows it
+    if isinstance(what, KeyboardInterrupt): assert ends==[what, None]  # their trainer swallows it
     else: assert ends==[what, what] if isinstance(what, ValueError) else ends==[None, None]
 
 def test_early_stop_stops_in_the_same_epoch_with_the_same_state():
-    def mk(): return EarlyStopCallback('mae', larger_better=True, patience=2)  # it falls, which is no improvement here
+    def mk(): return EarlyStopCallback('mae', larger_better=True, patience=2)  # it falls, which is not an improvement here
     a,b,rec,rec2 = mk(),mk(),Recorder(),Recorder()
     learn,trainer = ours([a, rec], 9),theirs([b, rec2], 9)
     assert rec.rows==rec2.rows and same(learn.model, trainer.model)
@@ -153,7 +153,7 @@ def test_checkpoint_writes_the_same_tree(tmp_path):
     assert same(new.model, learn.model) and same(new.model, trainer.model)
     [scores] = {o.read_text() for o in (tmp_path/'a').rglob('*-batch_24-mae*/*.json')}
     assert f'"mae": {learn.recorder.values[-1][2]}' in scores
-    new.load(next((tmp_path/'b').rglob('model-last/*')), with_opt=False)  # a file of theirs
+    new.load(next((tmp_path/'b').rglob('model-last/*')), with_opt=False)  # a file of their trainer
     assert same(new.model, trainer.model)
 
 def test_checkpoint_of_a_trainer_has_the_states_and_is_loaded(tmp_path):
@@ -180,7 +180,7 @@ def test_load_best_model(tmp_path, folder):
     assert not files(tmp_path)
 
 class Rates(Callback):
-    "Keeps the rate of each step"
+    "Record the learning rate of each step"
     def __init__(self): self.lrs = []
     def on_after_backward(self, trainer): self.opt = trainer.driver.optimizers[0]
     def on_before_zero_grad(self, trainer, optimizers): self.lrs.append(self.opt.param_groups[0]['lr'])

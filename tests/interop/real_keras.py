@@ -1,4 +1,4 @@
-"Keras' own callbacks in our fit, and its trainer beside ours: run by `python -m tools.interop keras`"
+"Keras' callbacks do the same in our fit as in `model.fit`. Run by `python -m tools.interop keras`"
 import os
 os.environ['KERAS_BACKEND'] = 'torch'
 from collections import Counter
@@ -23,18 +23,18 @@ def data(n, seed):
 TRAIN,VALID = data(10, 0),data(6, 1)  # the last batch is smaller
 
 def mk_model():
-    "A Keras model, which is a torch module on this backend; the same at each call"
+    "Make a Keras model, which is a torch module on this backend; it is the same at each call"
     m = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1, kernel_initializer=keras.initializers.RandomNormal(seed=1))])
     m.compile(keras.optimizers.SGD(LR), 'mse', metrics=['mae'])
     return m
 
 def split(d): return list(zip(*(o.split(BS) for o in d), strict=True))
 def mk_learner(valid=True, lr=LR, train=TRAIN, **kwargs):
-    "The same data, weights, loss and step in our loop"
+    "Fit in our loop with the same data, weights, loss and optimizer"
     m = mk_model()
     loss = keras.losses.MeanSquaredError()
     learn = Learner(DataLoaders(split(train), split(VALID) if valid else None), m, lambda p, y: loss(y, p), torch.optim.SGD, lr=lr, metrics=mae, **kwargs)
-    learn.recorder.train_metrics = True  # as Keras has it
+    learn.recorder.train_metrics = True  # as in Keras
     return learn
 
 def keras_fit(n_epoch, cbs, valid=True, lr=LR, train=TRAIN, **kwargs):
@@ -50,14 +50,14 @@ def weights(m): return [o.detach().clone() for o in m.state_dict().values()]
 def same(a, b): return all(map(torch.equal, *map(weights, (a, b)))) and len(weights(a))==len(weights(b))
 
 def plain(v):
-    "Comparable: floats to 5 digits, as Keras takes means in float32; of arrays type and shape"
+    "Return a comparable value: floats to 5 digits, as Keras takes means in float32; type and shape of arrays"
     if isinstance(v, float): return float(f'{v:.5g}') if v==v else 'nan'
     if isinstance(v, dict): return [(k, plain(o)) for k,o in v.items()]
     if isinstance(v, list): return [plain(o) for o in v]
     return (type(v).__name__, v.shape) if hasattr(v, 'shape') else v
 
 def mk_recorder(trace, name='a', act=None):
-    "A callback that has all hooks, and does `act[hook, n-th call](callback)`"
+    "Make a callback that has all hooks, and does `act[hook, n-th call](callback)`"
     calls = Counter()
     def _hook(k):
         def _f(self, *args, **kwargs):
@@ -75,7 +75,7 @@ def mk_recorder(trace, name='a', act=None):
     return type(f'Recorder{name.title()}', (kc.Callback,), {k:_hook(k) for k in HOOKS}|dict(set_model=set_model, set_params=set_params))()
 
 def traces(n_epoch=2, act=None, fails=None, **kwargs):
-    "What our loop and theirs call, and the weights after it"
+    "Return what our loop and Keras call, and the weights afterwards"
     res = []
     for f in (keras_fit, our_fit):
         trace = []
@@ -104,7 +104,7 @@ def test_a_stop_has_the_same_trace_and_weights(at): traces(n_epoch=3, act={at: s
 def test_an_error_has_the_same_trace(at):
     def _fail(self): raise ZeroDivisionError
     ours,theirs = traces(act={(at, 1): _fail}, fails=ZeroDivisionError)
-    if at in ('on_train_end', 'on_test_end'):  # clean-ups of ours: an error of one callback doesn't keep the others from theirs
+    if at in ('on_train_end', 'on_test_end'):  # these are clean-ups in our loop: after an error of one callback, the others still run
         assert ours.pop()[:2]==('b', at)
     assert ours==theirs and theirs[-1][:2]==('a', at)
 
@@ -117,10 +117,10 @@ def test_evaluation_and_prediction_have_the_same_traces():
         learn.get_preds(cbs=mk_recorder(ours))
     assert ours==theirs
 
-# Their callbacks, beside the same in their own trainer
+# Keras' callbacks in both trainers
 
 BEST = dict(monitor='val_loss', patience=1)
-NOISY = dict(lr=.5)  # gets worse and worse
+NOISY = dict(lr=.5)  # the loss grows in each epoch
 
 @pytest.mark.parametrize('restore', [True, False])
 @pytest.mark.parametrize('kwargs,lr', [(BEST, .5), (dict(BEST, min_delta=.01), .25), (dict(monitor='val_mae', min_delta=.005, patience=2), .25),
@@ -153,11 +153,6 @@ def test_terminate_on_nan(capsys):
     assert trace[0]==trace[1] and n==[2, 2] and trace[1][-1][1]=='on_train_end'
     assert capsys.readouterr().out.count('Batch 1: Invalid loss, terminating training')==2
 
-# Others that need no more
-
-# What is refused
-
-# State
 
 def torch_learner():
     with torch.random.fork_rng():

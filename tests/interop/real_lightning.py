@@ -1,4 +1,4 @@
-"Lightning's own callbacks, unmodified, in our fit; and its hooks as its own trainer calls them"
+"Unmodified Lightning callbacks do the same in our fit, which calls hooks as Lightning's trainer does"
 import logging, warnings
 from datetime import timedelta
 import pytest, torch
@@ -8,7 +8,7 @@ from learnloop.interop.lightning import Callback as StandIn, Lightning
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 
-warnings.simplefilter('ignore')  # Lightning's own, on old APIs, workers and missing loggers
+warnings.simplefilter('ignore')  # Lightning warns of old APIs, workers and missing loggers
 import lightning.pytorch as pl
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
 
@@ -20,7 +20,7 @@ TRAIN,VALID,TEST = (2,0),(2,1),(1,2)
 
 def loader(n, seed, bs=4):
     g = torch.Generator().manual_seed(seed)
-    x = torch.randn(bs*n-1, 2, generator=g)  # the last batch is a smaller one
+    x = torch.randn(bs*n-1, 2, generator=g)  # the last batch is smaller
     return DataLoader(TensorDataset(x, x@torch.tensor([[1.], [-2.]]) + .5), bs)
 
 def mk_model():
@@ -29,7 +29,7 @@ def mk_model():
         return torch.nn.Linear(2, 1)
 
 class Line(pl.LightningModule):
-    "The model, loss and optimizer of `mk_learner`, as Lightning has them"
+    "The model, loss and optimizer of `mk_learner` as a LightningModule"
     def __init__(self):
         super().__init__()
         self.model = mk_model()
@@ -58,14 +58,14 @@ def mk_trainer(cbs, n_epoch=2, **kwargs):
         enable_checkpointing=any(isinstance(o, pl.callbacks.Checkpoint) for o in cbs), callbacks=listify(cbs), num_sanity_val_steps=0) | kwargs)
 
 def plain(o):
-    "What is compared of an argument"
+    "Return the comparable part of an argument"
     if isinstance(o, torch.Tensor): return ('tensor', tuple(o.shape), round(o.item(), 5) if o.numel()==1 else round(o.sum().item(), 4))
     if isinstance(o, dict): return {k:plain(v) for k,v in o.items()}
     if isinstance(o, (list,tuple)): return type(o).__name__,[plain(v) for v in o]
     return o if isinstance(o, (int,float)) else str(getattr(o, 'value', o)) if isinstance(o, str) else type(o).__name__
 
 class Recorder(pl.Callback):
-    "Records every hook, and what it sees of the trainer; acts at the `n`-th call of `at`"
+    "Record every hook and the state of the trainer; call `do` at the `n`-th call of `at`"
     def __init__(self, at=None, do=None, n=1, trace=None, who=''): self.at,self.do,self.n,self.who,self.trace = at,do,n,who,[] if trace is None else trace
 
 def _hook(k):
@@ -88,7 +88,7 @@ def compare(ours, theirs):
     assert names(ours)==names(theirs)
 
 def run_both(mk_cbs, mk_ours=lambda: [], n_epoch=2, valid=VALID, error=None, sanity=0, **kwargs):
-    "The same callbacks in both, their traces and weights compared; returns learner and Lightning's trainer"
+    "Fit with the same callbacks in both; check that traces and weights are equal; return learner and trainer"
     ours,theirs = mk_cbs(),mk_cbs()
     learn,trainer,module = mk_learner(mk_ours(), valid),mk_trainer(theirs, n_epoch, num_sanity_val_steps=sanity, **kwargs),Line()
     def fit(f):
@@ -96,7 +96,7 @@ def run_both(mk_cbs, mk_ours=lambda: [], n_epoch=2, valid=VALID, error=None, san
         with pytest.raises(error): f()
     fit(lambda: learn.fit(n_epoch, cbs=ours))
     fit(lambda: trainer.fit(module, loader(*TRAIN), loader(*valid) if valid else None))
-    if not valid or error:  # gradients are dropped after the step here; there, before the next backward pass and before validation
+    if not valid or error:  # learnloop drops gradients after the step, Lightning before the next backward pass and before validation
         for o in (*ours, *theirs): o.trace[:] = [{k:v for k,v in r.items() if k!='grad'} for r in o.trace]
     for a,b in zip(ours, theirs, strict=True): compare(a.trace, b.trace)
     for a,b in zip(learn.model.parameters(), module.model.parameters(), strict=True): assert torch.equal(a, b)
@@ -145,7 +145,7 @@ def test_trace_of_validation_between_batches():
     learn.fit(1)
     mk_trainer([b], 1, val_check_interval=1).fit(Line(), loader(*TRAIN), loader(*VALID))
     theirs,ours = names(b.trace),names(a.trace)
-    # there, `on_train_batch_end` comes before the validation, and there is none after the last batch's; here one ends each epoch
+    # Lightning calls `on_train_batch_end` before the validation, and validates once after the last batch; learnloop validates again after the epoch
     assert sorted(set(ours))==sorted(set(theirs))
     assert ours.count('on_validation_end')==theirs.count('on_validation_end')+1==3
 

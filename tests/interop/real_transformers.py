@@ -1,4 +1,4 @@
-"transformers' Trainer: its own callbacks in our fits, and its hooks beside ours. Run by `python -m tools.interop transformers`"
+"transformers' callbacks do the same in our fit, which calls hooks as Trainer does. Run by `python -m tools.interop transformers`"
 import io, math, warnings
 from contextlib import redirect_stdout
 from inspect import signature
@@ -37,10 +37,10 @@ def collate(items): return {k:torch.stack([o[k] for o in items]).view(len(items)
 TRAIN,VALID = data(28, 1),data(10, 2)
 
 TIMES = 'eval_runtime','eval_samples_per_second','eval_steps_per_second','train_runtime','train_samples_per_second','train_steps_per_second'
-def untimed(d): return {k:'time' if k in TIMES else v for k,v in d.items() if k!='total_flos'}  # which is 0 there, but for models of transformers
+def untimed(d): return {k:'time' if k in TIMES else v for k,v in d.items() if k!='total_flos'}  # Trainer has 0, except for models of transformers
 
 class Record(TrainerCallback):
-    "Writes down every hook, with what it is given, and does what `acts` says"
+    "Record every hook with its arguments, and do `acts[hook, step]`"
     def __init__(self, acts=()): self.acts,self.seen,self.weights = dict(acts),[],[]
 
 def _recorder(k):
@@ -61,13 +61,13 @@ for k in HOOKS:
 class Theirs(Trainer):
     def _get_train_sampler(self, *args): return torch.utils.data.SequentialSampler(self.train_dataset)
 
-def theirs(folder, cbs, n_epoch=2, n_acc=1, train=TRAIN, **kwargs):
-    "Train with their Trainer"
+def theirs(folder, cbs, n_epoch=2, n_acc=1, train=TRAIN, valid=VALID, model=Line, collate=collate, **kwargs):
+    "Train with Trainer"
     args = dict(output_dir=folder/'theirs', per_device_train_batch_size=4, per_device_eval_batch_size=4, num_train_epochs=n_epoch,
         gradient_accumulation_steps=n_acc, max_grad_norm=1., report_to='none', use_cpu=True, disable_tqdm=True, logging_strategy='epoch', eval_strategy='epoch',
         save_strategy='no', metric_for_best_model='loss', optim='sgd', learning_rate=.05, lr_scheduler_type='constant', dataloader_pin_memory=False,
         remove_unused_columns=False, label_names=['labels'])
-    tr = Theirs(Line(), TrainingArguments(**args | kwargs), collate, train_dataset=train, eval_dataset=VALID, callbacks=cbs)
+    tr = Theirs(model(), TrainingArguments(**args | kwargs), collate, train_dataset=train, eval_dataset=valid, callbacks=cbs)
     tr.remove_callback(PrinterCallback)
     with redirect_stdout(io.StringIO()): tr.train()
     return tr
@@ -85,13 +85,13 @@ def fit(folder, cbs, n_epoch=2, n_acc=1, train=TRAIN, max_steps=None, **kwargs):
     return learn
 
 def same(a, b):
-    "Are `a` and `b` equal, but for the rounding of floats?"
+    "Return whether `a` and `b` are equal, up to the rounding of floats"
     if isinstance(a, dict): return isinstance(b, dict) and list(a)==list(b) and all(same(a[k], b[k]) for k in a)
-    if isinstance(a, float) and isinstance(b, (int,float)): return math.isclose(a, b, rel_tol=2e-6)  # losses are summed in another order
+    if isinstance(a, float) and isinstance(b, (int,float)): return math.isclose(a, b, rel_tol=2e-6)  # Trainer sums losses in another order
     return a==b
 
 def compare(folder, n_epoch=2, n_acc=1, acts=(), n_cbs=1, train=TRAIN, **kwargs):
-    "Record their Trainer and ours; returns ours"
+    "Check that Trainer and our fit record the same; return our learner and callbacks"
     want,got = ([Record(acts if i==n_cbs-1 else ()) for i in range(n_cbs)] for _ in range(2))
     theirs(folder, want, n_epoch, n_acc, train, **kwargs)
     learn = fit(folder, got, n_epoch, n_acc, train, **kwargs)
@@ -100,7 +100,7 @@ def compare(folder, n_epoch=2, n_acc=1, acts=(), n_cbs=1, train=TRAIN, **kwargs)
         for i,(x,y) in enumerate(zip(a.seen, b.seen, strict=True)): assert same(x, y), (i, x, y)
         for i,(x,y) in enumerate(zip(a.weights, b.weights, strict=True)):
             if n_acc in (1, 2, 4): assert all(map(torch.equal, x, y)), a.seen[i]
-            else: torch.testing.assert_close(x, y)  # a division by 3 is rounded elsewhere
+            else: torch.testing.assert_close(x, y)  # Trainer rounds a division by 3 at another place
     return learn,got
 
 def flag(name, value=True):
@@ -157,7 +157,7 @@ def test_evaluate_and_predict_outside_of_a_fit(tmp_path):
 # Where ours differs
 
 def test_batches_of_a_step_count_by_their_size(tmp_path):
-    "There each counts the same, so that two samples in a batch of their own count as much as four in another"
+    "In Trainer each batch counts the same, so two samples in one batch count as much as four in another"
     train = data(26, 1)
     def final(learn): return torch.cat([p.detach().flatten() for p in learn.model.parameters()])
     their,our = final(theirs(tmp_path, [], n_acc=4, train=train)),final(fit(tmp_path, [Record()], n_acc=4, train=train))
@@ -165,16 +165,12 @@ def test_batches_of_a_step_count_by_their_size(tmp_path):
     torch.testing.assert_close(our, final(big))
     assert not torch.allclose(their, our, atol=1e-3)
 
-# Where their documents say what their code doesn't do
-
-# Errors
-
-# Their own callbacks
+# Callbacks of transformers
 
 @pytest.mark.parametrize('patience', [1, 2, 3])
 @pytest.mark.parametrize('how', [{}, dict(eval_strategy='steps', eval_steps=2)], ids=['epoch', 'steps'])
 def test_early_stopping(tmp_path, patience, how):
-    "It stops where it stops theirs: the loss that is to grow never does"
+    "It stops at the same step as in Trainer: the loss should grow, and never does"
     kwargs = dict(metric_for_best_model='loss', greater_is_better=True) | how
     want,got = [Record(), EarlyStoppingCallback(patience)],[Record(), EarlyStoppingCallback(patience)]
     theirs(tmp_path, want, 6, **kwargs)
@@ -190,7 +186,7 @@ def test_best_weights_are_loaded(tmp_path):
     assert all(map(torch.equal, learn.model.parameters(), tr.model.parameters()))
     assert [o.name for o in (tmp_path/'ours').iterdir()]==['checkpoint-7.pth'] and (tmp_path/'theirs/checkpoint-7').is_dir()
 
-# ---- the step of a window and the loss of an evaluation: as those of all their items in one batch
+# ---- the step of an accumulation window and the loss of an evaluation equal those of one large batch
 
 def gpt2(): return transformers.GPT2LMHeadModel(transformers.GPT2Config(vocab_size=23, n_embd=16, n_layer=2, n_head=2, n_positions=16, resid_pdrop=0,
     embd_pdrop=0, attn_pdrop=0, bos_token_id=1, eos_token_id=1, pad_token_id=0))
@@ -204,7 +200,7 @@ def made(arch):
     return arch().double().eval()
 
 def texts(n, seed):
-    "Items of different lengths, of whose tokens some are no targets"
+    "Make items of different lengths, in which some tokens are no targets"
     g = torch.Generator().manual_seed(seed)
     def item():
         ids = torch.randint(2, 23, (int(torch.randint(2, 13, (), generator=g)),), generator=g)
@@ -218,7 +214,7 @@ def padded(items):
     return dict(input_ids=ids, attention_mask=(ids>0).long(), labels=pad('labels', -100))
 
 def off(model, want):
-    "The largest difference of the weights of two models"
+    "Return the largest difference of the weights of two models"
     return max(float((p-q).detach().abs().max()) for p,q in zip(model.parameters(), want.parameters(), strict=True))
 
 @pytest.mark.parametrize('arch', [gpt2, t5, bert])

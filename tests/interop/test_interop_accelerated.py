@@ -69,7 +69,7 @@ def test_run_history():
     for k,v in (('b', 1), ('a', 2), ('b', 3)): h.update_metric(k, v)
     assert list(h.get_metric_names())==['b', 'a'] and h.get_metric_names()-{'b'}=={'a'}
     assert h.get_metric_values('b')==[1, 3] and h.get_latest_metric('b')==3
-    for k in h.get_metric_names(): h.update_metric(f'{k}_2', 0)  # a set of its own
+    for k in h.get_metric_names(): h.update_metric(f'{k}_2', 0)  # get_metric_names returns a copy
     h.set_metric_name_prefix('ema_')
     h.update_metric('a', 5)
     assert h.metric_name_prefix=='ema_' and h.get_latest_metric('ema_a')==5 and h.get_latest_metric('a')==2
@@ -86,7 +86,7 @@ def test_a_learner_without_a_recorder_is_refused():
         with pytest.raises(ValueError, match='this learner has none: add a Recorder'): f()
 
 def test_metrics_are_logged_by_the_beginning_of_their_names():
-    "Not by a 'train' anywhere in them"
+    "A 'train' elsewhere in the name doesn't count"
     log = []
     class Updates(TrainerCallback):
         def on_train_epoch_end(self, trainer, **kwargs): trainer.run_history.update_metric('train_acc', 1)
@@ -96,7 +96,7 @@ def test_metrics_are_logged_by_the_beginning_of_their_names():
     mk_learn().fit(1, cbs=[Updates, Logs])
     assert log==[['train_loss_epoch', 'train_acc'], ['eval_loss_epoch', 'constrained_acc']]
     log.clear()
-    mk_learn().fit(1, cbs=[Logs, Updates])  # as passed: too early
+    mk_learn().fit(1, cbs=[Logs, Updates])  # they run in the order passed, so these metrics come too late
     assert log==[['train_loss_epoch'], ['eval_loss_epoch']]
 
 # The run config
@@ -127,7 +127,7 @@ def test_run_config():
 @pytest.mark.every(2)
 @pytest.mark.parametrize('hook', [o for o in HOOKS if o not in ('on_init_end', 'on_stop_training_error', 'on_training_run_end') and 'evaluation_run' not in o])
 def test_stop_from_every_hook(hook, capsys):
-    "`on_training_run_start` included, and everyone hears of it"
+    "Including `on_training_run_start`. All callbacks that have begun get the stop and the end"
     trace = []
     a,b = recording('a', trace, {hook:StopTrainingError('enough')}),recording('b', trace)
     learn = mk_learn()
@@ -135,9 +135,9 @@ def test_stop_from_every_hook(hook, capsys):
     assert learn.outcome['fit']=='cancelled' and learn.epoch==0 and capsys.readouterr().out=='enough\n'
     at = [n for n,_,_ in trace].index(hook)
     rest = [(n, t) for n,t,_ in trace[at:]]
-    assert rest[0]==(hook, 'a') or (hook, 'b') not in rest  # the other one is passed over, as in the package
+    assert rest[0]==(hook, 'a') or (hook, 'b') not in rest  # the other callback is skipped, as in the package
     end = [('on_stop_training_error', 'a'), ('on_stop_training_error', 'b'), ('on_training_run_end', 'a'), ('on_training_run_end', 'b')]
-    assert rest[1:]==(end if hook!='on_training_run_start' else end[:3])  # b's run hadn't begun
+    assert rest[1:]==(end if hook!='on_training_run_start' else end[:3])  # b has not begun
     learn.fit(1)
     assert learn.outcome['fit']=='done'
 
@@ -147,7 +147,7 @@ def test_an_exit_stops_the_run_and_not_the_process():
     a,b = recording('a', trace, dict(on_training_run_end=_exit)),recording('b', trace)
     learn = mk_learn()
     with pytest.warns(UserWarning, match=r'RecordingA \(pytorch-accelerated\) asked to exit \(Exiting due to NaN loss\)'): learn.fit(1, cbs=[a, b])
-    assert trace[-1][:2]==('on_training_run_end', 'b')  # the others' ends aren't skipped
+    assert trace[-1][:2]==('on_training_run_end', 'b')  # the other callbacks still end
     with pytest.warns(UserWarning, match='asked to exit'): learn.fit(2, cbs=[recording(do=dict(on_train_step_end=_exit))])
     assert learn.outcome['fit']=='cancelled'
 
@@ -164,8 +164,8 @@ def test_an_evaluation_within_a_fit_is_intermediate():
     h = cb.trainer.run_history
     assert h.get_metric_values('acc')==[0, 1] and set(h.get_metric_names())=={'train_loss_epoch', 'eval_loss_epoch', 'acc'}
 
-def test_an_evaluation_of_their_own_on_a_model_that_is_lent():
-    "As an average of the weights is evaluated: its callbacks alone are called, and its metrics have a prefix"
+def test_a_callback_evaluates_another_model_with_other_callbacks():
+    "An average of the weights is evaluated so: only its callbacks are called, and its metrics have a prefix"
     inner = recording('inner')
     class Average(TrainerCallback):
         def on_training_run_start(self, trainer, **kwargs): self.model = mk_model(seed=1)
@@ -187,18 +187,18 @@ def test_an_evaluation_of_their_own_on_a_model_that_is_lent():
 
 @pytest.mark.parametrize('what', ['model', 'callback_handler'])
 @pytest.mark.parametrize('err', [None, StopTrainingError, ValueError])
-def test_lent_objects_are_restored(what, err):
-    def _lend(trainer):
+def test_a_replaced_model_or_handler_is_restored(what, err):
+    def _replace(trainer):
         setattr(trainer, what, mk_model() if what=='model' else CallbackHandler())
         if err: raise err('x')
-    cb,learn = as_cb(recording(do=dict(on_train_epoch_end=_lend))),mk_learn()
+    cb,learn = as_cb(recording(do=dict(on_train_epoch_end=_replace))),mk_learn()
     with learn.no_logging():
         if err is StopTrainingError: learn.fit(1, cbs=[cb])
         else:
             with pytest.raises(err or TypeError, match='x' if err else f'set trainer.{what} in on_train_epoch_end without resetting it'): learn.fit(1, cbs=[cb])
     assert cb.trainer.model is learn.model and cb.trainer._handler is None
 
-def test_stop_inside_an_evaluation_of_their_own():
+def test_a_stop_inside_an_evaluation_by_a_callback():
     class Inner(TrainerCallback):
         def on_eval_step_end(self, trainer, **kwargs): raise StopTrainingError()
     class Average(TrainerCallback):
@@ -209,7 +209,7 @@ def test_stop_inside_an_evaluation_of_their_own():
     learn = quiet(mk_learn(), 1, cbs=[Average, cb])
     assert learn.outcome['fit']=='cancelled' and names(cb)[-2:]==['on_stop_training_error', 'on_training_run_end']
 
-# Events of one's own
+# Custom events
 class VerifyingLearner(Learner, phases=[Event('verify_train_batch', 'batch')]):
     def before_batch(self):
         if self.training: self('verify_train_batch', xb=self.x, yb=self.y)
@@ -222,7 +222,7 @@ def test_call_event_calls_all_that_have_the_method_in_order(kw):
         def on_train_epoch_start(self, trainer, **kwargs):
             f = trainer.callback_handler.call_event
             f('verify', trainer=trainer, name=3) if kw else f('verify', trainer, name=3)
-            f('nobody_has_this', trainer)
+            f('no_callback_has_this', trainer)
     mk_learn().fit(1, cbs=[_mk('B'), recording(), Call, _mk('A')])
     assert calls==[('B', Trainer, 3), ('A', Trainer, 3)]
 
@@ -237,7 +237,7 @@ def test_handler():
     mk_learn(cbs=adapters)
     handler = adapters[0].trainer.callback_handler
     assert list(handler)==cbs and adapters[1].trainer is adapters[0].trainer
-    handler.add_callback(recording('c'))  # outside of a fit, it stays
+    handler.add_callback(recording('c'))  # outside of a fit, it remains
     assert handler.callback_list==['RecordingA', 'RecordingB', 'RecordingC'] and names(list(handler)[-1])==['on_init_end']
     own = CallbackHandler([TrainerCallback, cbs[0]])
     own.call_event('on_train_epoch_end', None)
@@ -259,12 +259,12 @@ def test_a_callback_added_by_another_takes_part_until_the_end_of_the_fit(hook, e
         trace.clear()
         with suppress(ValueError): learn.fit(1, cbs=[recording('a', trace, {hook: add}), recording('b', trace, does)])
         a,b,late = ([n for n,tag,_ in trace if tag==t] for t in ('a', 'b', 'late'))
-        missed = {'on_training_run_epoch_end'} - {hook} if end!='runs' else ()  # what the one before it raised in
+        missed = {'on_training_run_epoch_end'} - {hook} if end!='runs' else ()  # the callback before it raised in this hook
         assert late==['on_init_end', *(o for o in a[a.index(hook):] if o not in missed)] and a==b
         assert [tag for _,tag,_ in trace][-3:]==['a', 'b', 'late'] and [n for n,*_ in trace][-3:]==['on_training_run_end']*3
         assert not [o for o in learn.cbs if isinstance(o, Accelerated)]
 
-# Names that aren't there
+# Unknown names
 @pytest.mark.parametrize('system,name,here', [('accelerated', 'PrintProgressCallback', 'it is Recorder here'), ('accelerated', 'ProgressBarCallback', 'it is ProgressCallback here'),
     ('accelerated', 'SaveBestModelCallback', 'it is SaveModelCallback here'), ('accelerated', 'TerminateOnNaNCallback', 'from learnloop import TerminateOnNaNCallback'),
     ('accelerated', 'MoveModulesToDeviceCallback', 'from learnloop import MoveModulesToDeviceCallback'), ('accelerated', 'RunHistry', "did you mean 'RunHistory'"),
@@ -281,10 +281,10 @@ def test_typos_in_hooks_are_refused():
         cls = type('Slip', (TrainerCallback,), {slip: lambda self, trainer, **kwargs: None})
         if want in HOOKS:
             with pytest.raises(TypeError, match=f'Slip.*{slip} is not a hook.*did you mean {want!r}'): mk_learn().fit(1, cbs=[cls])
-        else: as_cb(cls)  # far enough away to be an event of one's own
+        else: as_cb(cls)  # different enough to be a custom event
 
 def test_typos_in_hooks_of_the_packages_own_base_are_errors():
-    "Its `__getattr__` raises an error of its own, which its trainer swallows"
+    "Its `__getattr__` raises a custom error, which the package's trainer swallows"
     class CallbackMethodNotImplementedError(Exception): pass
     def _getattr(self, item): raise CallbackMethodNotImplementedError
     def _hook(self, trainer, **kwargs): pass

@@ -23,19 +23,19 @@ def plain(v):
     return round(v, 5) if type(v) is float else v
 
 class Recording(Callback):
-    "Writes down every call with its arguments"
+    "Record every call with its arguments"
     def __init__(self, hooks=HOOKS, trace=None, name='', hear=None):
         super().__init__()
         self.trace,self.name,self.hear = [] if trace is None else trace,name,hear
-        for k in hooks: setattr(self, k, partial(self._told, k))
-    def _told(self, hook, **kwargs):
+        for k in hooks: setattr(self, k, partial(self._record, k))
+    def _record(self, hook, **kwargs):
         self.trace.append((hook, {k:plain(v) for k,v in kwargs.items()}))
         if self.hear: self.hear(self, hook, kwargs)
     @property
     def names(self): return [o[0] for o in self.trace]
 
 class Everything(Callback):
-    "Hears all hooks by methods of its class, and keeps state: what tests/test_contract.py makes an adapter of"
+    "Has all hooks as methods, and state; tests/test_contract.py makes an adapter of it"
     n = 0
     def _count(self, **kwargs): self.n += 1
     for _k in HOOKS: locals()[_k] = _count
@@ -43,13 +43,13 @@ class Everything(Callback):
     def load_checkpoint_state(self, state): self.n = state['n']
 
 class Saver(Ours):
-    "Saves after each epoch, when everybody else has heard of it: as checkpoints are"
+    "Save after each epoch, after all other callbacks, as checkpoints are saved"
     order = math.inf
     def __init__(self, folder): self.folder = folder
     def after_epoch(self): self.learn.save(self.folder/'model')
 
 class Documented:
-    "The engine's documented order as a loop, with the later version's hook and accumulation"
+    "A loop in the order that the engine documents, with the hooks and accumulation of its later version"
     def __init__(self, cbs, n_epoch, train=TRAIN, valid=VALID, n_acc=1, save=True, step_size=None):
         self.cbs,self.n_epoch,self.train,self.valid,self.n_acc,self.save,self.model = cbs,n_epoch,train,valid,n_acc,save,mk_model()
         self.opt,self.should_stop_training = torch.optim.SGD(self.model.parameters(), lr=LR),False
@@ -104,8 +104,8 @@ class Documented:
 
 def mk_learner(*args, **kwargs): return _mk_learner(*args, **dict(defaults=True) | kwargs)
 
-def told(learn, *args, hear=None, hooks=HOOKS, cbs=(), **kwargs):
-    "The hooks that are called by a fit"
+def traced_fit(learn, *args, hear=None, hooks=HOOKS, cbs=(), **kwargs):
+    "Fit, and return a callback that recorded the hooks and how the fit ended"
     cb = Recording(hooks, hear=hear)
     end = ending(lambda: learn.fit(*args, cbs=[cb, *cbs], **kwargs))
     cb.end = end
@@ -126,7 +126,7 @@ def test_trace_is_that_of_the_documented_loop(case, tmp_path):
 def test_arguments():
     seen = {}
     learn = mk_learner(metrics=F.l1_loss)
-    told(learn, 1, hear=lambda cb, hook, kw: seen.setdefault(hook, kw))
+    traced_fit(learn, 1, hear=lambda cb, hook, kw: seen.setdefault(hook, kw))
     loss,metrics = (seen['on_train_step_end'][k] for k in ('loss', 'metrics'))
     assert seen['on_train_start']=={}==seen['on_train_end'] and seen['on_epoch_start']==dict(epoch=0)==seen['on_validation_start']
     assert all(seen[k]==dict(epoch=0, batch_idx=0) for k in ('on_batch_start', 'on_batch_end', 'on_optimizer_step'))
@@ -140,8 +140,8 @@ def test_arguments():
 def test_metrics_are_taken_off_the_device_when_they_are_read(monkeypatch):
     n,item = [],torch.Tensor.item
     cb = Recording(['on_train_step_end'])
-    cb._told = lambda hook, **kw: cb.trace.append(kw['metrics'])
-    cb.on_train_step_end = partial(cb._told, '')
+    cb._record = lambda hook, **kw: cb.trace.append(kw['metrics'])
+    cb.on_train_step_end = partial(cb._record, '')
     learn = mk_learner(cbs=[cb])
     learn.fit(1)
     first,second,third = cb.trace
@@ -185,20 +185,20 @@ def test_scaler_is_that_of_mixed_precision():
     def look(o, hook, kwargs):
         if hook=='on_train_step_end': seen.append((o.engine.scaler is learn.mixed_precision.scaler, o.engine.scaler.get_scale()))
     learn = mk_learner(cbs=[MixedPrecision(init_scale=8., growth_interval=1)])
-    told(learn, 1, hear=look)
-    assert seen==[(True, 16.), (True, 32.), (True, 64.)], 'the scaler was updated before, as in the document'
+    traced_fit(learn, 1, hear=look)
+    assert seen==[(True, 16.), (True, 32.), (True, 64.)], 'the scaler is updated before the hook, as documented'
 
 def test_a_step_that_overflowed_is_no_step():
     learn = mk_learner(cbs=[MixedPrecision(init_scale=8.), Ours(name='boom', after_loss=lambda cb: boom(cb))])
     def boom(cb):
         if cb.learn.training and cb.learn.iter==1: cb.learn.loss_grad = cb.learn.loss_grad*math.inf
     steps = []
-    cb = told(learn, 1, hear=lambda o, hook, kw: steps.append((o.engine.global_step, kw['batch_idx'])) if hook in ('on_optimizer_step', 'on_batch_end') else None)
+    cb = traced_fit(learn, 1, hear=lambda o, hook, kw: steps.append((o.engine.global_step, kw['batch_idx'])) if hook in ('on_optimizer_step', 'on_batch_end') else None)
     at = [kw['batch_idx'] for k,kw in cb.trace if k=='on_optimizer_step']
     assert learn.mixed_precision.skipped==1 and at==[0, 2] and cb.names.count('on_train_step_end')==3
-    assert steps==[(0,0), (1,0), (1,1), (1,2), (2,2)], 'a step that is being reported does not count yet'
+    assert steps==[(0,0), (1,0), (1,1), (1,2), (2,2)], 'a step is counted after the hooks that report it'
 
-def test_several_optimizers_are_no_engine_s():
+def test_an_engine_has_one_optimizer():
     model = mk_model()
     learn = mk_learner(model=model, opt_func=dict(a=torch.optim.SGD([model.weight], LR), b=torch.optim.SGD([model.bias], LR)))
     def look(o, hook, kwargs): o.engine.optimizer  # noqa: B018
@@ -208,31 +208,29 @@ def test_callback_without_an_engine_says_so():
     with pytest.raises(RuntimeError, match='Everything has no engine yet'): Everything().engine  # noqa: B018
     cb = Everything()
     learn = mk_learner().add_cb(cb)
-    assert cb.engine.learn is learn, 'a callback that comes later gets its engine, too'
+    assert cb.engine.learn is learn, 'a callback that is added later also gets its engine'
 
 # Stopping
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize('hook', [o for o in HOOKS if o not in ('on_exception', 'on_train_end')])
 def test_stop_takes_effect_at_once(hook, tmp_path):
-    "The engine would run one more epoch, and neither save it nor end it"
+    "The original engine would run one more epoch, without saving or ending it"
     def stop(cb, k, kwargs):
         if k==hook and kwargs.get('epoch', 1)==1 and kwargs.get('batch_idx', 1)==1: cb.engine.should_stop_training = True
     learn,heard = mk_learner(),[]
-    cb = told(learn, 5, hear=stop, cbs=[Saver(tmp_path), listener('late', ['after_epoch', 'cleanup_epoch'], lambda cb, e: heard.append(e), order=99)])
+    cb = traced_fit(learn, 5, hear=stop, cbs=[Saver(tmp_path), listener('late', ['after_epoch', 'cleanup_epoch'], lambda cb, e: heard.append(e), order=99)])
     epoch,n = dict(on_train_start=(0,0), on_epoch_start=(1,0)).get(hook, (1, 2 if 'batch' in hook or 'step' in hook else 3))
     assert cb.end=='returns' and learn.outcome['fit']=='cancelled' and learn.epoch==epoch and learn.train_iter==3*epoch+n
     assert cb.names[-5:]==['on_validation_start', 'on_validation_end', 'on_save_checkpoint', 'on_epoch_end', 'on_train_end'] and cb.trace[-2][1]['epoch']==epoch
     assert heard==['after_epoch', 'cleanup_epoch']*(epoch+1) and len(learn.recorder.values)==epoch+1
     assert cb.names.count('on_batch_start')==cb.names.count('on_batch_end')==3*epoch+n
 
-# Steps
-
 # Pairs, errors
 
 PAIRS = dict(on_train_end='on_train_start', on_epoch_end='on_epoch_start', on_batch_end='on_batch_start', on_validation_end='on_validation_start')
 def check_pairs(names, failed):
-    "Each end has its start, innermost first; after an error only the fit is ended"
+    "Check that each end has its start, innermost first; after an error, only the fit is ended"
     is_open = []
     for k in names:
         if k in PAIRS.values(): is_open.append(k)
@@ -251,22 +249,22 @@ def test_ends_match_starts_wherever_a_fit_is_cut(e, exc, order):
         hits.append(1)
         if len(hits)==2 or e.endswith('fit'): raise exc
     learn = mk_learner()
-    res = told(learn, 3, cbs=[listener('cut', [e], cut, order=order)])
+    res = traced_fit(learn, 3, cbs=[listener('cut', [e], cut, order=order)])
     failed = res.end!='returns'
     check_pairs(res.names, failed)
-    assert res.names.count('on_exception')==int(failed and not (e=='before_fit' and order<0)), 'who has not been started is not told'
+    assert res.names.count('on_exception')==int(failed and not (e=='before_fit' and order<0)), 'a callback that has not started gets no exception'
     if failed and res.names: assert res.names[-2:]==['on_exception', 'on_train_end']
-    again = told(learn, 1)
+    again = traced_fit(learn, 1)
     assert again.end=='returns' and again.names[-1]=='on_train_end' and not any(isinstance(o, TrainingEngine) for o in learn.cbs)
 
 def test_without_a_recorder_logs_are_none():
-    cb = told(_mk_learner(), 1)
+    cb = traced_fit(_mk_learner(), 1)
     assert [kw['logs'] for k,kw in cb.trace if 'logs' in kw]==[dict(val_loss=None), dict(avg_loss=None)]
 
 # Order, fits, state
 
 class Stateful(Callback):
-    "Is reset when training starts, as the engine's own callbacks are"
+    "Is reset when training starts, like the engine's callbacks"
     def __init__(self, n=0): self.n,self.given,self.best = n,[],None
     def on_train_start(self, logs=None): self.n = 0
     def on_epoch_end(self, epoch, logs=None): self.n,self.best = self.n+1,np.float64(logs['avg_loss'])
@@ -282,13 +280,13 @@ def test_state_is_kept_under_the_callback_s_own_name():
     state = reread(cb.state_dict())
     assert [*state]==['Stateful'] and state['Stateful']['n']==2 and type(state['Stateful']['best']) is float and state['Stateful']['seen'][0]==.5
     new.load_state_dict(state)
-    assert new.foreign.given==[] and str(new.state_dict())==str(state), 'it waits for its engine'
+    assert new.foreign.given==[] and str(new.state_dict())==str(state), 'the state waits until the callback has an engine'
     learn = mk_learner(cbs=[new])
     assert new.foreign.n==2 and new.foreign.given==[0]
     learn.fit(1)
-    assert new.foreign.n==3, 'on_train_start has not undone it'
+    assert new.foreign.n==3, 'on_train_start did not reset it'
     learn.fit(1)
-    assert new.foreign.n==1, 'it is given once: the next fit starts anew'
+    assert new.foreign.n==1, 'the state is loaded once: the next fit starts from 0'
 
 def test_no_state_no_entry():
     assert as_cb(Callback()).state_dict()=={}

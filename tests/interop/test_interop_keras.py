@@ -18,7 +18,7 @@ def plain(v):
     return (type(v).__name__, v.shape) if hasattr(v, 'shape') else round(v, 5) if isinstance(v, float) else v
 
 def mk_recorder(trace, name='a', act=None, hooks=HOOKS, base=Callback):
-    "A callback of `hooks` that appends (hook, arguments) to `trace`, and does `act[hook, n-th call](callback)`"
+    "Make a callback with `hooks` that appends (hook, arguments) to `trace`, and does `act[hook, n-th call](callback)`"
     calls = Counter()
     def _hook(k):
         def _f(self, *args, **kwargs):
@@ -43,7 +43,7 @@ BATCH = 'on_train_batch_begin', 'on_batch_begin', 'on_train_batch_end', 'on_batc
 TEST = 'on_test_begin', *('on_test_batch_begin', 'on_test_batch_end')*2, 'on_test_end'
 EPOCH = 'on_epoch_begin', *BATCH*3, *TEST, 'on_epoch_end'
 
-def test_every_hook_is_called_in_turn(): 
+def test_every_hook_is_called_in_turn():
     trace = []
     learn = fit(mk_learner(), 2, cbs=mk_recorder(trace))
     assert names(trace) == ['on_train_begin', *EPOCH, *EPOCH, 'on_train_end']
@@ -64,7 +64,7 @@ def test_batch_logs_are_the_mean_over_all_items_so_far():
 
 # Evaluations and predictions
 
-def test_those_without_a_hook_for_predictions_stay_away_from_them():
+def test_a_callback_without_prediction_hooks_is_not_set_up_for_predictions():
     cb = mk_recorder([], hooks=TRAINING)
     mk_learner(as_cb(cb)).get_preds()
     assert cb.params is None
@@ -83,10 +83,10 @@ def test_a_stop_ends_training_after_the_batch_and_the_fit_after_the_epoch(at, n_
         n = Counter(names(trace, o))
         assert n['on_train_batch_begin']==n['on_train_batch_end']==n_batches==learn.count.batches and n['on_epoch_begin']==n['on_epoch_end']==n['on_test_end']==n_epochs
         assert names(trace, o)[-2:]==['on_epoch_end', 'on_train_end'] and n['on_test_batch_end']==2*n_epochs
-    assert Counter(ours)==dict(after_batch=n_batches, after_epoch=n_epochs, cleanup_epoch=n_epochs, after_fit=1)  # nobody misses an event
+    assert Counter(ours)==dict(after_batch=n_batches, after_epoch=n_epochs, cleanup_epoch=n_epochs, after_fit=1)  # learnloop's callbacks miss no event
     assert len(learn.recorder.values)==n_epochs and learn.outcome['fit']=='cancelled'
 
-# Cancels and errors of others
+# Cancels and errors of other callbacks
 
 def cancel(at, exc, n=1, order=0, run_valid=False):
     calls = Counter()
@@ -98,7 +98,7 @@ def cancel(at, exc, n=1, order=0, run_valid=False):
 ENDS = dict(on_train_begin='on_train_end', on_epoch_begin='on_epoch_end', on_train_batch_begin='on_train_batch_end', on_test_begin='on_test_end',
     on_test_batch_begin='on_test_batch_end')
 def unpaired(trace):
-    "Hooks of beginnings that have no end in their place, and the other way round"
+    "Return hooks that begin without an end in the right place, and ends without a beginning"
     open_,bad = [],[]
     for nm in (o for o in names(trace) if o in ENDS or o in ENDS.values()):
         if nm in ENDS: open_.append(nm)
@@ -227,7 +227,7 @@ def test_the_learning_rate_can_be_read_in_any_way():
     assert np.array(rate)==.04 and np.asarray(rate, dtype=np.float32).dtype==np.float32 and rate.numpy().shape==() and f'{rate:.3f}'=='0.040' and repr(rate)=='0.04'
     assert (rate*np.ones(2)).tolist()==[.04]*2 and np.float32(rate)==np.float32(.04) and math.log(rate)==math.log(.04) and rate**2==.04**2
     learn.set_hypers(lr=.5)
-    assert float(rate)==.5  # the present one
+    assert float(rate)==.5  # it reads the current rate
 
 @pytest.mark.parametrize('v', [.02, np.float32(.02), torch.tensor(.02)], ids=lambda o: type(o).__name__)
 def test_groups_keep_their_ratios(v):
@@ -271,7 +271,7 @@ def test_bad_weights_change_nothing():
     with pytest.raises(ValueError, match=r'bias has the shape \(1,\), but got \(3,\)'): model.set_weights([w+1, np.zeros(3)])
     assert all(map(torch.equal, weights(learn.model), before)) and b.shape==(1,)
 
-# State: classes that are named as Keras', and count as they do
+# State: this class has the name of Keras' own, and counts like it
 
 class EarlyStopping(Callback):
     __module__ = 'keras.src.callbacks.early_stopping'
@@ -311,13 +311,13 @@ def test_loaded_state_counts_for_one_fit():
     other = mk_learner(again)
     assert str(again.state_dict())==str(sd)
     fit(other, 20)
-    assert other.recorder.values==[] and again.foreign.stopped_epoch==n  # it was stopped, and stays so
+    assert other.recorder.values==[] and again.foreign.stopped_epoch==n  # it was stopped, and remains stopped
     other.model.load_state_dict(mk_model().state_dict())
     fit(other, 20)
     assert len(other.recorder.values)==n+1 and all(map(torch.equal, weights(other.model), weights(learn.model)))
 
 def resumed(learn, cb, sd, at='before_train'):
-    "A callback that loads the state when the others have begun, and again where the fit goes on, as `fit(resume=…)` does"
+    "Make a callback that loads the state after `before_fit` of the others, and again where the fit resumes, as `fit(resume=…)` does"
     return listener('resumes', ['before_fit', at] if at else ['before_fit'], lambda o, e: learn.epoch==learn.n_epoch-2 and cb.load_state_dict(sd), order=99)
 
 @pytest.mark.parametrize('at', [('on_train_batch_end', 2), ('on_test_begin', 1), ('on_epoch_end', 1)], ids=str)

@@ -19,15 +19,15 @@ HOOKS = [k for k in dir(Callback) if k.startswith('on_') or k in ('setup', 'tear
 ENDS = {'on_sanity_check_end', 'on_train_end', 'on_train_epoch_end', 'on_train_batch_end', 'on_fit_end', 'teardown'} | {k for k in HOOKS if k.endswith('_end')}
 
 class Everything(Callback):
-    "Hears all hooks by methods of its class, and keeps state: what tests/test_contract.py makes an adapter of"
+    "Has all hooks as methods, and state; tests/test_contract.py makes an adapter of it"
     def __init__(self): self.n = 0
-    def _count(self, trainer, *args, **kwargs): self.n += trainer.state.fn=='fit'  # what one does in evaluations is its own business
+    def _count(self, trainer, *args, **kwargs): self.n += trainer.state.fn=='fit'  # only calls in a fit count
     for _k in HOOKS: locals()[_k] = _count
     def state_dict(self): return dict(n=self.n)
     def load_state_dict(self, state_dict): self.n = state_dict['n']
 
 class Told(Callback):
-    "Writes down what it is told, and does as `hear` says"
+    "Record each hook with its arguments, and call `hear`"
     def __init__(self, hear=None, trace=None, who=None, hooks=HOOKS):
         self.trace,self.hear,self.who,self.args = [] if trace is None else trace,hear,who,[]
         for k in hooks: setattr(self, k, self._teller(k))
@@ -42,7 +42,7 @@ class Told(Callback):
 def mk_learner(*args, **kwargs):
     return silent(_mk_learner(*args, **dict(defaults=True) | kwargs))
 def at(k, do, n=1):
-    "A `hear` that does `do(trainer)` at the `n`-th call of the hook `k`"
+    "Return a `hear` that does `do(trainer)` at the `n`-th call of the hook `k`"
     seen = []
     def hear(hook, trainer, pl_module, args):
         seen.append(hook)
@@ -408,7 +408,7 @@ def test_checkpoints_of_whole_runs_keep_their_own_names():
     assert saved==dict(loop={}, model=weights, opt={}, callbacks=states, lightning=dict(epoch=0, global_step=0, mine=dict(seen=[1, 2])))
     assert saved['callbacks'] is states and cb.saved.keys()=={'state_dict', 'epoch', 'global_step', 'callbacks'}
     fire(learn, 'load', saved)
-    assert cb.loaded==dict(seen=[1, 2]) and st.n==0  # the state of callbacks is taken up by who loads the run
+    assert cb.loaded==dict(seen=[1, 2]) and st.n==0  # the loader of a whole run also loads the state of callbacks
     fire(learn, 'load', dict(loop={}, callbacks=states))
     assert fire(learn, 'save', dict(other=1))==dict(other=1)
 

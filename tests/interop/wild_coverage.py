@@ -1,4 +1,4 @@
-"What stand-ins have of the classes that are installed here: rows for the page *Tested with*; nothing may be neither there nor refused"
+"Each attribute of the installed classes is in our stand-in or refused: rows for the page *Tested with*"
 import os
 os.environ.setdefault('KERAS_BACKEND', 'torch')
 from importlib.util import find_spec

@@ -1,4 +1,4 @@
-"Callbacks that other packages have for fastai, and loggers that fastai ships: in fastai's own trainer and in learnloop's, compared by what they wrote"
+"Callbacks that other packages have for fastai, and fastai's loggers, write the same in fastai and in learnloop"
 import csv, json, sys
 from functools import partial
 from pathlib import Path
@@ -31,7 +31,7 @@ def theirs(path, valid=VALID, **kwargs):
     return silent(learn.remove_cb(ProgressCallback))
 
 def both(tmp_path, mk_cbs, n_epoch=3, fit='fit', **kwargs):
-    "Fit both learners, each in a folder of its own, with callbacks that `mk_cbs` makes of the folder"
+    "Fit both learners, each with `mk_cbs(folder)` as its callbacks and a separate folder"
     res = []
     for f in (ours, theirs):
         path = tmp_path/f.__name__
@@ -44,7 +44,7 @@ def both(tmp_path, mk_cbs, n_epoch=3, fit='fit', **kwargs):
 
 # ---------------------------------------------------------------- optuna
 def prunes(mk, path, callback, monitor):
-    "Trials of a study: how they ended, and what they reported at which step"
+    "Return how each trial of a study ended, and what it reported at each step"
     import optuna
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     def objective(trial):
@@ -63,11 +63,11 @@ def test_optuna(tmp_path, name, monitor):
     with tried('fastai', 'optuna-integration', name):
         (states,a),(others,b) = (prunes(f, tmp_path, getattr(optuna_integration, name), monitor) for f in (ours, theirs))
         assert states==others and {*states}=={'COMPLETE','PRUNED'}
-        for p,q in zip(a, b, strict=True): assert p==pytest.approx(q, rel=1e-6)  # the same steps; a mean of floats there, of tensors here
+        for p,q in zip(a, b, strict=True): assert p==pytest.approx(q, rel=1e-6)  # the steps are the same, but fastai takes the mean of floats, learnloop of tensors
 
 # ---------------------------------------------------------------- DVC
 def live_files(folder):
-    "What DVCLive wrote, but for times"
+    "Return what DVCLive wrote, without times"
     rows = {o.name if o.parent.name=='metrics' else f'{o.parent.name}/{o.name}': [*csv.DictReader(o.open(), delimiter='\t')] for o in folder.rglob('*.tsv')}
     metrics = {k:[(int(r['step']), float(r[Path(k).stem])) for r in rs] for k,rs in rows.items()}
     return metrics,json.loads((folder/'metrics.json').read_text()),(folder/'params.yaml').read_text()
@@ -90,7 +90,7 @@ def test_dvclive(tmp_path):
 
 # ---------------------------------------------------------------- Weights & Biases
 def logged(fit, path):
-    "What is logged to an offline run while `fit` runs, step by step, and the run's configuration"
+    "Return what `fit` logs to an offline run at each step, and the configuration of the run"
     import wandb
     rows,run = {},wandb.init(dir=str(path), mode='offline', project='x', settings=wandb.Settings(silent=True))
     def log(data, step=None, log=wandb.log):
@@ -104,7 +104,7 @@ def logged(fit, path):
         return [{k:None if v is None else float(v) for k,v in o.items() if k!='train_samples_per_sec'} for o in rows.values()],dict(run.config)
     finally: run.finish()
 
-EXTRA = {f'{k}_0' for k in 'dampening nesterov maximize foreach differentiable fused'.split()}  # of a torch optimizer, in fastai
+EXTRA = {f'{k}_0' for k in 'dampening nesterov maximize foreach differentiable fused'.split()}  # fastai logs these of a torch optimizer
 
 def test_wandb(tmp_path, monkeypatch):
     from fastai.callback import wandb as fw
@@ -113,18 +113,18 @@ def test_wandb(tmp_path, monkeypatch):
         for path in paths: path.mkdir()
         with pytest.raises(TypeError, match='must have __dict__'): logged(partial(theirs(paths[1]).fit, 1, cbs=fw.WandbCallback(log_preds=False)), paths[1])
         t.refuses(lambda: ours(paths[0]).fit(1, cbs=fw.WandbCallback(log_preds=False)), "fails in fastai as well, .*__dict__.*; use learnloop's WandbCallback")
-        # where numbers are taken, both log the same
+        # both log the same numbers
         monkeypatch.setattr(fw, 'init_args', lambda o, old=fw.init_args: old(o) if hasattr(o, '__dict__') else {})
         def fits(f, path): return logged(partial(f(path).fit, 3, cbs=[fw.WandbCallback(log_preds=False, log_model=True), SaveModelCallback()]), path)
-        (a,config),(b,_) = map(fits, (ours, theirs), paths)  # of fastai's learner, wandb makes no configuration
+        (a,config),(b,_) = map(fits, (ours, theirs), paths)  # wandb makes no configuration of fastai's learner
         assert len(a)==len(b)==10 and {'train_loss','raw_loss','lr_0','mom_0','valid_loss','l1_loss'}<={*a[2]}
-        for p,q in zip(a, b, strict=True): assert p==pytest.approx({k:v for k,v in q.items() if k not in EXTRA}, rel=1e-5)  # fastai's smoothed loss is of float32
+        for p,q in zip(a, b, strict=True): assert p==pytest.approx({k:v for k,v in q.items() if k not in EXTRA}, rel=1e-5)  # fastai smooths the loss in float32
         got = config['Learner']['lr'],config['Learner']['wd'],config['batch size'],config['input 1 dim 2'],config['model parameters'],config['frozen']
         assert got==(LR, None, 4, 2, 3, False)
 
 # ---------------------------------------------------------------- Comet
 def messages(path):
-    "What an offline experiment has of metrics and parameters, but for those of fastai's wrapper of torch optimizers"
+    "Return the metrics and parameters of an offline experiment, without those of fastai's wrapper of torch optimizers"
     msgs,mets = comet_messages(path)
     params = [o['payload']['param'] for o in msgs if o['type']=='parameter_msg']
     rows = [(o['metricName'], o['step'], o['epoch'], o['metricValue']) for o in mets if f"{o['metricName'].rpartition('.')[2]}_0" not in EXTRA]
@@ -149,13 +149,13 @@ def test_comet(tmp_path):
 
 # ---------------------------------------------------------------- TensorBoard, emissions
 def curves(path):
-    "Return what TensorBoard shows of the log in `path`, for a comparison; sums are rounded elsewhere there"
+    "Return what TensorBoard shows of the log in `path`, rounded, because the two sum in different orders"
     return {k:[(step, pytest.approx(v, rel=1e-5)) for step,v in vs] for k,vs in scalars(path/'tb').items()}
 
 def test_tensorboard(tmp_path):
     from fastai.callback.tensorboard import TensorBoardCallback
     class Plain(TensorBoardCallback):
-        "In fastai, an optimizer of torch has hyper-parameters that are None: what TensorBoard can't show"
+        "In fastai, some hyper-parameters of a torch optimizer are None, which TensorBoard can't show"
         def after_batch(self): self.writer.add_scalar('train_loss', self.smooth_loss, self.train_iter)
     with tried('fastai', 'fastai', 'TensorBoardCallback'):
         both(tmp_path, lambda path: Plain(path/'tb', trace_model=False, log_preds=False))
@@ -166,7 +166,7 @@ def test_tensorboard(tmp_path):
         assert EventAccumulator(str(tmp_path/'tb')).Reload().Tags()['graph'] and {'lr_0','mom_0','wd_0'}<={*curves(tmp_path)}
 
 class Writes(Callback):
-    "Somebody's own: scalars by tensorboardX"
+    "A user's callback that writes scalars with tensorboardX"
     order = 60
     def __init__(self, folder): self.folder = folder
     def before_fit(self):
@@ -191,4 +191,4 @@ def test_codecarbon(tmp_path):
 
 # ---------------------------------------------------------------- scripts
 @pytest.mark.parametrize('topic', ['digits', 'schedule', 'transfer'])
-def test_script(topic): compare_scripts('fastai', topic, tol=1e-7)  # weights are the same; fastai takes means of float32
+def test_script(topic): compare_scripts('fastai', topic, tol=1e-7)  # the weights are the same, but fastai takes means in float32

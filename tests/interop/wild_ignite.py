@@ -1,4 +1,4 @@
-"Handlers for ignite that people install, and its loggers for platforms: what each writes in ignite's own trainer and in our fit"
+"Handlers that people install for ignite, and ignite's loggers, write the same in ignite and in our fit"
 import json, math, os, re
 import pytest, torch
 from ignite.engine import Events
@@ -9,7 +9,7 @@ from wild import compare_scripts, mlflow_metrics, scalars, tried
 pytestmark = pytest.mark.filterwarnings('ignore::DeprecationWarning', 'ignore::ResourceWarning')
 
 def log_all(t, log):
-    "What a logger of ignite is used for: losses, metrics, the learning rate"
+    "Attach what a logger of ignite usually logs: losses, metrics, the learning rate"
     from ignite.handlers import global_step_from_engine
     log.attach_output_handler(t.trainer, Events.ITERATION_COMPLETED(every=2), 'training', output_transform=lambda loss: dict(loss=loss))
     log.attach_output_handler(t.evaluator, Events.EPOCH_COMPLETED, 'validation', metric_names='all', global_step_transform=global_step_from_engine(t.trainer))
@@ -172,7 +172,7 @@ def test_profiler():
         assert len(ours.kept.processing_times)==len(theirs.kept.processing_times)==12
 
 def mk_handler(name, t, folder):
-    "A handler that has a state, and where it is attached"
+    "A handler with state, and the event to which it is attached"
     from ignite import handlers
     def _score(engine): return -engine.state.metrics['mae']
     if name=='Checkpoint': return handlers.Checkpoint(dict(model=t.model), str(folder), n_saved=2, score_name='mae', score_function=_score),t.evaluator,Events.COMPLETED
@@ -191,7 +191,7 @@ def test_handlers_with_a_state(name, tmp_path):
         assert (ours.trainer.state.epoch<3)==(name=='EarlyStopping')
         if name=='Checkpoint': assert sorted(os.listdir(tmp_path/'Theirs'))==sorted(os.listdir(tmp_path/'Ours'))!=[]
 
-# The means of losses are taken in another order: 1e-6. The steps are the same, which the last one shows bit for bit
+# Ignite sums the losses in another order, so means may differ by 1e-6. The last test shows that the steps are bit-identical
 def test_script_digits(): compare_scripts('ignite', 'digits', tol=1e-6)
 def test_script_schedule(): compare_scripts('ignite', 'schedule', tol=1e-6)
 def test_script_step(): compare_scripts('ignite', 'step')

@@ -1,4 +1,4 @@
-"What people add to Keras, in `learn.fit` as in its own trainer: its own callbacks, Optuna, MLflow, Comet, CodeCarbon; with TensorFlow installed W&B, DVCLive, Ray, too"
+"Keras callbacks do the same in `learn.fit` as in Keras: its own, and those of Optuna, MLflow, Comet, CodeCarbon and, with TensorFlow, W&B, DVCLive and Ray"
 import os
 os.environ['KERAS_BACKEND'] = 'torch'
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
@@ -14,14 +14,14 @@ pytestmark = pytest.mark.filterwarnings('ignore')
 needs_tensorflow = pytest.mark.skipif(find_spec('tensorflow') is None, reason='it imports TensorFlow')
 
 def both(mk, n_epoch=3, **kwargs):
-    "Fit with `mk(name)` in their trainer and in ours; returns the callbacks, theirs first. Weights must be the same"
+    "Fit with `mk(name)` in Keras and in learnloop; check that the weights are the same; return both callbacks, Keras' first"
     cbs = mk('theirs'),mk('ours')
     m,learn = keras_fit(n_epoch, [cbs[0]], **kwargs),our_fit(n_epoch, cbs[1], **kwargs)
     assert same(m, learn.model)
     return cbs
 
 def alike(a, b):
-    "Are numbers by name the same? Keras takes means in float32"
+    "Check that two dicts of numbers are the same, up to Keras' means in float32"
     assert [*a]==[*b] and [*a.values()]==pytest.approx([*b.values()], rel=1e-5)
 
 # Keras' own
@@ -43,7 +43,7 @@ def test_history():
         theirs,ours = both(lambda o: kc.History())
         assert ours.epoch==theirs.epoch==[0, 1, 2] and [*ours.history]==[*theirs.history] and len(ours.history)==4
         for k in theirs.history: assert ours.history[k]==pytest.approx(theirs.history[k], rel=1e-5)
-        assert ours.model.history is ours  # what it was given; without one, the recorder's
+        assert ours.model.history is ours  # the History that was passed; without one, the recorder makes it
         our_fit(3, last := kc.Callback())
         found = last.model.history
         assert type(found) is kc.History and found.history==ours.history and found.epoch==ours.epoch
@@ -67,7 +67,7 @@ def test_progress_bar(capsys):
 
 @pytest.fixture
 def server():
-    "What was posted to it, and its address"
+    "A server: yield the list of what was posted to it, and its address"
     posted = []
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self):
@@ -110,7 +110,7 @@ def test_a_checkpoint_of_a_torch_model_is_refused(tmp_path):
     with pytest.raises(TypeError, match=r'ModelCheckpoint \(Keras\) can.t be used in learnloop: the model is a Linear, .* use SaveModelCallback'):
         torch_learner().fit(1, cbs=kc.ModelCheckpoint(tmp_path/'x.keras'))
 
-def orbax(): return type('Saves', (kc.OrbaxCheckpoint,), dict(__init__=lambda self: None))()  # its own needs orbax
+def orbax(): return type('Saves', (kc.OrbaxCheckpoint,), dict(__init__=lambda self: None))()  # the original needs orbax
 @pytest.mark.parametrize('name,mk,why', [('BackupAndRestore', lambda: kc.BackupAndRestore('x'), 'use SaveModelCallback'), ('TensorBoard', lambda: kc.TensorBoard('x'), 'use TensorBoardCallback'),
     ('SwapEMAWeights', kc.SwapEMAWeights, 'use EMA'), ('OrbaxCheckpoint', orbax, 'use SaveModelCallback')])
 def test_what_is_refused(name, mk, why):
@@ -120,8 +120,6 @@ def test_no_callback_of_keras_is_left_out():
     rows = Path(__file__).read_text()
     for k,o in vars(kc).items():
         if isinstance(o, type) and k not in ('Callback', 'CallbackList'): assert f"'{k}'" in rows, k
-
-# The model, of Keras and of torch
 
 # Searches
 
@@ -195,7 +193,7 @@ def test_codecarbon(tmp_path):
         both(lambda o: emissions(kc.Callback, 'on_train_begin', 'on_train_end')(tmp_path/o), 2)
         same_emissions(tmp_path/'ours', tmp_path/'theirs')
 
-# Those that import TensorFlow: its Keras is Keras
+# Callbacks that import TensorFlow
 
 @needs_tensorflow
 def test_dvclive(tmp_path):
@@ -209,7 +207,7 @@ def test_dvclive(tmp_path):
 
 @pytest.fixture
 def wandb_run(tmp_path, monkeypatch):
-    "Runs a function in an offline run of W&B, once in theirs and once in ours; returns the folders"
+    "Return a function that fits in an offline run of W&B, once in Keras and once in learnloop, and returns both folders"
     monkeypatch.setenv('WANDB_MODE', 'offline')
     monkeypatch.setenv('WANDB_SILENT', 'true')
     def _run(mk):
@@ -219,7 +217,7 @@ def wandb_run(tmp_path, monkeypatch):
             run = wandb.init(project='p', dir=tmp_path/o)
             f(3, [mk(tmp_path/o), kc.LearningRateScheduler(lambda epoch, lr: lr/2)])
             run.finish()
-        wandb.teardown()  # until then, the end of a file may not be written
+        wandb.teardown()  # W&B writes the end of a file only now
         return [tmp_path/o for o in ('ours', 'theirs')]
     return _run
 
@@ -263,7 +261,7 @@ def test_wandb_eval_callback(wandb_run):
             def add_model_predictions(self, epoch, logs=None):
                 for i,p in enumerate(self.model.predict(VALID[0].numpy(), verbose=0).tolist()): self.pred_table.add_data(epoch, i, *p)
                 tables.append(self.pred_table.data)
-            def log_data_table(self, *args, **kwargs): pass  # it waits for the server
+            def log_data_table(self, *args, **kwargs): pass  # the original waits for the server
         ours,theirs = wandb_run(lambda folder: Evaluates())
         assert len(tables)==6 and np.allclose(tables[3:], tables[:3], rtol=1e-5)
         assert artifacts(ours)==artifacts(theirs) and len(artifacts(ours))==3
@@ -277,7 +275,7 @@ def test_ray(tmp_path, monkeypatch):
         def report(metrics, checkpoint=None):
             file = Path(checkpoint.path)/'model.keras'
             reported.append((dict(metrics), [] if not checkpoint else keras.saving.load_model(file).get_weights()))
-        monkeypatch.setattr(ray.train, 'report', report)  # else a cluster is needed
+        monkeypatch.setattr(ray.train, 'report', report)  # the original needs a cluster
         both(lambda o: ReportCheckpointCallback())
         assert len(reported)==6
         for (x,v),(y,w) in zip(reported[3:], reported[:3], strict=True):

@@ -1,4 +1,4 @@
-"What people add to Lightning, in `learn.fit` as in its own trainer: its own callbacks and loggers, Optuna, DVCLive, Ray, W&B, MLflow, Comet, CodeCarbon"
+"Lightning callbacks do the same in `learn.fit` as in Lightning: its own, its loggers, Optuna, DVCLive, Ray, W&B, MLflow, Comet, CodeCarbon"
 import csv, json, os, re, subprocess, sys
 from pathlib import Path
 import pytest, torch
@@ -30,7 +30,7 @@ class LitNet(Line):
     def forward(self, x): return Net.forward(self, x)
 
 class Log:
-    "A logger that keeps what it is given"
+    "A logger that keeps its rows"
     save_dir,log_dir,root_dir,name,version,group_separator = None,None,None,'','','/'
     def __init__(self): self.rows = []
     def log_metrics(self, metrics, step=None): self.rows.append((step, {k:float(v) for k,v in metrics.items()}))
@@ -53,7 +53,7 @@ def same_weights(learn, trainer):
     assert a.keys()==b.keys() and all(torch.equal(a[k], b[k]) for k in a)
 
 def alike(a, b):
-    "Are rows the same? Means over an epoch are summed up in another order there: the last bit may differ"
+    "Check that rows are the same. Lightning sums the means of an epoch in another order, so the last bit may differ"
     assert [(i, list(r)) for i,r in a]==[(i, list(r)) for i,r in b]
     for (_,x),(_,y) in zip(a, b, strict=True): assert list(x.values())==pytest.approx(list(y.values()), rel=1e-6)
 
@@ -131,7 +131,7 @@ def test_monitors_of_the_machine(mk):
         a,b = Log(),Log()
         ours(mk(), sanity=1, logger=a, log_every_n_steps=1)
         theirs(mk(), sanity=1, logger=b, log_every_n_steps=1)
-        counts = 'batches', 'samples', 'epoch'  # the rest is time, and what the machine does besides
+        counts = 'batches', 'samples', 'epoch'  # the other values are times and the load of the machine
         def plain(rows): return [(i, {k:v if k.split('/')[-1] in counts or 'loss' in k else 0 for k,v in r.items()}) for i,r in rows]
         alike(plain(a.rows), plain(b.rows))
         assert len(a.rows)>20
@@ -154,7 +154,7 @@ def test_weight_averaging(tmp_path, mk):
         x,y = (torch.load(tmp_path/o/'epoch=2.ckpt', weights_only=True) for o in 'ab')
         for part in ('state_dict', 'current_model_state', 'averaging_state'):
             assert x[part].keys()==y[part].keys() and all(torch.equal(x[part][k], y[part][k]) for k in y[part])
-        alike(rows[0].rows, rows[1].rows)  # the loss of the average in validations
+        alike(rows[0].rows, rows[1].rows)  # validations log the loss of the averaged weights
         learn = mk_learner([mk()])
         learn.model = Net()
         learn.load(tmp_path/'a'/'epoch=2.ckpt')
@@ -171,7 +171,7 @@ def test_on_exception_checkpoint(tmp_path):
         x,y = (torch.load(tmp_path/o/'on_exception.ckpt', weights_only=True) for o in 'ab')
         assert x['global_step']==y['global_step']==7 and all(torch.equal(x['state_dict'][k], y['state_dict'][k]) for k in y['state_dict'])
         ours(C.OnExceptionCheckpoint(tmp_path/'a'))
-        assert not list((tmp_path/'a').iterdir())  # a fit that works removes it
+        assert not list((tmp_path/'a').iterdir())  # a fit that succeeds removes it
 
 def test_spike_detection(tmp_path):
     with tried('lightning', 'lightning', 'SpikeDetection'):
@@ -199,7 +199,7 @@ def test_no_callback_of_lightning_is_left_out():
 # Loggers
 
 class Scores(pl.Callback):
-    "Logs as a module would, by `self.log`: of steps, of epochs, of both, and metrics of torchmetrics"
+    "Log values of steps, of epochs and of both, and metrics of torchmetrics, as a module does by `self.log`"
     def __init__(self):
         from torchmetrics import MeanSquaredError
         self.mse,self.val_mse = MeanSquaredError(),MeanSquaredError()
@@ -265,7 +265,7 @@ def test_wandb_logger(tmp_path, monkeypatch):
                 def on_fit_end(self, trainer, pl_module): trainer.logger.experiment.unwatch(pl_module)
             f([C.LearningRateMonitor(), Watch()], logger=log, log_every_n_steps=2)
             log.experiment.finish()
-        wandb.teardown()  # until then, the end of a file may not be written
+        wandb.teardown()  # W&B writes the end of a file only now
         found = [wandb_rows(tmp_path/o) for o in 'ab']
         number = [[(i, {k:v for k,v in r.items() if isinstance(v, (int,float))}) for i,r in rows] for rows in found]
         alike(*number)
@@ -291,7 +291,7 @@ def test_comet_logger(tmp_path, monkeypatch):
         found = []
         for o,f in (('a', ours), ('b', theirs)):
             log = L.CometLogger(online=False, project='p')
-            log._experiment = comet_ml.OfflineExperiment(project_name='p', offline_directory=str(tmp_path/o))  # with online=False, its own writes nothing
+            log._experiment = comet_ml.OfflineExperiment(project_name='p', offline_directory=str(tmp_path/o))  # with online=False, the original writes nothing
             f(C.LearningRateMonitor(), logger=log, log_every_n_steps=2)
             log.experiment.end()
             found.append([(m['metricName'], {str(m.get('step')):float(m['metricValue'])}) for m in comet_messages(tmp_path/o)[1]])
@@ -372,7 +372,7 @@ ray.shutdown()
 """
 @pytest.fixture(scope='module')
 def ray_rows(tmp_path_factory):
-    "Of each of Ray's callbacks, in ours and in theirs: files of the last checkpoint, and the losses that were reported"
+    "Return, for each of Ray's callbacks, the files of the last checkpoint and the reported losses"
     tmp_path = tmp_path_factory.mktemp('ray')
     (tmp_path/'s.py').write_text(RAY)
     env = os.environ | dict(RAY_USAGE_STATS_ENABLED='0', RAY_AIR_NEW_OUTPUT='0', OMP_NUM_THREADS='1',
@@ -389,8 +389,8 @@ def test_ray(ray_rows, what, cls, files):
         a,b = (ray_rows[what, o] for o in ('ours', 'theirs'))
         assert a[0]==b[0]==files and len(a[1])==3 and a[1]==pytest.approx(b[1], rel=1e-6)
 
-# Their users' scripts
+# Scripts
 
-# Means over an epoch are summed up in another order there: the last bits differ. The autoencoder's are the losses of single batches
+# Lightning sums the means of an epoch in another order, so the last bits differ. The autoencoder logs losses of single batches
 @pytest.mark.parametrize('topic,tol', [('digits', 1e-6), ('schedule', 1e-6), ('autoencoder', 0)])
 def test_scripts(topic, tol): compare_scripts('lightning', topic, tol)

@@ -1,4 +1,4 @@
-"What skorch ships and what people add to it, in `learn.fit` as in its own net: files, runs and trials are compared"
+"skorch's callbacks, and those that people add to it, do the same in `learn.fit` as in a net: files, runs and trials are equal"
 import json, os
 from functools import partial
 from importlib.util import find_spec
@@ -58,7 +58,7 @@ def test_input_shape_setter():
     with tried('skorch', 'skorch', 'InputShapeSetter') as t: t.refuses(lambda: mk_learner().fit(1, cbs=InputShapeSetter()), match='nn.LazyLinear')
 
 def in_both(mk, n=3, **kwargs):
-    "Fit with `mk('theirs')` in a real net, with `mk('ours')` in ours"
+    "Fit a skorch net with `mk('theirs')`, and a learner with `mk('ours')`"
     mk_net([mk('theirs')], n, **kwargs).fit(TRAIN, None)
     fit(mk_learner(), n, [mk('ours')])
 
@@ -155,7 +155,7 @@ def test_optuna():
 def test_torchmetrics():
     from torchmetrics.classification import MulticlassAccuracy
     class Accuracy(Callback):
-        "Of torchmetrics, as a callback of one's own"
+        "A user's callback with a metric of torchmetrics"
         def __init__(self): self.metric = MulticlassAccuracy(3, average='micro')
         def on_batch_end(self, net, batch, training, y_pred, **kwargs):
             if not training: self.metric.update(y_pred, batch[1])
@@ -175,7 +175,7 @@ def test_codecarbon(tmp_path):
 def test_dvclive(tmp_path):
     from dvclive import Live
     class Logs(Callback):
-        "What dvclive has no callback for"
+        "dvclive has no callback for skorch"
         def __init__(self, folder): self.folder = str(folder)
         def on_train_begin(self, net, **kwargs): self.live_ = Live(self.folder, dvcyaml=None, save_dvc_exp=False, report=None)
         def on_epoch_end(self, net, **kwargs):

@@ -1,23 +1,20 @@
-"Callbacks for transformers' Trainer that people add: each does in `learn.fit` what it does in `Trainer`, compared by what it wrote. Run by `make interop`"
+"Callbacks that people add to transformers' Trainer write the same in `learn.fit` as in `Trainer`. Run by `make interop`"
 import io, json, warnings
 from contextlib import redirect_stdout
-import pytest, torch
+import pytest, real_transformers, torch
 from learnloop import DataLoaders, GradientClip, Learner
 from learnloop.interop.core import coverage
 from learnloop.interop.transformers import Transformers
 from torch.utils.data import DataLoader
 from wild import comet_messages, compare_scripts, live_rows, mlflow_metrics, same_emissions, scalars, tried, wandb_records, wandb_values
 with warnings.catch_warnings(action='ignore'):
-    import transformers
-    from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments, integrations
+    from transformers import BertConfig, BertForSequenceClassification, TrainerCallback, TrainerControl, TrainerState, TrainingArguments, integrations
     from transformers import DefaultFlowCallback, EarlyStoppingCallback, PrinterCallback, ProgressCallback
     from transformers.utils.notebook import NotebookProgressCallback
-transformers.logging.set_verbosity_error()
-torch.set_num_threads(1)
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path, monkeypatch):
-    "Some packages write into the current folder, whatever they are told"
+    "Some packages write into the current folder, whatever their settings"
     monkeypatch.chdir(tmp_path)
 
 def data(n, seed):
@@ -31,20 +28,12 @@ def mk_model():
     return BertForSequenceClassification(BertConfig(vocab_size=20, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
         max_position_embeddings=8, hidden_dropout_prob=0, attention_probs_dropout_prob=0))
 
-class Theirs(Trainer):
-    def _get_train_sampler(self, *args): return torch.utils.data.SequentialSampler(self.train_dataset)
-
 def theirs(folder, cbs, n_epoch=2, lr=.05, **kwargs):
-    args = dict(per_device_train_batch_size=4, per_device_eval_batch_size=4, num_train_epochs=n_epoch, max_grad_norm=1., weight_decay=.1, report_to='none',
-        use_cpu=True, disable_tqdm=True, logging_strategy='epoch', eval_strategy='epoch', save_strategy='no', optim='sgd', learning_rate=lr, lr_scheduler_type='constant',
-        dataloader_pin_memory=False, remove_unused_columns=False, metric_for_best_model='loss')
-    tr = Theirs(mk_model(), TrainingArguments(folder, **args | kwargs), collate, train_dataset=TRAIN, eval_dataset=VALID, callbacks=cbs)
-    tr.remove_callback(PrinterCallback)
-    with redirect_stdout(io.StringIO()): tr.train()
-    return tr
+    args = dict(output_dir=folder, learning_rate=lr, weight_decay=.1, label_names=None) | kwargs
+    return real_transformers.theirs(folder, cbs, n_epoch, train=TRAIN, valid=VALID, model=mk_model, collate=collate, **args)
 
 def no_decay(model):
-    "The groups of their Trainer: no decay for biases and norms"
+    "Return the groups of Trainer: biases and norms don't decay"
     def decays(k): return k.endswith('weight') and 'LayerNorm' not in k
     return [[p for k,p in model.named_parameters() if decays(k)], [p for k,p in model.named_parameters() if not decays(k)]]
 
@@ -62,25 +51,25 @@ TIMES = 'runtime','samples_per_second','steps_per_second'
 def untimed(d): return {k:v for k,v in d.items() if not k.endswith(TIMES) and 'total_flos' not in k}
 
 def alike(a, b):
-    "Are `a` of ours and `b` of theirs equal, but for the rounding of floats? Losses are summed in another order"
+    "Check that `a` of learnloop and `b` of Trainer are equal, up to rounding: Trainer sums losses in another order"
     if isinstance(a, dict): assert {*a}=={*b}, {*a}^{*b}
     if isinstance(a, dict): a,b = zip(*((a[k], b[k]) for k in a), strict=True) if a else ((), ())
     if isinstance(a, (list,tuple)):
         for x,y in zip(a, b, strict=True): alike(x, y)
     else: assert a==(pytest.approx(b, rel=2e-6) if isinstance(b, float) else b)
 
-# What our fit says otherwise: it logs NaN as such, takes up states of callbacks, fills in `eval_steps` in any case, and has no token to hide
+# Arguments that differ: our fit logs NaN as NaN, restores the states of callbacks, always sets `eval_steps`, and has no token to hide
 OTHERWISE = {'hub_token', 'use_cache', 'eval_steps', 'output_dir', 'logging_nan_inf_filter', 'log_on_each_node', 'disable_tqdm', 'restore_callback_states_from_checkpoint', 'local_rank'}
-def told(ours, theirs):
-    "Do the arguments that ours tells say what theirs say?"
+def same_arguments(ours, theirs):
+    "Check that the arguments that learnloop reports are equal to those of Trainer"
     shared = {k for k in ours if k in theirs} - OTHERWISE
     assert len(shared)>40 and {*ours}<={*theirs}
     alike({k:ours[k] for k in sorted(shared)}, {k:theirs[k] for k in sorted(shared)})
     for k in ('learning_rate', 'num_train_epochs', 'per_device_train_batch_size', 'weight_decay', 'max_grad_norm'): assert k in shared, k
 
-def cached(config): return config | dict(use_cache=None)  # which their Trainer sets in the model's config
+def cached(config): return config | dict(use_cache=None)  # Trainer sets it in the model's config
 
-# Their own
+# Callbacks of transformers
 
 class Sees(TrainerCallback):
     def on_train_begin(self, args, state, control, model, **kwargs): self.found = args,state,control,model.config.to_dict()
@@ -92,7 +81,7 @@ def test_arguments_are_of_their_classes_and_say_what_theirs_say(tmp_path):
         ours(tmp_path, [a], run_name='first')
         theirs(tmp_path, [b], run_name='first')
         for o,cls in zip(a.found, (TrainingArguments, TrainerState, TrainerControl), strict=False): assert isinstance(o, cls)
-        told(a.args, b.args)
+        same_arguments(a.args, b.args)
         assert json.loads(a.json)==a.args and cached(a.found[3])==cached(b.found[3]) and coverage('transformers').n_neither==0
         alike(*({k:v for k,v in o.found[0].to_sanitized_dict().items() if k in ('train_batch_size', 'eval_batch_size', 'eval_strategy', 'run_name')} for o in (a, b)))
 
@@ -100,7 +89,7 @@ class Saves(TrainerCallback):
     def on_train_end(self, args, state, control, **kwargs): state.save_to_json(f'{args.output_dir}.json')
 
 def test_state_as_json(tmp_path):
-    "As it is at the end: theirs has the states of callbacks as they were at the last save"
+    "As it is at the end. Trainer has the states of callbacks as they were at the last save"
     with tried('transformers', 'transformers', 'TrainerState.save_to_json'):
         for o,f in (('ours', ours), ('theirs', theirs)): f(tmp_path/o, [EarlyStoppingCallback(3), Saves()])
         a,b = (json.loads((tmp_path/f'{o}.json').read_text()) for o in ('ours', 'theirs'))
@@ -132,17 +121,17 @@ def test_what_needs_their_trainer_is_refused(tmp_path):
     with tried('transformers', 'transformers', 'JITCheckpointCallback') as t:
         t.refuses(lambda: ours(tmp_path, [JITCheckpointCallback()]), match=r"can't be used in learnloop: learn.fit\(…, resume=folder\)")
 
-# What people log with
+# Trackers
 
 def both(tmp_path, mk, **kwargs):
-    "Run what `mk` makes in ours and in theirs, each in a folder of its own, of which `mk` is told; returns both"
+    "Fit with `mk(folder)` in learnloop and in Trainer, each in a separate folder; return both folders"
     for o,f in (('ours', ours), ('theirs', theirs)):
         (tmp_path/o).mkdir()
         f(tmp_path/o/'out', mk(tmp_path/o), **kwargs)
     return tmp_path/'ours',tmp_path/'theirs'
 
 def text(folder, k):
-    "Return the JSON that a TensorBoard log has under a tag"
+    "Return the JSON that a TensorBoard log has under the tag `k`"
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
     return json.loads(EventAccumulator(str(folder)).Reload().Tensors(f'{k}/text_summary')[0].tensor_proto.string_val[0])
 
@@ -153,7 +142,7 @@ def test_tensorboard(tmp_path):
         alike(a, b)
         c,d = (cached(text(o, 'model_config')) for o in logs)
         assert len(a)==6 and c==d
-        told(*(text(o, 'args') for o in logs))
+        same_arguments(*(text(o, 'args') for o in logs))
 
 def test_tensorboardx(tmp_path):
     with tried('transformers', 'tensorboardX', 'TensorBoardCallback(SummaryWriter)'):
@@ -173,7 +162,7 @@ def test_wandb(tmp_path, monkeypatch):
                 super().__init__()
             def on_train_end(self, *args, **kwargs):
                 wandb.finish()
-                wandb.teardown()  # until then, the end of a file may not be written, and the next run would go to this folder
+                wandb.teardown()  # W&B writes the end of a file only now; without it, the next run would also go to this folder
         folders = both(tmp_path, lambda o: [Run(o)], run_name='first')
         found = []
         for o in folders:
@@ -186,9 +175,9 @@ def test_wandb(tmp_path, monkeypatch):
         (a,x,m),(b,y,n) = found
         alike(a, b)
         assert len(a)==5 and 'first' in m and m==n and x['model/num_parameters']==y['model/num_parameters']
-        told({k:v for k,v in x.items() if k in y and k!='_wandb'}, y)
+        same_arguments({k:v for k,v in x.items() if k in y and k!='_wandb'}, y)
 
-def test_wandb_does_not_take_the_model_where_there_is_no_folder_of_it(tmp_path, monkeypatch):
+def test_wandb_refuses_to_upload_a_model_that_is_not_saved(tmp_path, monkeypatch):
     monkeypatch.setenv('WANDB_LOG_MODEL', 'end')
     with tried('transformers', 'wandb', 'WandbCallback, WANDB_LOG_MODEL') as t: t.refuses(lambda: ours(tmp_path, [integrations.WandbCallback()]), match='unset WANDB_LOG_MODEL')
 
@@ -208,9 +197,9 @@ def test_mlflow(tmp_path, monkeypatch):
         (a,x),(b,y) = found
         alike(a, b)
         assert len(a)==6
-        told({k:v for k,v in x.items() if k!='run_name'}, y)
+        same_arguments({k:v for k,v in x.items() if k!='run_name'}, y)
 
-def test_mlflow_does_not_take_the_model_where_there_is_no_folder_of_it(tmp_path, monkeypatch):
+def test_mlflow_refuses_to_upload_a_model_that_is_not_saved(tmp_path, monkeypatch):
     monkeypatch.setenv('HF_MLFLOW_LOG_ARTIFACTS', '1')
     with tried('transformers', 'mlflow', 'MLflowCallback, HF_MLFLOW_LOG_ARTIFACTS') as t:
         t.refuses(lambda: ours(tmp_path, [integrations.MLflowCallback()]), match='unset HF_MLFLOW_LOG_ARTIFACTS')
@@ -219,12 +208,12 @@ def live_of(folder):
     from dvclive import Live
     return Live(str(folder/'live'), save_dvc_exp=False, dvcyaml=None)
 def same_live(a, b):
-    "Metrics and parameters that DVCLive wrote"
+    "Check that DVCLive wrote the same metrics and parameters to both folders"
     import yaml
     x,y = (untimed({k.removesuffix('.tsv'):v for k,v in live_rows(o).items()}) for o in (a, b))
     alike(x, y)
     assert len(x)==6
-    told(*(yaml.safe_load((o/'params.yaml').read_text()) for o in (a, b)))
+    same_arguments(*(yaml.safe_load((o/'params.yaml').read_text()) for o in (a, b)))
 
 def test_dvclive(tmp_path):
     with tried('transformers', 'dvclive', 'transformers.integrations.DVCLiveCallback'):
@@ -237,7 +226,7 @@ def test_dvclives_own(tmp_path):
         a,b = both(tmp_path, lambda o: [DVCLiveCallback(live_of(o))])
         same_live(a/'live', b/'live')
 
-def test_dvclive_does_not_take_the_model_where_there_is_no_folder_of_it(tmp_path):
+def test_dvclive_refuses_to_upload_a_model_that_is_not_saved(tmp_path):
     with tried('transformers', 'dvclive', 'DVCLiveCallback(log_model=True)') as t:
         t.refuses(lambda: ours(tmp_path, [integrations.DVCLiveCallback(live_of(tmp_path), log_model=True)]), match="log_model='all' logs all that is saved")
 
@@ -261,14 +250,14 @@ def test_comet(tmp_path, monkeypatch):
         (a,x),(b,y) = found
         alike(a, b)
         assert len(a)>8
-        told(*({k.removeprefix('args|'):v for k,v in o.items() if k.startswith('args|') and k[5:] in dir(TrainingArguments)} for o in (x, y)))
+        same_arguments(*({k.removeprefix('args|'):v for k,v in o.items() if k.startswith('args|') and k[5:] in dir(TrainingArguments)} for o in (x, y)))
 
 def test_codecarbon(tmp_path, monkeypatch):
     with tried('transformers', 'codecarbon', 'CodeCarbonCallback'):
         import codecarbon
         from functools import partial
         offline = partial(codecarbon.OfflineEmissionsTracker, country_iso_code='FRA', log_level='critical', allow_multiple_runs=True)
-        monkeypatch.setattr(codecarbon, 'EmissionsTracker', offline)  # which would ask the network where it is
+        monkeypatch.setattr(codecarbon, 'EmissionsTracker', offline)  # the original asks the network where it is
         for o in ('ours', 'theirs'): (tmp_path/o/'out').mkdir(parents=True)
         for o,f in (('ours', ours), ('theirs', theirs)): f(tmp_path/o/'out', [integrations.CodeCarbonCallback()])
         same_emissions(tmp_path/'ours/out', tmp_path/'theirs/out')
@@ -278,7 +267,7 @@ def test_neptune(tmp_path):
         t.refuses(lambda: ours(tmp_path, [integrations.NeptuneCallback(log_checkpoints='last')]), match='omit log_checkpoints')
 
 class Namespace(dict):
-    "What is sent to Neptune"
+    "A namespace that keeps what is sent to Neptune"
     def __missing__(self, k):
         class Series(list):
             def log(self, v, step): self.append((step, v))
@@ -299,7 +288,7 @@ def test_neptune_logs(tmp_path):
         (a,x,c),(b,y,d) = found
         alike(a, b)
         assert len(a)==6 and {*c}=={*d}
-        told({k:v for k,v in x.items() if k in y}, y)
+        same_arguments({k:v for k,v in x.items() if k in y}, y)
 
 def test_kubeflow(tmp_path, monkeypatch):
     monkeypatch.setenv('KUBEFLOW_TRAINER_SERVER_URL', 'https://nowhere.invalid')
@@ -320,13 +309,13 @@ def test_ray(tmp_path):
     with tried('transformers', 'ray', 'RayTrainReportCallback') as t: t.refuses(lambda: ours(tmp_path, [RayTrainReportCallback()]), match=r'call ray.train.report\(metrics, checkpoint=…\)')
 
 def test_ray_tune(tmp_path, monkeypatch):
-    "What a callback of the user's reports to Ray Tune"
+    "A user's callback reports the same to Ray Tune"
     from ray import tune
     class Reports(TrainerCallback):
         def on_evaluate(self, args, state, control, metrics, **kwargs): tune.report(untimed(metrics))
     with tried('transformers', 'ray', 'tune.report, in a callback'):
         rows = []
-        monkeypatch.setattr(tune, 'report', lambda metrics: rows[-1].append(metrics))  # a trial starts processes
+        monkeypatch.setattr(tune, 'report', lambda metrics: rows[-1].append(metrics))  # a real trial starts processes
         for f in (ours, theirs):
             rows.append([])
             f(tmp_path, [Reports()], 3)
@@ -334,7 +323,7 @@ def test_ray_tune(tmp_path, monkeypatch):
         assert len(rows[0])==3
 
 def test_optuna(tmp_path):
-    "A callback of the user's that prunes: the same trials, after the same epochs"
+    "A user's callback prunes the same trials after the same epochs"
     import optuna
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     class Prunes(TrainerCallback):
@@ -356,6 +345,6 @@ def test_optuna(tmp_path):
 
 # Scripts
 
-# Theirs takes the mean over the batches of an evaluation in float32; in `text`, a step of two batches sums gradients in another order, and that grows
+# Trainer takes the mean over the batches of an evaluation in float32. In `text`, it sums the gradients of two batches in another order, and the difference grows
 @pytest.mark.parametrize('topic,tol', [('digits', 4e-7), ('best', 4e-7), ('text', 1e-5)])
 def test_scripts(topic, tol): compare_scripts('transformers', topic, tol)

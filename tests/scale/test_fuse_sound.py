@@ -207,6 +207,7 @@ def hook_layer(learn): learn.model.a.register_forward_hook(lambda m, i, o: o*2)
 def hook_backward(learn): learn.model.b.register_full_backward_hook(lambda m, gi, go: (gi[0]*2,))
 def all_hooked(learn):
     nn.modules.module.register_module_forward_hook(lambda m, i, o: o*1.5 if isinstance(m, nn.Linear) else None)
+def assign(learn): learn.model.load_state_dict({k:v*.5 for k,v in learn.model.state_dict().items()}, assign=True)
 def freeze(learn): learn.model.a.requires_grad_(False)
 def thaw(learn): learn.model.a.requires_grad_(True)
 def set_group(**kw): return lambda learn: [g.update(kw) for g in learn.opt.param_groups]
@@ -247,7 +248,7 @@ EDITS = dict(parameter=new_param, of_class=patched_class, state=new_state,
     freeze=freeze, lr0=set_group(lr=0.), lr=set_group(lr=.01), wd=set_group(weight_decay=.1), maximize=set_group(maximize=True, lr=1e-4), load=load,
     double=to_double, data=data_swapped, transposed=transposed, layer=new_layer, grads=grads_left, step=patched_step,
     new_loss=lambda learn: setattr(learn, 'loss_func', F.l1_loss), eval=lambda learn: learn.model.eval(),
-    apart=lambda learn: learn.add_cb(GradientClip(.1)), ema=lambda learn: learn.add_cb(EMA()),
+    assign=assign, apart=lambda learn: learn.add_cb(GradientClip(.1)), ema=lambda learn: learn.add_cb(EMA()),
     windows=lambda learn: learn.add_cb(GradientAccumulation(n_batches=2)))
 OPTS = dict(sgd=SGD, momentum=partial(SGD, momentum=.9), adam=Adam, adamw=AdamW)
 COUNTED = dict(count=lost_count, shared=share_count, betas=set_group(betas=(.5,.9)), eps=set_group(eps=1e-3))
@@ -382,10 +383,6 @@ def late_parametrization():
         nn.utils.parametrizations.weight_norm(learn.model.a)
         learn.opt.param_groups[0]['params'] = [*learn.model.parameters()]
     return dict(model=Net(), cbs=[at(5, add)])
-@program
-def loaded_by_assigning():
-    def load(learn): learn.model.load_state_dict({k:v*.5 for k,v in learn.model.state_dict().items()}, assign=True)
-    return dict(model=Net(), cbs=[at(5, load)])
 @program
 def group_added():
     m = Net(lambda m, x: m.d(x), d=nn.Linear(8, 8).requires_grad_(False))
