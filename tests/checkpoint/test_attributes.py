@@ -11,7 +11,7 @@ from learnloop import Callback, Snapshots
 from learnloop.checkpoint.attributes import FirstAttributes
 from torch.nn import functional as F
 from torch.nn.utils import parametrize
-from test_checkpoint import Stop, chain, mk_learner, run, state
+from test_checkpoint import At, chain, mk_learner, run, state
 
 def _number(o):
     if isinstance(o, dict): o = [*o.values()]
@@ -136,7 +136,7 @@ def test_in_the_same_process_attributes_go_back_to_their_first_values(how):
         if learn.count.opt_steps==4 and not learn.keeper.rewinds: learn.rewind(batches=3)
     if how=='rewind': run(lambda: learn, 'short', cbs=[Snapshots(every_steps=2), Callback(name='back', after_batch=back)])
     else:
-        stop = Stop('after_loss', 4)
+        stop = At('after_loss', 4)
         with pytest.raises(Boom): learn.fit(2, cbs=[stop], keep_failed=True)
         learn.model.named,stop.n = 'by hand',None
         learn.resume()
