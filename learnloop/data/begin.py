@@ -246,7 +246,6 @@ class Feed:
         self.by_state = _takes_state(dl) if by_state is None else by_state
         self.batches,self.n_pass,self.n,self.total,self.is_over = None,-1,0,0,False
         self.last = None       # Facts of the pass's first batch; of its last one if making a batch draws random numbers
-        self.has_drawn = False # Are the random states before the first batch already in `rngs`?
         self.draws_from = ()   # Generators that making a batch may draw from: see `all_rngs`
 
     def begin(self):
@@ -255,13 +254,11 @@ class Feed:
         self._set_epoch()
         self.warm = any(o._iterator is not None for o in persistent(self.dl))
         self.rngs = [read_rngs([self.dl])]
-        self.batches,self.has_drawn,self.last = batches_of(self.dl),False,None
-        own = getattr(self.dl, 'began_with', None)  # of a loader that several processes share
-        if own: self.rngs,self.has_drawn = own,True
+        self.batches,self.last = batches_of(self.dl),None
 
     def take(self): # A batch, or `end`
         "Take the next batch of this pass"
-        if not self.n and not self.has_drawn: self.rngs = [self.rngs[0], read_rngs([self.dl])]
+        if not self.n: self.rngs = [self.rngs[0], read_rngs([self.dl])]
         rngs = {nm:get() for nm,get,_ in self.draws_from} if self.n else {}  # `self.rngs` has those before the first
         try: b = next(self.batches)
         except StopIteration: return self.end
@@ -365,9 +362,7 @@ class _EndlessPass:
     def __iter__(self): return self
     def __next__(self):
         feed,is_new = self.of.feed,self.of.feed.batches is None
-        if is_new:
-            feed.begin()
-            feed.has_drawn = True  # the first batch follows at once, so no other code draws in between
+        if is_new: feed.begin()
         b = feed.take()
         if b is not Feed.end: return b
         feed.batches = None
