@@ -208,8 +208,9 @@ def iter_from(
 )->tuple: # An iterator, and a description of how it got there
     "Start a pass through `dl` at batch `n`"
     if state is not None:
-        own = bare(dl)
+        own,o = bare(dl),dl
         own.load_state_dict(state)
+        while o is not own: o.n_before,o = n,o.dl
         # at the end of a pass, torchdata's nodes would start the next one
         ends = {k:False for k in ('restart_on_stop_iteration',) if k in getattr(own, '__dict__', ())}
         with _replaced_in(own, **ends) if ends else nullcontext(): batches = batches_of(dl)
@@ -277,8 +278,9 @@ class Feed:
         return place | dict(last_batch=facts_of(place['last_batch'])) if 'last_batch' in place else place
     def own_state(self)->dict:
         "Return the state of the loader itself"
-        if not isinstance(self.dl, DataLoader): return self.dl.state_dict()
-        with preserve_rng(self.dl): return self.dl.state_dict()  # torchdata's may draw
+        dl = bare(self.dl)
+        if not isinstance(dl, DataLoader): return dl.state_dict()
+        with preserve_rng(dl): return dl.state_dict()  # torchdata's may draw
 
 def _may_draw(dl):
     "Whether code in this process may draw random numbers for each batch of `dl`"
