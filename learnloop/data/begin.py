@@ -208,8 +208,9 @@ def iter_from(
 )->tuple: # An iterator, and a description of how it got there
     "Start a pass through `dl` at batch `n`"
     if state is not None:
-        own = bare(dl)
+        own,o = bare(dl),dl
         own.load_state_dict(state)
+        while o is not own: o.n_before,o = n,o.dl
         # at the end of a pass, torchdata's nodes would start the next one
         ends = {k:False for k in ('restart_on_stop_iteration',) if k in getattr(own, '__dict__', ())}
         with _replaced_in(own, **ends) if ends else nullcontext(): batches = batches_of(dl)
@@ -246,7 +247,6 @@ class Feed:
         self.by_state = _takes_state(dl) if by_state is None else by_state
         self.batches,self.n_pass,self.n,self.total,self.is_over = None,-1,0,0,False
         self.last = None       # Facts of the pass's first batch; of its last one if making a batch draws random numbers
-        self.has_drawn = False # Are the random states before the first batch already in `rngs`?
         self.draws_from = ()   # Generators that making a batch may draw from: see `all_rngs`
 
     def begin(self):
@@ -255,13 +255,11 @@ class Feed:
         self._set_epoch()
         self.warm = any(o._iterator is not None for o in persistent(self.dl))
         self.rngs = [read_rngs([self.dl])]
-        self.batches,self.has_drawn,self.last = batches_of(self.dl),False,None
-        own = getattr(self.dl, 'began_with', None)  # of a loader that several processes share
-        if own: self.rngs,self.has_drawn = own,True
+        self.batches,self.last = batches_of(self.dl),None
 
     def take(self): # A batch, or `end`
         "Take the next batch of this pass"
-        if not self.n and not self.has_drawn: self.rngs = [self.rngs[0], read_rngs([self.dl])]
+        if not self.n: self.rngs = [self.rngs[0], read_rngs([self.dl])]
         rngs = {nm:get() for nm,get,_ in self.draws_from} if self.n else {}  # `self.rngs` has those before the first
         try: b = next(self.batches)
         except StopIteration: return self.end
@@ -280,8 +278,9 @@ class Feed:
         return place | dict(last_batch=facts_of(place['last_batch'])) if 'last_batch' in place else place
     def own_state(self)->dict:
         "Return the state of the loader itself"
-        if not isinstance(self.dl, DataLoader): return self.dl.state_dict()
-        with preserve_rng(self.dl): return self.dl.state_dict()  # torchdata's may draw
+        dl = bare(self.dl)
+        if not isinstance(dl, DataLoader): return dl.state_dict()
+        with preserve_rng(dl): return dl.state_dict()  # torchdata's may draw
 
 def _may_draw(dl):
     "Whether code in this process may draw random numbers for each batch of `dl`"
@@ -365,9 +364,7 @@ class _EndlessPass:
     def __iter__(self): return self
     def __next__(self):
         feed,is_new = self.of.feed,self.of.feed.batches is None
-        if is_new:
-            feed.begin()
-            feed.has_drawn = True  # the first batch follows at once, so no other code draws in between
+        if is_new: feed.begin()
         b = feed.take()
         if b is not Feed.end: return b
         feed.batches = None

@@ -321,10 +321,6 @@ class Alternate(MultiLoader):
         super().__init__(loaders, named, stop)
         self.weights = _check_weights(weights, self.parts)
 
-    def first_turns(self)->list: # Names
-        "Return the names of loaders in the order in which they are first asked"
-        return sorted(self.parts, key=lambda nm: 1/self.weights[nm])
-
     def __len__(self):
         lens = {nm:batch_len(o) for nm,o in self.parts.items()}
         decides = [self.stop] if self.stop in lens else list(lens)

@@ -22,7 +22,7 @@ from torch.utils.data.distributed import DistributedSampler
 from ..data.batch import batch_parts, find_bs, narrow_batch, to_concat
 from ..data.begin import Endless, goes_by_state, sampler_draws
 from ..data.loaders import batch_len
-from ..data.rng import all_rngs, branch_rngs, read_rngs, same_states, write_rngs
+from ..data.rng import all_rngs, branch_rngs
 
 # %% ../../nbs/scale/02_share.ipynb #5a000007
 def _part_of(n, rank, world):
@@ -46,7 +46,7 @@ def _write(rngs, states):
 
 # %% ../../nbs/scale/02_share.ipynb #5a000015
 @contextmanager
-def _numbers_of_first(team, dl, length):
+def _numbers_of_first(team, dl, length=None):
     "Use the random states of rank 0 in a `with` block; generators of the loader `dl` keep them afterwards"
     rngs = _generators(dl)
     mine = dict(length=length, states={nm:get() for nm,(get,_) in rngs.items()})
@@ -65,24 +65,20 @@ def _numbers_of_first(team, dl, length):
 # %% ../../nbs/scale/02_share.ipynb #5a000017
 class _Parts:
     "A batch sampler that yields a process's part of each batch of `whole`, or of each `pool` batches joined"
-    def __init__(self, whole, team, training, pool):
-        self.whole,self.rank,self.world,self.training,self.pool = whole,team.rank,team.world,training,pool
-        self.sizes,self.crc,self.it,self.has_warned = {},0,None,False
+    def __init__(self, whole, team, training, pool, plain):
+        self.whole,self.team,self.training,self.pool,self.plain = whole,team,training,pool,plain
+        self.rank,self.world,self.sizes,self.crc,self.has_warned = team.rank,team.world,{},0,False
     def __getattr__(self, k):
         if k[0]=='_' or 'whole' not in vars(self): raise AttributeError(k)
         return getattr(self.whole, k)
     def __iter__(self):
         it = iter(self.whole)
-        self.it = (_DrawingWithState if hasattr(it, 'state_dict') else _Drawing)(self, it)
-        return self.it
+        return (_DrawingWithState if hasattr(it, 'state_dict') else _Drawing)(self, it)
     def __len__(self):
         n,whole,size = ceil(len(self.whole)/self.pool),self.whole,getattr(self.whole, 'batch_size', None)
         if not self.training or not isinstance(whole, BatchSampler) or not size: return n
         total = len(whole)*size if whole.drop_last else len(whole.sampler)
         return n - (0<total%(size*self.pool)<self.world)  # the last batch has too few items for all processes
-    def prime(self):
-        "Draw the first batch of the pass, which has begun"
-        if self.it is not None: self.it.prime()
     def leaves_out(self, n):
         "Whether `n` items are too few for training; warns once"
         if not self.training or n>=self.world: return False
@@ -97,11 +93,11 @@ def _few(n, world): return (f'a batch of {n} items is skipped in training, since
 class _Drawing:
     "A pass through the parts of `of`, made from the index batches of `it`"
     def __init__(self, of, it):
-        self.of,self.it,self.held,self.n = of,it,[],0
+        self.of,self.it,self.n,self.has_drawn = of,it,0,False
         of.sizes,of.crc = {},0
     def __iter__(self): return self
     def __next__(self):
-        of,idxs = self.of,self.held.pop() if self.held else self._draw()
+        of,idxs = self.of,self._draw()
         while idxs is not None:
             of.crc = _crc(idxs, of.crc)
             if not of.leaves_out(len(idxs)): break
@@ -110,9 +106,10 @@ class _Drawing:
         of.sizes[self.n],self.n = len(idxs),self.n+1
         # a process without a part computes one item, which doesn't count
         return idxs[_part_of(len(idxs), of.rank, of.world)] if len(idxs)>of.rank else idxs[:1]
-    def prime(self):
-        if not self.held: self.held.append(self._draw())
     def _draw(self):
+        if not self.has_drawn:  # other code may have drawn since the pass began
+            self.has_drawn = True
+            with _numbers_of_first(self.of.team, self.of.plain): return self._draw()
         bs = [b for _ in range(self.of.pool) if (b := next(self.it, None)) is not None]
         if not bs: return None
         if len(bs)==1 and isinstance(bs[0], list|Tensor): return bs[0]
@@ -120,12 +117,10 @@ class _Drawing:
 
 class _DrawingWithState(_Drawing):
     "A `_Drawing` over an iterator with a state, such as torchdata's"
-    def state_dict(self):
-        held = [o if o is None else list(o) for o in self.held]
-        return dict(it=self.it.state_dict(), n=self.n, held=held)
+    def state_dict(self): return dict(it=self.it.state_dict(), n=self.n)
     def load_state_dict(self, sd):
         self.it.load_state_dict(sd['it'])
-        self.n,self.held = sd['n'],list(sd['held'])
+        self.n = sd['n']
 
 # %% ../../nbs/scale/02_share.ipynb #5a000019
 def _crc(idxs, crc):
@@ -146,26 +141,9 @@ class _SharedLoader:
     "A `DataLoader` whose batch sampler yields parts"
     is_sure = property(lambda self: not sampler_draws(self), doc='Is the number of batches equal in all processes?')
     crc = property(lambda self: self._parts.crc, doc='Checksum of the indices of this pass so far')
-    # Is it one of several loaders? Do they draw for it? Its random states before and after the first indices
-    _is_part,_waits,began_with,_first = False,False,None,({}, None)
     def __iter__(self):
-        self.began_with = None
-        if self._waits: return super().__iter__()
-        with _numbers_of_first(self._team, self._plain, batch_len(self)):
-            before = read_rngs([self]) if self._is_part else None
-            batches = super().__iter__()
-            if self._is_part: self.began_with = [before, read_rngs([self])]
-            undrawn = self._own_states()
-            self._parts.prime()
-            self._first = undrawn,self._own_states()
-        return batches
-    def _own_states(self):
-        rngs = _generators(self._plain).items()
-        return {nm:get() for nm,(get,_) in rngs if not (self._team.rank and nm in _COMMON)}
-    def undraw(self):
-        "Take back the draw of the first indices, as a single process draws them in the first fetch"
-        undrawn,drawn = self._first
-        if same_states(self._own_states(), drawn): _write(_generators(self._plain), undrawn)
+        parts = self._parts
+        with _numbers_of_first(parts.team, parts.plain, batch_len(self)): return super().__iter__()
     def n_items(self, i):
         "Return the number of items of batch `i` of the pass, over all processes"
         sizes = self._parts.sizes
@@ -190,17 +168,17 @@ def _share_indices(dl, team, training, per_process):
     if training and not per_process and isinstance(size, int) and size<team.world:
         raise ValueError(f'batch_size={size} with {team.world} processes: each needs an item of a batch, so it must be '
             f'{team.world} or more. With per_process=True, it is the size for each process')
-    parts = _Parts(whole, team, training, team.world if per_process else 1)
+    parts = _Parts(whole, team, training, team.world if per_process else 1, plain)
     if dl.num_workers and team.rank: init = _OtherSeeds(init, team.rank)
-    return _copy_as(_SharedLoader, plain, batch_sampler=parts, _parts=parts, _team=team, _plain=plain,
-        worker_init_fn=init, in_order=True)
+    return _copy_as(_SharedLoader, plain, batch_sampler=parts, _parts=parts, worker_init_fn=init, in_order=True)
 
 # %% ../../nbs/scale/02_share.ipynb #5a000022
 class _OneStream:
-    "A stream of random numbers, equal in all processes, from which a loader draws; begins at `states`"
-    def __init__(self, rngs, states, rank): self.rngs,self.states,self.rank,self.n = rngs,states,rank,0
+    "A stream of random numbers, equal in all processes, from which a loader draws; begins where rank 0 first draws"
+    def __init__(self, rngs, team): self.rngs,self.team,self.states,self.n = rngs,team,None,0
     def __call__(self, f, *args):
-        own = _read(self.rngs)
+        own,rank = _read(self.rngs),self.team.rank
+        if not self.n: self.states = self.team.from_first(own)
         _write(self.rngs, self.states)
         try: return f(*args)
         finally:
@@ -208,7 +186,7 @@ class _OneStream:
             if not self.n:  # rank 0 itself continues from here
                 branch_rngs(1)
                 self.states = _read(self.rngs)
-            _write(self.rngs, own if self.n or self.rank else after)
+            _write(self.rngs, own if self.n or rank else after)
             self.n += 1
 
 def _fingerprint(b, crc):
@@ -253,9 +231,8 @@ class _Narrowed(_Passing):
         return ceil(len(self.dl)/self.pool)
     def __iter__(self):
         self.crc,self.size = 0,None
-        with _numbers_of_first(self.team, self.dl, batch_len(self)):
-            batches = iter(self.dl)
-            self.stream = _OneStream(self.rngs, _read(self.rngs), self.rank) if self.rngs else None
+        with _numbers_of_first(self.team, self.dl, batch_len(self)): batches = iter(self.dl)
+        self.stream = _OneStream(self.rngs, self.team) if self.rngs else None
         if self.stream and self.begins_at: vars(self.stream).update(self.begins_at)
         self.begins_at = None
         return self._parts(batches)
@@ -375,7 +352,6 @@ def _share_through(dl, **kwargs):
 # %% ../../nbs/scale/02_share.ipynb #5a000031
 class _SharedMulti:
     "Mixin for a loader of several shared loaders"
-    _waits = False
     is_sure = property(lambda self: all(_counting(o).is_sure for o in self.parts.values()))
     crc     = property(lambda self: zlib.crc32(repr([_counting(o).crc for o in self.parts.values()]).encode()))
     def n_items(self, i):
@@ -384,46 +360,9 @@ class _SharedMulti:
         if batches is None: return None
         nm = next(iter(self.parts)) if batches.source is None else batches.source
         return _items_of(self.parts[nm], batches.feeds[nm].n-1)
-    def __iter__(self):
-        if self._waits: return super().__iter__()
-        with _numbers_of_first(self._team, self, batch_len(self)), _waiting(self):
-            batches = super().__iter__()
-            _prime(batches)
-        return batches
-    def load_state_dict(self, sd):
-        with _waiting(self): super().load_state_dict(sd)
 
 def _share_multi(dl, **kwargs):
-    parts = {nm:share(o, **kwargs) for nm,o in dl.parts.items()}
-    for o in parts.values():
-        if isinstance(o, _SharedLoader): o._is_part = True
-    return _copy_as(_SharedMulti, dl, parts=parts, _team=kwargs['team'])
-
-# %% ../../nbs/scale/02_share.ipynb #5a000042
-@contextmanager
-def _waiting(several):
-    "Let the loaders in `several` begin without drawing indices or changing random states"
-    own,was = [*_shared_in(several)],several._waits
-    for o in own: o._waits = True
-    try: yield
-    finally:
-        for o in own: o._waits = was
-
-def _shared_in(dl):
-    while hasattr(dl, 'dl'): dl = dl.dl
-    if isinstance(dl, _SharedLoader|_SharedMulti): yield dl
-    for o in getattr(dl, 'parts', {}).values(): yield from _shared_in(o)
-
-def _prime(batches):
-    "Draw the first indices for each loader of a pass that has begun, in the order of their batches"
-    feeds = batches.feeds
-    for nm in batches.of.first_turns():
-        f = feeds[nm]
-        if getattr(f.batches, 'feeds', None): _prime(f.batches)
-        elif isinstance(f.dl, _SharedLoader) and not f.n and not f.has_drawn:
-            if len(f.rngs)>1: write_rngs(f.rngs[1], [f.dl])
-            f.rngs,f.has_drawn = [f.rngs[0], read_rngs([f.dl])],True
-            f.dl._parts.prime()
+    return _copy_as(_SharedMulti, dl, parts={nm:share(o, **kwargs) for nm,o in dl.parts.items()})
 
 # %% ../../nbs/scale/02_share.ipynb #5a000033
 def share(

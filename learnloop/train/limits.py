@@ -242,6 +242,7 @@ class _SizeTrial(LimitBatches):
 # %% ../../nbs/train/02_limits.ipynb #1fbd349b
 class FirstBatches(Until):
     "The first `n` batches of `dl`; no further batch is fetched, and the iterator is released"
+    n_before = 0 # Batches that the next pass omits, because `dl` resumes after them by its own state
     def __init__(self,
         dl, # Loader: any iterable of batches
         n   # Number of batches, or fraction of its length as a float, rounded up
@@ -253,6 +254,6 @@ class FirstBatches(Until):
 
     def __len__(self): return self.n
     def __iter__(self):
-        left = iter(range(self.n))
+        left,self.n_before = iter(range(self.n_before, self.n)),0
         return iter(Until(self.dl, lambda: next(left, None) is None))
     def __repr__(self): return f'FirstBatches({type(self.dl).__name__}, {self.n})'

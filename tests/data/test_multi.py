@@ -2,7 +2,7 @@
 import random, warnings
 import pytest, torch
 from helpers import Boom, Module, covering
-from learnloop import (Alternate, Callback, DataLoaders, Learner, Zip, in_order, list_checkpoints, set_seed)
+from learnloop import Alternate, Callback, DataLoaders, Learner, LimitBatches, Zip, in_order, list_checkpoints, set_seed
 from learnloop.data.batch import split_batch, to_device, unpack
 from learnloop.data.begin import goes_by_state, inexact_reason
 from learnloop.data.loaders import batch_len
@@ -77,9 +77,9 @@ def mk_learner(mk, cbs=()):
     loader,model = mk(),Model()
     return Learner((loader, [*dl(n=4)]), model, loss_func, torch.optim.AdamW, lr=.01, cbs=list(cbs))
 
-def run(mk, fit, at=None, in_fetch=False, learn=None, **kw):
+def run(mk, fit, at=None, in_fetch=False, learn=None, cbs=(), **kw):
     "Fit; with `at`, until batch `at`; the learner, and the sources of its batches"
-    learn = learn or mk_learner(mk)
+    learn = learn or mk_learner(mk, cbs)
     srcs = []
     def stop(cb):
         if cb.learn.training and cb.learn.count.batches==at: raise Boom
@@ -91,15 +91,16 @@ def run(mk, fit, at=None, in_fetch=False, learn=None, **kw):
 def params(learn): return [p.detach().clone() for p in learn.model.parameters()]
 
 @pytest.mark.every(2)
-@covering(kind=['shuffled','generator','noisy','stream','own','epoch','list','stateful','workers','persistent'], how=MADE, fit=FITS, early=[True, False])
-def test_a_fit_resumes_exactly(kind, how, fit, early, tmp_path):
-    def mk(): return MADE[how](mk_a(kind))
-    learn,srcs = run(mk, fit)
+@covering(kind=['shuffled','generator','noisy','stream','own','epoch','list','stateful','workers','persistent'], how=[*MADE, 'itself'], fit=FITS, early=[True, False], limit=[None, 2])
+def test_a_fit_resumes_exactly(kind, how, fit, early, limit, tmp_path):
+    def mk(): return MADE[how](mk_a(kind)) if how!='itself' else mk_a(kind)
+    def cbs(): return [LimitBatches(limit)]*bool(limit)
+    learn,srcs = run(mk, fit, cbs=cbs())
     n,want = learn.count.batches,params(learn)
     at = 3 if early else n-3
-    with pytest.raises(Boom): run(mk, fit, at, resume=tmp_path)
+    with pytest.raises(Boom): run(mk, fit, at, cbs=cbs(), resume=tmp_path)
     assert list_checkpoints(tmp_path)[-1].manifest['next']=='train'
-    got,rest = run(mk, fit, resume=tmp_path)
+    got,rest = run(mk, fit, cbs=cbs(), resume=tmp_path)
     assert all(map(torch.equal, params(got), want)) and got.count.batches==n and rest==srcs[at:]
 
 # Loops written by hand

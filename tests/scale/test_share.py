@@ -205,6 +205,29 @@ def test_batches_of_other_loaders_are_split(mk):
         got = together(each_rank(mk, world, passes(), training=False), 2)
         assert got[0]==want[0] and [sorted(sum(p, [])) for p in got]==[sorted(sum(p, [])) for p in want]
 
+def several(cls, *mks): return lambda: cls(**dict(zip('abc', (mk() for mk in mks), strict=False)))
+DRAWN = {k:f(11, 4) for k,f in LOADERS.items()} | dict(foreign=lambda: Foreign(11, 4), stream=lambda: DataLoader(Stream(11, 'order'), 4))
+DRAWN |= dict(alternate=several(Alternate, DRAWN['shuffled'], DRAWN['foreign'], DRAWN['stream']), zip=several(Zip, DRAWN['foreign'], DRAWN['at_first'], DRAWN['stream']),
+    nested=several(Alternate, several(Zip, DRAWN['at_start'], DRAWN['stream']), DRAWN['shuffled']))
+
+@pytest.mark.parametrize('kind', DRAWN)
+def test_the_order_is_that_of_one_process_whatever_other_code_draws(kind):
+    "Callbacks draw before the first batch, and dropout draws after each one: others in each process"
+    def _f(dl, team=None):
+        res,rank = [],team.rank if team else 0
+        for _ in range(2):
+            it = iter(dl)
+            for i in range(99):
+                torch.rand(1+rank)
+                random.seed(random.random()+rank)
+                if (b := next(it, None)) is None: break
+                res.append((dl.n_items(i) if team else find_bs(b), [o.tolist() for o in (b.values() if isinstance(b, dict) else [b])]))
+        return res,dl.crc if team else None
+    seed(0)
+    want,_ = _f(DRAWN[kind]())
+    (a,crc),(b,other) = each_rank(DRAWN[kind], 2, _f, training=False)
+    assert crc==other and [(n, [p+q for p,q in zip(x, y, strict=True)]) for (n,x),(_,y) in zip(a, b, strict=True)]==want
+
 def test_the_checksum_differs_for_a_stream_that_shards_itself_undeclared():
     class Mine(IterableDataset):
         def __init__(self, rank): self.rank = rank
@@ -248,19 +271,6 @@ def test_a_loader_that_declares_is_sharded_is_kept():
     assert torch.cat(list(dl)).sort().values.tolist()==list(range(5)) and batch_len(dl) is None and not dl.is_sure
 
 # ---- loaders of loaders
-
-@pytest.mark.parametrize('cls', [Zip, Alternate])
-def test_each_of_several_loaders_is_shared(cls):
-    def mk(): return cls(a=DataLoader(Items(9), 3, shuffle=True), b=DataLoader(Items(20), 5, shuffle=True))
-    def _f(dl, team):
-        return [(b, dl.n_items(i)) for _ in range(2) for i,b in enumerate(dl)],len(dl),dl.crc,dl.is_sure
-    seed(0)
-    want = [b for dl in [mk()] for _ in range(2) for b in dl]
-    a,b = each_rank(mk, 2, _f)
-    assert a[1:]==b[1:] and a[3]
-    for (x,n),(y,m),w in zip(a[0], b[0], want, strict=True):
-        assert n==m==find_bs(w)
-        for p,q,o in zip(*([o.values() if isinstance(o, dict) else [o] for o in (x, y, w)]), strict=True): assert torch.equal(torch.cat([p, q]), o)
 
 @pytest.mark.parametrize('at', [0, 1, 3, 5, 7])
 @pytest.mark.parametrize('how', ['again', 'longest', 'nested'])
