@@ -16,7 +16,7 @@ from random import Random
 from types import SimpleNamespace
 from fastcore.basics import patch
 from torch import Generator, Size, Tensor, device, dtype, nn, no_grad
-from ..data.batch import tensors_in, to_device
+from ..data.batch import memory_of, tensors_in, to_device
 from ..loop.loss import loss_module
 from .saving import unwrapper
 from .shards import digests
@@ -54,13 +54,9 @@ def _form(v):
     return tuple(v) if _is_named_tuple(v) else _FORMS.get(type(v), lambda o: o)(v)
 
 # %% ../../nbs/checkpoint/02_attributes.ipynb #7ad82a91
-def _memory(t):
-    try: return t.untyped_storage().data_ptr() if t.nbytes else None
-    except RuntimeError: return None  # such as a sparse or a sharded tensor
-
 def _is_plain(v, held, depth=4):
     "Whether a checkpoint can hold the attribute `v`, whose tensors share no memory with those at the addresses `held`"
-    if isinstance(v, Tensor) and (v.requires_grad or v.is_meta or v.is_nested or _memory(v) in held): return False
+    if isinstance(v, Tensor) and (v.requires_grad or v.is_meta or v.is_nested or memory_of(v) in held): return False
     kind = kind_of(v)
     if kind not in (list, tuple, set, dict, OrderedDict): return kind is not None
     return depth>0 and all(_is_plain(o, held, depth-1) for o in (*v, *(v.values() if isinstance(v, dict) else ())))
@@ -81,7 +77,7 @@ def plain_attributes(
 )->dict: # Values in plain form, by module and name
     "Return the plain attributes of the modules that aren't torch's own"
     tensors = [t for what in ('named_parameters','named_buffers') for t in named_of(learn, what).values()]
-    held = {*map(_memory, tensors)} - {None}
+    held = {*map(memory_of, tensors)} - {None}
     return {k:v for k,v in ((k, _form(v)) for k,v in _objects(learn).items()) if _is_plain(v, held)}
 
 # %% ../../nbs/checkpoint/02_attributes.ipynb #25590940
@@ -176,7 +172,7 @@ def _filled(o, v, same):
         _SETTERS[type(o)](o, v)
         return o
     if same and type(o) is Tensor is type(v) and (o.shape, o.dtype)==(v.shape, v.dtype):
-        if _memory(o) is None or o.nbytes>o.untyped_storage().nbytes(): return v  # an expanded tensor
+        if memory_of(o) is None or o.nbytes>o.untyped_storage().nbytes(): return v  # an expanded tensor
         with no_grad(): return o.copy_(v)
     if type(v) is tuple and _is_named_tuple(o): return type(o)(*v)
     if type(v) is not type(_form(o)) or type(v) not in (list, dict, set): return v

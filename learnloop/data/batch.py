@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/data/batch.html.md"""
 __all__ = ['BATCH_ARGS', 'as_device', 'default_device', 'batch_parts', 'batch_like', 'batch_map', 'tensors_in', 'to_device',
            'AlsoInput', 'as_targs', 'split_batch', 'by_name', 'join_batch', 'find_bs', 'count_items', 'first_len',
            'narrow_batch', 'unpack', 'batch_args', 'row_keys', 'describe', 'BatchSample', 'facts_of', 'to_detach',
-           'is_items', 'to_concat', 'detuplify', 'batch_digest']
+           'memory_of', 'to_keep', 'is_items', 'to_concat', 'detuplify', 'batch_digest']
 
 # %% ../../nbs/data/02_batch.ipynb #130e1564
 import hashlib, torch, warnings
@@ -479,6 +479,24 @@ def to_detach(
     return to_device(b, _cpu) if cpu else b
 
 _cpu = torch.device('cpu')
+
+# %% ../../nbs/data/02_batch.ipynb #b07c0a02
+def memory_of(
+    t:Tensor # Any tensor
+)->int|None: # Address; None if it has no single piece of memory, such as a sparse or a sharded tensor
+    "Return the address of the memory of `t`"
+    try: return t.untyped_storage().data_ptr() if t.nbytes else None
+    except RuntimeError: return None
+
+# %% ../../nbs/data/02_batch.ipynb #b07c0a04
+def to_keep(
+    b, # Part of a batch, or a prediction, nested in any way
+    batch # The batch that it came from
+): # The same structure; `b` itself if nothing changed
+    "Detach what is kept of a batch, and copy tensors that share memory with it"
+    held = {*map(memory_of, tensors_in(batch))}-{None}
+    def _f(t): return t.clone() if isinstance(t, Tensor) and memory_of(t) in held else t
+    return batch_map(to_detach(b), 'detach', _f)
 
 # %% ../../nbs/data/02_batch.ipynb #623f7c09
 def is_items(

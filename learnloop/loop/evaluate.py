@@ -17,7 +17,7 @@ from fastcore.basics import patch
 from torch import Tensor, nn
 from ..data.batch import describe
 from ..data.checks import checked_args, replaced, restored
-from ..data.loaders import check_loader
+from ..data.loaders import check_loader, mk_dls
 from ..data.rng import own_stream
 from .callback import as_list, mk_cb
 from .errors import release_refs
@@ -112,6 +112,7 @@ def find_dl(
     dl=None   # Any other loader
 ): # Never None
     "Return the loader by index or name, or check `dl`"
+    learn.dls = mk_dls(learn.dls)  # a tuple of loaders may have been assigned
     if dl is None and not isinstance(ds_idx, int|str):
         raise TypeError(f'ds_idx is {describe(ds_idx)}: it must be the index or the name of a loader in learn.dls; '
             'pass any other loader as dl=…')

@@ -19,7 +19,7 @@ from pathlib import Path
 from fastcore.basics import noop, patch
 from torch.utils.data import DataLoader, IterableDataset, default_collate
 from ..data.batch import batch_args, batch_like, batch_parts, describe, detuplify, is_items, split_batch
-from ..data.batch import tensors_in, to_concat, to_detach
+from ..data.batch import tensors_in, to_concat, to_detach, to_keep
 from .callback import Callback, as_list, mk_cb
 from ..data.checks import checked_args, replaced
 from ..data.loaders import in_order, leaves
@@ -87,7 +87,7 @@ def _wanted(pred, model):
 
 @patch
 def before_batch(self:GatherPredsCallback):
-    if self.with_input: self._input = to_detach(self.learn.xb)
+    if self.with_input: self._input = to_keep(self.learn.xb, self.learn.batch)
 
 @patch
 def after_batch(self:GatherPredsCallback):
@@ -95,8 +95,8 @@ def after_batch(self:GatherPredsCallback):
     part = dict(n=learn.bs)
     if learn.pred is None or not learn.bs and self._is_shared: return  # skipped before the prediction, or no share
     if self.with_input: part['inputs'] = self._input
-    if self.with_preds or self._saves: part['preds'] = to_detach(_wanted(learn.pred, learn.model))
-    if self.with_targs or self._saves: part['targets'] = to_detach(learn.yb)
+    if self.with_preds or self._saves: part['preds'] = to_keep(_wanted(learn.pred, learn.model), learn.batch)
+    if self.with_targs or self._saves: part['targets'] = to_keep(learn.yb, learn.batch)
     if self.with_loss and learn.loss_grad is not None:
         part['losses'] = to_detach(learn.loss.reshape(learn.bs, -1).mean(1))
     if saves_now: self._save(learn.iter, [part])

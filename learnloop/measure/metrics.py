@@ -18,7 +18,7 @@ from functools import partial
 from itertools import zip_longest
 from fastcore.basics import patch
 from torch.nn import functional as F
-from ..data.batch import describe, to_concat, to_detach
+from ..data.batch import describe, to_concat, to_keep
 from ..data.checks import did_you_mean
 from ..loop.denominator import as_size, mean_of_all
 from .metric import AvgMetric, Metric, as_metric, mk_metrics
@@ -242,8 +242,9 @@ class AccumMetric(Metric):
     def accumulate(self, learn):
         pred,targ = self._predict(learn.pred),learn.y
         if self.flatten and all(isinstance(o, torch.Tensor) for o in (pred, targ)): pred,targ = _flat(pred, targ)
-        self.preds.append(to_detach(pred))
-        self.targs.append(to_detach(targ))
+        pred,targ = (to_keep(o, getattr(learn, 'batch', None)) for o in (pred, targ))
+        self.preds.append(pred)
+        self.targs.append(targ)
         self.sizes.append(learn.bs)
     @property
     def value(self):

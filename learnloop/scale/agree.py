@@ -130,7 +130,6 @@ class TeamEngine(SingleProcess, Engine):  # chkstyle: ignore-node
                 self.engine.end_turn()
             elif name in _PASSES:
                 self.engine.end_pass()
-                if (p := learn.data_pass) and not p.n_taken and hasattr(p.dl, 'undraw'): p.dl.undraw()
             if name in ('epoch', 'validate'):  # a step may follow a cancelled *train*
                 for k,v in zip(_OF_PASS, kept, strict=True): setattr(self, k, v)
     def ended(self, learn, phase, e, inner):

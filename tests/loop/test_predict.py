@@ -1,9 +1,10 @@
 "`learn.predict` of one item: with or without its target, for every kind of loader; a batch is never mistaken for an item"
 import pytest, torch
 from collections import namedtuple
-from helpers import Module
-from learnloop import DataLoaders, Learner
+from helpers import Module, silent
+from learnloop import AccumMetric, Callback, DataLoaders, Learner
 from torch import nn
+from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, IterableDataset, default_collate
 
 N,F_IN = 6,4
@@ -168,3 +169,29 @@ def test_results_of_detectors_stay_with_their_items(form, boxes):
             p = learn.predict(o)[1]
             if form!='tensors': assert torch.equal(p['boxes'], b)
 
+
+class Refilling:
+    "Writes each batch to the same memory"
+    def __init__(self): self.x,self.y = torch.empty(4, 3),torch.empty(4, dtype=torch.long)
+    def __len__(self): return 3
+    def __iter__(self):
+        g = torch.Generator().manual_seed(0)
+        for _ in range(3):
+            self.x.copy_(torch.randn(4, 3, generator=g))
+            self.y.copy_(torch.randint(3, (4,), generator=g))
+            yield self.x,self.y
+
+@pytest.mark.parametrize('model', [nn.Identity(), nn.Linear(3, 3)], ids=['a view', 'new'])
+@pytest.mark.parametrize('cbs', [None, Callback(name='looks', before_batch=lambda cb: None)], ids=['without events', 'with events'])
+def test_a_loader_may_write_batches_to_the_same_memory(model, cbs):
+    def rate(pred, targ): return (pred.argmax(1)==targ).float().mean()
+    fresh,dl = [(x.clone(), y.clone()) for x,y in Refilling()],Refilling()
+    learn = silent(Learner(([], dl), model, F.cross_entropy, metrics=AccumMetric(rate, flatten=False)))
+    got,want = (learn.get_preds(dl=o, with_input=True, with_loss=True, cbs=cbs) for o in (dl, fresh))
+    for a,b in zip(got, want, strict=True): assert torch.equal(a, b)
+    assert [*learn.validate(dl=dl)]==[*learn.validate(dl=fresh)]
+
+def test_loaders_may_be_assigned_as_a_tuple_before_an_evaluation():
+    learn = silent(Learner([], nn.Linear(3, 3), F.cross_entropy))
+    learn.dls = [],[*Refilling()][-1:]
+    assert len(learn.get_preds()[0])==4
