@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/scale/guards.html.md"""
 __all__ = ['strict_guards']
 
 # %% ../../nbs/scale/07_guards.ipynb #gd000004
-import torch, types
+import threading, torch, types
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import get_args
@@ -52,6 +52,11 @@ def _guard_attribute(step, var, name):
     _guard(var, 'HASATTR', attr=name)
     if _answers(var) and name not in getattr(var.value, '__dict__', ()):
         _guard(var, 'NOT_PRESENT_IN_GENERIC_DICT', attr=name)
+
+# %% ../../nbs/scale/07_guards.ipynb #gd00011b
+def _refuse_of_thread(step, var, tx, name):
+    if isinstance(var.value, threading.local) and hasattr(type(var.value), name):
+        step.refuse(f'{name} is a class attribute of a threading.local, which torch cannot guard')
 
 def _refuse_cached(step, f):
     if hasattr(f, 'cache_info') and 'site-packages' not in f.__wrapped__.__code__.co_filename:
@@ -112,6 +117,7 @@ def strict_guards(
             asking(vs.BuiltinVariable, 'call_issubclass', classes),
             asking(vs.ConstDictVariable, 'getitem_const_raise_exception_if_absent', item),
             asking(vs.UserDefinedClassVariable, 'var_getattr', of_class),
+            asking(vs.UserDefinedObjectVariable, 'var_getattr', partial(_refuse_of_thread, step)),
             asking(vs.functions.WrapperUserFunctionVariable, 'call_function', cached),
             _asking_attribute(step, vs.GetAttrBuiltinVariable), _asking_attribute(step, vs.HasAttrBuiltinVariable),
             _varying_numbers(vs.builder),

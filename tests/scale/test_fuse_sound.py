@@ -464,12 +464,17 @@ def replaced():
 def moved():
     d = OrderedDict(a=1., b=2.)
     return (lambda m, x: x*next(iter(d.values()))),lambda: d.move_to_end('a')
+def of_a_thread():
+    class Local(threading.local): v = 1.
+    o = Local()
+    return (lambda m, x: x*o.v),lambda: setattr(o, 'v', 2.)
 CONSTANTS = dict(object=lambda: tried(Item()), module=lambda: tried(types.ModuleType('m')), function=lambda: tried(lambda: 1),
     has=lambda: has(types.ModuleType('m')), has_function=lambda: has(lambda: 1), get=lambda: get(types.ModuleType('m')),
     namespace=lambda: contained(argparse.Namespace()),
     answered=lambda: answered(Answers()), key=key, registered=lambda: registered(lambda k: k), one_of=lambda: registered(lambda k: (int,k)),
     union=lambda: registered(lambda k: int|k), subclass=lambda: registered(lambda k: k, issubclass),
-    a_partial=lambda: has(partial(min)), a_dict=lambda: has(type('D', (dict,), {})()), closure=in_closure, shadowed=shadowed, replaced=replaced, moved=moved)
+    a_partial=lambda: has(partial(min)), a_dict=lambda: has(type('D', (dict,), {})()), closure=in_closure, shadowed=shadowed,
+    replaced=replaced, thread=of_a_thread, moved=moved)
 
 @pytest.mark.every(6)
 @pytest.mark.parametrize('name', CONSTANTS)
@@ -479,7 +484,7 @@ def test_a_change_of_what_dynamo_treats_as_constant_is_noticed(name):
         return dict(model=Net(f), cbs=[at(6, lambda learn: change())])
     report = same(make).fuse_report()
     # a name that is shadowed makes the rest eager; torch can't guard the attributes of some objects
-    assert report.fused['whole']==(0 if name in ('a_partial','a_dict') else 5 if name=='shadowed' else 23), report
+    assert report.fused['whole']==(0 if name in ('a_partial','a_dict','thread') else 5 if name=='shadowed' else 23), report
 
 def test_a_compilation_of_the_user_has_no_other_guards():
     "Dynamo's own functions are restored, even after a step that can't be traced"
