@@ -296,7 +296,6 @@ WORKERS = {  # chkstyle: ignore-node
     'seeded, collate':(lambda: with_workers(SeededItems(Noisy(12), 5), collate_fn=noisy_collate), 'short', [('after_batch', 3)]),
     'stream':(lambda: with_workers(Stream(), drop_last=True), 'short', [('after_batch', 11)])}
 
-@pytest.mark.every(2)
 @pytest.mark.parametrize('name', WORKERS)
 @pytest.mark.filterwarnings('ignore:.*its workers persist')
 def test_case_58_workers_resume_exactly(name, tmp_path):
