@@ -257,6 +257,13 @@ class _Copying(pickle.Pickler):
         if not isinstance(o, FunctionType): return NotImplemented
         return _mk_function,(_Ref(o), o.__defaults__, tuple(c.cell_contents for c in o.__closure__ or ()))
 
+class _Pasting(pickle.Unpickler):
+    "Makes a copy that refers to `shared`"
+    def __init__(self, file, shared):
+        super().__init__(file)
+        self.shared = shared
+    def persistent_load(self, k): return self.shared[k]
+
 # %% ../../nbs/data/01_rng.ipynb #c0b1e502
 def copies_of(
     o, # An object with state: a loader, a sampler or a dataset
@@ -275,9 +282,7 @@ def copies_of(
     shares = sum(v.nbytes for v in apart if _is_data(v))>2**26
     def _load():
         own = p.apart if shares else {k:_clone(v) if _is_data(v) else v for k,v in p.apart.items()}
-        u = pickle.Unpickler(BytesIO(f.getvalue()))
-        u.persistent_load = own.__getitem__
-        return u.load()
+        return _Pasting(BytesIO(f.getvalue()), own).load()
     return (_load() for _ in range(n)),preserve_rng(*owners)
 
 def _clone(o): return o.detach().clone().requires_grad_(o.requires_grad) if isinstance(o, Tensor) else o.copy()

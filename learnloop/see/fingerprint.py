@@ -109,7 +109,7 @@ class FingerprintFile:
         for kind,a,b in _blocks(data):
             part = data[a:b]
             if kind is None:
-                found = _sound_rows(part)
+                found = _sound_rows(part) if part[:1]==b'R' else []  # by chance, other bytes look like a row
                 rows += [o[:-2] for o in found]
                 self.lost += len(part)-_LEN*len(found)
                 is_torn = is_torn or b<len(data) and part[:1]!=b'R'

@@ -269,11 +269,11 @@ def _export(self:Trace):
 @patch
 def _profile_events(self:Trace):
     "Return the PyTorch profiler's exported events, with times converted to ours"
-    if getattr(self, 'profiler', None) is None: return {}
-    if self._profiling: raise RuntimeError('the profiler is running: save the trace after the fit')
-    if self._exported is None: self._exported = self._export()
-    if not self._exported: return {}
-    res = json.loads(zlib.decompress(self._exported))
+    if self.profiler is None: return {}
+    if self._at.profiling: raise RuntimeError('the profiler is running: save the trace after the fit')
+    if self._at.exported is None: self._at.exported = self._export()
+    if not self._at.exported: return {}
+    res = json.loads(zlib.decompress(self._at.exported))
     start = self._t0+self._unix
     shift = start-res.get('baseTimeNanoseconds', 0)
     for o in res['traceEvents']:

@@ -74,7 +74,7 @@ class Trace(Tables):
         self._recurring = set()           # phases that run in each batch
         self._is_noted = False            # are these the phases of the present learner?
         self._names,self._muted = set(),{}  # of callbacks; (event, callback) -> flags that mute it
-        self._at,self._t0,self._unix = _At(),0,0
+        self._at,self._t0,self._unix,self.profiler = _At(),0,0,None
 
     @property
     def rows(self)->list:
@@ -269,7 +269,7 @@ class Tracer(Callback, Trace):
                 'which has start, step, stop and export_chrome_trace')
         Trace.__init__(self, max_rows)
         Callback.__init__(self, name)
-        self._now,self.profiler,self._profiling,self._exported = clock,profiler,False,b''
+        self._now,self.profiler = clock,profiler
 
 # %% ../../nbs/see/03_trace.ipynb #e261e60d
 class _Total:
@@ -303,9 +303,10 @@ class _Span:
         return [self, *self.parent.chain()] if self.parent else []
 
 class _At:  # not attributes of the tracer, since callbacks set attributes slowly
-    "The position of the trace: the innermost open span, and the time of the last record"
-    __slots__ = 'span','last'
-    def __init__(self): self.span,self.last = _Span(),0
+    """The position of the trace: the innermost open span, the time of the last record, whether the PyTorch profiler
+    is running, and what it exported"""
+    __slots__ = 'span','last','profiling','exported'
+    def __init__(self): self.span,self.last,self.profiling,self.exported = _Span(),0,False,b''
 
 # %% ../../nbs/see/03_trace.ipynb #17fae3b6
 @patch
@@ -419,7 +420,7 @@ def _close(self:Tracer, s, heard, total, lasts):
     "Close the innermost span, `s`"
     self._at.span = s.parent
     if s.depth==1: self._around_run(False)
-    elif self._profiling and heard and s.phase=='batch' and s.training: self.profiler.step()
+    elif self._at.profiling and heard and s.phase=='batch' and s.training: self.profiler.step()
     if not heard or s.state=='': return
     s.outcome,s.end = self.learn.outcome.get(s.phase, ''),self._now()
     if s.phase=='turn' and s.turn: total = self._phase_total(s.label)
@@ -434,8 +435,8 @@ def _close(self:Tracer, s, heard, total, lasts):
 @patch
 def _around_run(self:Tracer, begins):
     "Start or stop the PyTorch profiler, and listening to meetings of processes"
-    if self.profiler is not None and begins!=self._profiling:
-        self._profiling,self._exported = begins,None
+    if self.profiler is not None and begins!=self._at.profiling:
+        self._at.profiling,self._at.exported = begins,None
         (self.profiler.start if begins else self.profiler.stop)()
     team = self.learn.team.processes
     if team and begins!=(self._met in team.listeners):
@@ -478,11 +479,12 @@ def _note(self:Tracer, event):
     learn = self.learn
     if not self._is_noted or event not in self._whose or len(self._inside)!=len(learn.phases):
         self._is_noted = True
-        self._inside = {p.name:list(p.inside) for p in learn.phases.values()}
-        self._recurring = {o for o in learn.phases if per_batch(learn, o)}
-        self._whose = dict.fromkeys(learn.events, '')
+        for o in (self._inside, self._recurring, self._whose): o.clear()
+        self._inside.update((p.name, list(p.inside)) for p in learn.phases.values())
+        self._recurring.update(o for o in learn.phases if per_batch(learn, o))
+        self._whose.update(dict.fromkeys(learn.events, ''))
         for o in (*learn.table, *learn.phases.values()):
-            self._whose |= dict.fromkeys(o.events, ' '.join(o.inside) if isinstance(o, Event) else o.name)
+            self._whose.update(dict.fromkeys(o.events, ' '.join(o.inside) if isinstance(o, Event) else o.name))
     for o in learn.cbs:
         self._names.add(o.name)
         flags = [k for k in ('run', 'run_train', 'run_valid') if not getattr(o, k)]
@@ -490,14 +492,14 @@ def _note(self:Tracer, event):
 
 @patch
 def _enters(self:Tracer, flow):
-    flow._last_trace = view = Trace.__new__(Trace)
-    view.__dict__ = self.__dict__  # the record without the callback, which must not be kept alive
     while self._at.span.parent: self._at.span = self._at.span.parent
     self._is_noted = False
     self._at.last = self._now()  # else work in progress would seem to have started at boot
     if not self._rows and not self._stretches:
         self._t0 = self._at.last
         self._unix = time.time_ns()-self._t0
+    flow._last_trace = view = Trace(None)  # the record without the callback, which must not be kept alive
+    vars(view).update((k, getattr(self, k)) for k in vars(view))
 
 # %% ../../nbs/see/03_trace.ipynb #d31fae21
 @patch

@@ -273,11 +273,11 @@ class Averaged(Hand):
         self.n_avg += 1
 
 class Bf16(Hand):
-    autocast = partial(torch.autocast, 'cpu', torch.bfloat16)
+    autocast = staticmethod(partial(torch.autocast, 'cpu', torch.bfloat16))
 
 class Fp16(Hand):
     "Scaled losses, and no step by gradients that overflow; `clip` between unscaling and the step"
-    autocast = partial(torch.autocast, 'cpu', torch.float16)
+    autocast = staticmethod(partial(torch.autocast, 'cpu', torch.float16))
     def __init__(self, loop):
         super().__init__(loop)
         self.scalers,self.n_skipped = {},0
