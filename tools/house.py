@@ -14,7 +14,6 @@ KEPT = ROOT/'tools/house.json'
 
 # ---- modules
 
-DEFS = ast.FunctionDef,ast.ClassDef
 CORE = f'{PKG}/loop',f'{PKG}/data'
 
 class Module(NamedTuple):
@@ -33,7 +32,7 @@ def code_tokens(path):
     "Return the tokens of a Python file without comments, blank lines and docstrings"
     text,left_out = path.read_text(),set()
     for o in ast.walk(ast.parse(text)):
-        body = getattr(o, 'body', None) if isinstance(o, (ast.Module, *DEFS)) else None
+        body = getattr(o, 'body', None) if isinstance(o, (ast.Module, ast.FunctionDef, ast.ClassDef)) else None
         if body and isinstance(body[0], ast.Expr) and isinstance(getattr(body[0].value, 'value', None), str):
             left_out |= {*range(body[0].lineno, body[0].end_lineno+1)}
     return [t for t in tokenize.generate_tokens(io.StringIO(text).readline) if t.type not in LAYOUT and t.start[0] not in left_out]
@@ -72,13 +71,16 @@ def patches(mod):
 
 # ---- the running package
 
-_ASK = f'import json; from {PKG} import synth_learner; print(json.dumps([k for k in dir(synth_learner()) if k[:2]!="__"]))'
+_ASK = f"""import json, {PKG}, {PKG}.loop.opt_state
+(learn := {PKG}.synth_learner()).fit(1)
+parts = dict(learn=learn, team=learn.team, data_pass=learn.data_pass, OptState={PKG}.loop.opt_state.OptState).items()
+print(json.dumps([f'{{k}}.{{nm}}' for k,o in parts for nm in dir(o) if nm[:2]!='__']))"""
 
 @cache
 def attributes(root):
-    "List the names of a learner"
+    "List the names of a learner after a fit, and of the objects that hold parts of its state"
     env = os.environ | dict(PYTHONPATH=str(root), PYTHONWARNINGS='ignore')
-    return json.loads(subprocess.run([sys.executable, '-c', _ASK], cwd=root, capture_output=True, text=True, env=env, check=True).stdout)
+    return json.loads(subprocess.run([sys.executable, '-c', _ASK], cwd=root, capture_output=True, text=True, env=env, check=True).stdout.splitlines()[-1])
 
 # ---- figures
 
@@ -97,10 +99,10 @@ FIGURES = [  # chkstyle: ignore-node
     Figure('code lines of tools',          code_in('tools'), budget=900),
     Figure('code lines of tests',          code_in('tests'), budget=32_000),
     Figure('generated files',              generated, budget=2),
-    Figure('public names of a learner',    lambda root: {k:1 for k in attributes(root) if k[0]!='_'}, budget=140),
-    Figure('private names of a learner',   lambda root: {k:1 for k in attributes(root) if k[0]=='_'}, budget=60),
+    Figure('public names of a learner',    lambda root: {k:1 for k in attributes(root) if '._' not in k}, budget=140),
+    Figure('private names of a learner',   lambda root: {k:1 for k in attributes(root) if '._' in k}, budget=60),
     # `patch` keeps the first method by this name
-    Figure('methods replaced elsewhere',   lambda root: {k:1 for k in attributes(root) if re.match('_orig_(?!__)', k)})]
+    Figure('methods replaced elsewhere',   lambda root: {k:1 for k in attributes(root) if re.match(r'learn\._orig_(?!__)', k)})]
 
 def measure(fig, root): return fig.whole(fig.find(root).values())
 
@@ -118,8 +120,7 @@ def main():
     p.add_argument('--keep', action='store_true', help='store the figures')
     args = p.parse_args()
     if args.list:
-        fig = next(o for o in FIGURES if o.name==args.list)
-        for k,v in sorted(fig.find(ROOT).items(), key=lambda o: o[1]): print(f'{v:6} {k}')
+        for k,v in sorted(next(o for o in FIGURES if o.name==args.list).find(ROOT).items(), key=lambda o: o[1]): print(f'{v:6} {k}')
         return 0
     now = {o.name:measure(o, ROOT) for o in FIGURES}
     if args.keep: KEPT.write_text(json.dumps(now, indent=1)+'\n')

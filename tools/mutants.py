@@ -49,8 +49,7 @@ def main(modules, passed=False):
     faults = sorted((o for o in FAULTS if not modules or o.module in modules), key=lambda o: not getattr(o, 'waits', False))
     os.chdir(ROOT)
     warm(*WARM)
-    n_procs = (os.cpu_count() or 1)+2
-    for res in run_all(with_fault, faults, n_procs, TIMEOUT):
+    for res in run_all(with_fault, faults, (os.cpu_count() or 1)+2, TIMEOUT):
         failed = [o.split(' - ')[0].removeprefix('FAILED ') for o in res.out.splitlines() if o.startswith('FAILED ')]
         ok = res.rc is None or res.rc==1 and failed
         why = 'takes too long' if res.rc is None else failed[0] if ok else 'SURVIVES' if res.rc==0 else f'the tests did not run: {res.out[-500:]}'
