@@ -253,6 +253,7 @@ def _copied(f, memo):
     if isinstance(f, partial):
         args,kwargs = [_copied(o, memo) for o in f.args],{k:_copied(v, memo) for k,v in f.keywords.items()}
         return partial(_copied(f.func, memo), *args, **kwargs)
+    if isinstance(f, ModuleType): return f
     if not isinstance(f, FunctionType) or id(f) in memo: return deepcopy(f, memo)
     kinds = ModuleType,type,FunctionType,BuiltinFunctionType
     names = {k:v for k,v in inspect.getclosurevars(f).globals.items() if not isinstance(v, kinds)}
@@ -450,7 +451,7 @@ def _randomized(learn):
     try: model = deepcopy(learn.model, {id(o):o for o in _in_common(learn)}).eval()
     except Exception as e: return None,f'cannot be copied: {type(e).__name__}: {e}'
     with torch.no_grad(): new = {k:p+torch.rand(p.shape, generator=g).to(p) for k,p in model.named_parameters()
-        if p.numel()>1 and p.min()==p.max()}
+        if p.numel()>1 and (p==p.flatten()[0]).all()}
     def _f(xb): return functional_call(model, new, () if is_named else xb, xb[0] if is_named else None)
     return _f,''
 
@@ -474,6 +475,7 @@ def items_interact(
 
 def _are_near(a, b):
     "Whether the tensors are equal within rounding; the order of additions depends on the batch size"
+    a,b = (torch.view_as_real(o) if o.is_complex() else o for o in (a, b))
     if a.shape!=b.shape or not a.is_floating_point(): return torch.equal(a, b)
     tol = torch.finfo(a.dtype).eps**.5
     return torch.allclose(a, b, 0, tol*a.abs().amax().item() if a.numel() else 0, equal_nan=True)

@@ -213,6 +213,11 @@ def test_a_probe_leaves_the_model_and_the_loss_function_as_they_are(how):
     assert model.log==want.log and torch.equal(model.last, want.last) and torch.equal(model.g.get_state(), want.g.get_state())
     assert all(map(torch.equal, model.state_dict().values(), want.state_dict().values()))
 
+def test_a_loss_function_may_refer_to_a_module_in_its_closure():
+    lib,batches = F,[(torch.randn(n, 6), torch.randint(C, (n,))) for n in (8, 5)]
+    learn = Learner(batches, nn.Linear(6, C), lambda pred, y: lib.cross_entropy(pred, y), torch.optim.SGD, cbs=GradientAccumulation(n_batches=2))
+    with learn.no_logging(): learn.fit(1)  # without the warning that the loss can't be tested
+
 def test_each_loss_of_torch_has_a_known_denominator():
     left_out = {'NLLLoss2d'}  # another name of NLLLoss
     args = dict(LinearCrossEntropyLoss=(4, C), AdaptiveLogSoftmaxWithLoss=(4, 10, [5]))
