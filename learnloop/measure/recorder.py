@@ -329,7 +329,7 @@ def after_batch(self:Recorder):
         opt = learn.opt
         self._raw.append(learn.loss)
         self._sizes.append(learn.loss_denominator.in_training(learn))
-        lr = (opts(opt)[0] if isinstance(opt, dict) else opt).param_groups[-1]['lr']
+        lr = (opts(opt)[0] if isinstance(opt, dict) else opt).param_groups[-1].get('lr')
         self._lrs.append(lr if lr.__class__ is float else math.nan if lr is None else float(lr))
         if self._keys is not None: self._keys.append((learn.epoch, learn.iter))
     elif training:

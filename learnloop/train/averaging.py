@@ -360,9 +360,10 @@ def before_fit(self:SWA):
     WeightAveraging.before_fit(self)
     if self.swa_lr is None: return
     check_owners(self)
-    self._lrs = [o['lr'] for o in get_hypers(self.learn.opt)]
+    lrs = [o.get('lr') for o in get_hypers(self.learn.opt)]
     set_hypers(self.learn.opt, self.learn.model, lr=self.swa_lr)  # raises an error now if it can't be set
-    set_hypers(self.learn.opt, self.learn.model, lr=self._lrs)
+    set_hypers(self.learn.opt, self.learn.model, lr=lrs)
+    self._lrs = lrs
 
 @patch
 def cleanup_fit(self:SWA):

@@ -4,7 +4,7 @@ from functools import partial
 import pytest, torch, torchmetrics
 from helpers import silent, quiet
 from learnloop import (
-    AccumMetric, Callback, DataLoaders, DictMetric, Learner,
+    SWA, AccumMetric, Callback, DataLoaders, DictMetric, FlightRecorder, Learner,
     Metric, Perplexity, Recorder, ValidateCallback, ValueMetric, accuracy, as_metric, error_rate, mae)
 from learnloop.measure.metric import mk_metrics
 from torch import nn
@@ -22,6 +22,18 @@ def mk(metrics=accuracy, cbs=None, **kwargs):
 def fitted(learn, n=1, **kwargs):
     with learn.no_bar(): learn.fit(n, **kwargs)
     return learn
+
+def test_a_fit_whose_optimizer_has_no_lr(tmp_path):
+    class Drift(torch.optim.Optimizer):
+        def __init__(self, params): super().__init__(params, dict(k=.1))
+        @torch.no_grad()
+        def step(self, closure=None):
+            for p in self.param_groups[0]['params']: p -= .1*p.grad
+    dls = DataLoaders.from_dsets(data(), data(10, 1), bs=4, device='cpu')
+    learn = fitted(silent(Learner(dls, nn.Linear(4, 2), F.cross_entropy, Drift)), cbs=FlightRecorder(folder=tmp_path))
+    assert len(learn.recorder.lrs)==6 and all(map(math.isnan, learn.recorder.lrs)) and math.isfinite(learn.recorder.values[-1][1])
+    with pytest.raises(ValueError, match="unknown hyper-parameter 'lr' for Drift, which has k") as e: fitted(learn, cbs=SWA(swa_lr=.1))
+    assert not any('then' in o for o in e.value.__notes__)
 
 def column(learn, name): return [dict(zip(learn.recorder.columns, o, strict=True))[name] for o in learn.recorder.values]
 
