@@ -22,7 +22,6 @@ class SingleProcess:
     broken = False    # Did an error separate the processes?
     spreads = False   # Does each process hold only part of the model, so that all must call it?
     shards = False    # Does each process write its own shards of a checkpoint, with `write_shards(folder, tensors)`?
-    defer_sync = False # Skip exchanging the gradients of this turn, because no step follows?
     exchange = property(lambda self: {}, doc='State of the gradient exchange, for a checkpoint')
     warned = False    # Did a fit warn that processes train separately?
     def __init__(self,

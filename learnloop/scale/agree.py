@@ -128,11 +128,8 @@ class TeamEngine(SingleProcess, Engine):  # chkstyle: ignore-node
             return res
         finally:
             if is_outer: self.processes.runs.remove(self)
-            if name=='turn':
-                self.defer_sync = False
-                self.engine.end_turn()
-            elif name in _PASSES:
-                self.engine.end_pass()
+            if name=='turn': self.engine.end_turn()
+            elif name in _PASSES: self.engine.end_pass()
             if name in ('epoch', 'validate'): self.meetings = outer  # a step may follow a cancelled *train*
     def ended(self, learn, phase, e, inner):
         if not isinstance(e, ControlException): return inner(learn, phase, self.processes.fail(e))
@@ -179,7 +176,7 @@ def _finish(self:TeamEngine, name):
     if name=='backward':
         self.engine.end_backward()
         self._note_unsynced()
-        if not self.defer_sync: self.sync_grads()
+        if not ((turn := self.learn.open_turn) and turn.defer_sync): self.sync_grads()
         self._begin_again()
     elif name in _PASSES:
         self._take_code(self._flush())
@@ -361,7 +358,6 @@ def _count(self:TeamEngine, b): return find_bs(b, *batch_args(self.learn.dls, 4)
 @patch
 def count_items(self:TeamEngine, i):
     learn = self.learn
-    self.defer_sync = False
     self._begin_turn()
     dl = learn.data_pass and learn.data_pass.dl
     n = dl.n_items(i) if hasattr(dl, 'n_items') else None
