@@ -209,7 +209,7 @@ def drop_grads(self:Turn):
     "Drop the gradients of a cancelled turn; restore those of an accumulation window, unless the turn has stepped"
     if not self.is_special: return  # as in fastai
     zero_grad(self.opt)
-    for p,g in self._had if not self.stepped else (): p.grad = g
+    for p,g in () if self.stepped else self._had: p.grad = g
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000013
 def _add_grads(params, grads):

@@ -113,6 +113,7 @@ class TeamEngine(SingleProcess, Engine):  # chkstyle: ignore-node
         order=self.engine.order), doc='Optimizers with gradients that are not exchanged yet, and their order')
     n_meets = property(lambda self: self.processes.n_meets, doc='Number of meetings so far')
     broken = property(lambda self: self.processes.broken, doc='Has an error disconnected the processes?')
+    listeners = property(lambda self: self.processes.listeners, doc='Functions called after each meeting')
     def __getstate__(self): return vars(self) | dict(shares={}, flag=None)
     shards = property(lambda self: self.engine.shards, doc='Does each process write its part of a checkpoint?')
     spreads = property(lambda self: self.engine.spreads, doc='Does each process have only a part of the model?')
