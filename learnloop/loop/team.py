@@ -33,7 +33,7 @@ class SingleProcess:
     )->list: # From each process, by rank: the place, '' and the number
         "Wait until all processes arrive"
         return [(kind, '', number)]
-    def between(self,
+    def most_urgent(self,
         code:int=0 # What this process needs between two batches: a larger number is more urgent
     )->int: # What all processes do
         "Agree on what all processes do between two batches"

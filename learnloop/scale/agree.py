@@ -450,7 +450,7 @@ def mean(self:TeamEngine, t, weight=1.):
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000026
 @patch
-def between(self:TeamEngine, code=0):
+def most_urgent(self:TeamEngine, code=0):
     if self.broken or not self.processes.runs: return code
     if 'between' in self.meetings.points:
         return max(self._take_agreed(), *(n for *_,n in self.processes.meet('between', number=code)))
@@ -480,7 +480,7 @@ def _flush(self:TeamEngine):
 
 @patch
 def _take_code(self:TeamEngine, code):
-    "Let `between` return `code` next, which all processes got at the end of a pass"
+    "Let `most_urgent` return `code` next, which all processes got at the end of a pass"
     self.agreed = max(self.agreed, code)
     if code: self.wanted = 0
 
