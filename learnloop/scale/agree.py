@@ -39,16 +39,16 @@ def _events_in(name):
 def _points():
     "Map each point, where a body begins or a batch ends, to the events since the previous point"
     phase, = (o for o in PHASES if o.name=='train')
-    then = dict(before_fetch='forward', before_turn='backward', before_backward='step', before_step='zero_grad',
-        before_zero_grad='batch', cleanup_turn='between')
-    res,at = {},'fetch'
+    last = *(f'before_{k}' for k in ('fetch', 'turn', *_STEPS)),'cleanup_turn'  # the last event before each point
+    names,res = iter(('fetch', 'forward', *_STEPS, 'batch', 'between')),{}
+    at = next(names)
     for e in dict.fromkeys(_events_in('train')):
         if e not in phase.events: res.setdefault(at, []).append(e)
-        at = then.get(e, at)
+        if e in last: at = next(names)
     return res
 
-POINTS = _points()
 _STEPS = tuple(o.name for o in PHASES if isinstance(o, Phase) and 'turn' in o.inside)
+POINTS = _points()
 _OF_TURNS = {*_events_in('turn')} - {o.name for o in PHASES if 'batch' in o.inside}  # validation has none of these
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000008
@@ -78,8 +78,9 @@ def _is_invariant(o, e):
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000011
 _PASSES = 'train','validate'
-_ENDS = 'fit','epoch',*_PASSES,'evaluate','sanity','save'  # all meet at the end of these
-_ORDER = dict(forward=1, backward=2, step=3, zero_grad=4, turn=5, batch=6) # in a turn
+_ORDER = {k:i for i,k in enumerate(('forward', *_STEPS, 'turn', 'batch'), 1)} # in a turn
+# All processes meet at the end of these
+_ENDS = {o.name for o in PHASES if isinstance(o, Phase) and o.cancel and o.name not in _ORDER}
 _BITS = {k:1<<i for i,k in enumerate((*POINTS, 'ends'))}
 _OURS = {o.name for o in PHASES if isinstance(o, Phase)}
 _HOW = 'Each gradient is a mean over the items of one process, not of the whole batch'
