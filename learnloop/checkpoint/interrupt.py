@@ -199,7 +199,7 @@ def _end(self:Signals, e, signum):
     if not again or isinstance(e, SystemExit): self.due = e
     if again and signum==signal.SIGINT: raise e
     if self.raised: return
-    if self._is_waiting(): self.between()  # otherwise a checkpoint may be being written
+    if self._is_waiting(): self.raise_due()  # otherwise a checkpoint may be being written
     if again or told or signum not in (signal.SIGINT, signal.SIGTERM): return
     what = f"stopping after this {'evaluation' if self._ends_evaluation() else 'batch'}"
     if signum==signal.SIGINT and self._can_resume() and not _is_script(): what += '; learn.resume() continues the fit'
@@ -209,7 +209,7 @@ def _end(self:Signals, e, signum):
 
 # %% ../../nbs/checkpoint/04_interrupt.ipynb #57ea0f5d
 @patch
-def between(self:Signals):
+def raise_due(self:Signals):
     "Raise the exception that is due, unless a batch or a callback's evaluation has to end first"
     if self.due is None: return
     team = self.learn.team

@@ -66,9 +66,9 @@ class FitKeeper(Checkpointer, Engine):
         "Handle one more signal, if signals are handled"
         if self.signals: self.signals.take(name)
     def at_rest(self, learn, next, inner):
-        if next=='batch': self.between()
+        if next=='batch': self.handle_due()
         elif next!='fetch': self.at(next)
-        elif self.signals: self.signals.between()
+        elif self.signals: self.signals.raise_due()
         inner(learn, next)
     def batches(self, learn, p, inner):
         p.kept = KeptPass(p, self)
@@ -100,12 +100,12 @@ def _signalled(self:FitKeeper, is_fit):
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #39496a98
 @patch
-def between(self:FitKeeper):
+def handle_due(self:FitKeeper):
     "Save due checkpoints, and act on signals"
     learn,s,code = self.learn,self.signals,0
     several = learn.team.world>1
     if not several and not (self.savers or self.keeps or s and s.wants_save):  # the path of most fits
-        if s: s.between()
+        if s: s.raise_due()
         return
     if several: code = self._agree()
     if code==_STEER: self.steering.is_agreed,code = True,0
@@ -118,7 +118,7 @@ def between(self:FitKeeper):
         for o in self.savers: o.save()
     if code>1 and not s: raise Signals(self.learn, False).agree(code)
     if code>1: s.agree(code)
-    if s: s.between()
+    if s: s.raise_due()
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #d6000011
 _STEER = 4 # A wish of higher rank than signals: commands wait. A process repeats its wish until the others agree
@@ -131,7 +131,7 @@ def _agree(self:FitKeeper):
     if self.learn.team.is_first:
         if not wish: wish = int(any(o.is_late() for o in self.savers))
         if self.steering and self.steering.waits(): wish = _STEER
-    self.agreed = max(self.agreed, self.learn.team.between(wish))
+    self.agreed = max(self.agreed, self.learn.team.most_urgent(wish))
     if s and s.must_wait(): return 0  # the caller of this evaluation acts on it
     code,self.agreed = self.agreed,0
     return code

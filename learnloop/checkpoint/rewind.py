@@ -358,7 +358,7 @@ class _CatchUp(Engine):
             raise ValueError(f'there is no {_text(goal.place)} to go back to: the fit is already at {_text(at)}')
         elif is_pass:
             if next=='batch' and keeper.steering: keeper.steering.catch_up()
-            if keeper.signals and learn.team.world==1: keeper.signals.between()
+            if keeper.signals and learn.team.world==1: keeper.signals.raise_due()
         if not is_pass or keeper.goal is None: inner(learn, next)
         if keeper.goal is None and goal.stops: raise _Arrived
 

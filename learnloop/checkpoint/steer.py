@@ -216,7 +216,7 @@ def _look(self:Steering):
         if due or self.n<len(self.log): self._act_here(due)
         if not self.paused: return
         time.sleep(.05)
-        if learn.keeper: learn.keeper.between()  # signals, and agreement among processes
+        if learn.keeper: learn.keeper.handle_due()  # signals, and agreement among processes
 
 # %% ../../nbs/checkpoint/10_steer.ipynb #ede15ff1
 @patch

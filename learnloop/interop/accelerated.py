@@ -117,7 +117,7 @@ def _run_config(learn, evaluation=False):
     clip,amp,limit = (find_cb(learn, o) for o in ('GradientClip', 'MixedPrecision', 'StepLimit'))
     bs,vbs,size = batch_size(train),batch_size(valid),None if train is None else batch_len(train)
     acc = 1 if evaluation else batches_per_step(learn, bs) or 1
-    if learn.inside('fit') and learn.team.world>1: size = batch_len(learn.team.share(train, True))
+    if learn.inside('fit'): size = batch_len(learn.team.share(train, True))
     steps = None if size is None else math.ceil(size/acc)
     by_value = clip and clip.algorithm=='value'
     return TrainerRunConfig(  # chkstyle: ignore-node
@@ -219,7 +219,7 @@ class _Accelerator(Facade):
     def wait_for_everyone(self): barrier(self.learn)
     def unwrap_model(self, model, keep_torch_compile=True): return _unwrapped(model, keep_torch_compile)
     def gather(self, tensor, padding_value=None):
-        if self.learn.team.world>1: self.learn.team.meet('gather')
+        self.learn.team.meet('gather')
         return batch_map(tensor, 'new_zeros', _gathered)
     def print(self, *args, **kwargs):
         if self.is_local_main_process and self.learn.logger is not noop: print(*args, **kwargs)

@@ -478,7 +478,7 @@ def _call(self:Adapter, name, f, args, kwargs):
 
 @patch
 def _is_due_here(self:Adapter):
-    if self.learn is None or self.learn.team.world==1 or self.learn.team.is_first: return True
+    if self.learn is None or self.learn.team.is_first: return True
     return not facts.has_base(self.foreign, *self.for_first)
 
 # %% ../../nbs/interop/00_core.ipynb #08f9622c
@@ -508,7 +508,7 @@ def agreed(self:Adapter,
 )->list: # For each flag: is it set in any process?
     "Combine the flags of all processes"
     team = self.learn.team
-    if team.world==1 or team.broken: return list(flags)
+    if team.broken: return list(flags)
     bits = sum(1<<i for i,o in enumerate(flags) if o)
     every = [n for *_,n in team.meet('flags of callbacks', number=bits)]
     return [any(n>>i&1 for n in every) for i in range(len(flags))]

@@ -159,7 +159,7 @@ class _Devices(Facade):
     def barrier(self): barrier(self.learn)
     def broadcast_object(self, obj, src=0, group=None):
         objs = [obj]
-        if self.learn.team.world>1: self.learn.team.meet('broadcast')
+        self.learn.team.meet('broadcast')
         if self.is_distributed(): distributed.broadcast_object_list(objs, src, group)
         return objs[0]
 

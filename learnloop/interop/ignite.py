@@ -177,7 +177,7 @@ class Ignite(Adapter):  # chkstyle: ignore-node
         self._check_trained()
         self._check_step()
         limit,dl,length = find_cb(learn, 'StepLimit'),learn.dls.train,None
-        if limit is None: length = batch_len(learn.team.share(dl, True) if learn.team.world>1 else dl)
+        if limit is None: length = batch_len(learn.team.share(dl, True))
         if learn.n_epoch<math.inf: limits = dict(max_epochs=learn.n_epoch)
         else:
             each = batches_per_step(learn, batch_size(dl))
@@ -244,12 +244,10 @@ def _fire(self:Ignite, name, *args, **kwargs):
 @patch
 def _heed(self:Ignite, together=False):
     "Stop if a handler requested it; with several processes, stop all, at points that all of them reach"
-    engine,team = self.engine,self.learn.team
-    if team.world>1 and not together: return
-    flags = _flags(engine)
-    if team.world==1 and not any(flags) and not engine.should_interrupt: return
+    engine = self.engine
+    if self.learn.team.world>1 and not together: return
     if engine.should_interrupt: raise TypeError(f'{self.label}: interrupt(): {_refused["interrupt"]}')
-    stop,_,epoch,_ = flags = self.agreed(*flags)
+    stop,_,epoch,_ = flags = self.agreed(*_flags(engine))
     if epoch and not stop and engine.last_event_name in (_ignite().Events.STARTED, _ignite().Events.EPOCH_STARTED):
         raise RuntimeError('terminate_epoch() was called before the first batch: to skip an epoch, raise '
             'CancelEpochException in before_epoch of a callback')

@@ -449,7 +449,7 @@ def _late(h, o):
 @patch
 def then_cleanup_batch(self:Lightning):
     t = self.trainer
-    if self.learn.team.world>1 and self.learn.training and _ok(self): self._share()
+    if self.learn.training and _ok(self): self._share()
     if not (t._logging or t.should_stop) or not self.learn.training or not _ok(self): return
     if t._logging: t._logger_connector.update_train_step_metrics()
     if t._stops(): raise CancelEpochException if t._checked else CancelTrainException

@@ -394,7 +394,7 @@ class Skorch(Adapter):  # chkstyle: ignore-node
     def _share(self): self.trainer.run_.stopping, = self.agreed(self.trainer.run_.stopping)
 
     def before_fetch(self):
-        if self.learn.team.world==1 or _stage(self)!='train': return
+        if _stage(self)!='train': return
         self._share()
         if self.trainer.run_.stopping: raise CancelFitException
 

@@ -305,7 +305,6 @@ class Transformers(_State):  # chkstyle: ignore-node
 
     def _share(self):
         "Set a flag in all processes if it is set in any"
-        if self.learn.team.world==1: return
         c = self.trainer.control
         for k,v in zip(_flags, self.agreed(*(getattr(c, k) for k in _flags)), strict=True): setattr(c, k, v)
     def _no_step(self): return self.learn.training and not self.trainer.stepped and done('backward')(self)

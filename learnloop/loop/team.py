@@ -15,15 +15,14 @@ from fastcore.basics import patch
 # %% ../../nbs/loop/00_team.ipynb #pe000005
 class SingleProcess:
     "The team of a run with a single process"
-    processes = None  # The processes of the run: a `Team`; None for a single process
     rank,world = 0,1  # Index of this process, and number of processes
     is_first = True   # Does this process write, print and decide?
     n_meets = 0       # Number of meetings of the processes so far
     broken = False    # Did an error separate the processes?
     spreads = False   # Does each process hold only part of the model, so that all must call it?
     shards = False    # Does each process write its own shards of a checkpoint, with `write_shards(folder, tensors)`?
-    defer_sync = False # Skip exchanging the gradients of this turn, because no step follows?
-    exchange = property(lambda self: {}, doc='State of the gradient exchange, for a checkpoint')
+    listeners = property(lambda self: [], doc='Functions called after each meeting of processes; a single one has none')
+    exchange = {}     # State of the gradient exchange, for a checkpoint
     warned = False    # Did a fit warn that processes train separately?
     def __init__(self,
         learn # The learner
@@ -34,7 +33,7 @@ class SingleProcess:
     )->list: # From each process, by rank: the place, '' and the number
         "Wait until all processes arrive"
         return [(kind, '', number)]
-    def between(self,
+    def most_urgent(self,
         code:int=0 # What this process needs between two batches: a larger number is more urgent
     )->int: # What all processes do
         "Agree on what all processes do between two batches"

@@ -144,6 +144,7 @@ class Turn:
     opt = property(lambda self: self.learn.opt if self.opt_name is None else _find_opt(self.learn.opt, self.opt_name),
         doc='Its current optimizer')
     repeats = False # Is its loss computed once more, for another part of the batch or at other weights?
+    defer_sync = False # Don't exchange its gradients between processes yet, since no step follows?
     declared = None # The denominator of its loss, if it was given
     # Set if its gradients are added to others: a `Joined`; items in the current part; items and units of all parts
     joined,n_part,parts = None,None,()
@@ -208,7 +209,7 @@ def drop_grads(self:Turn):
     "Drop the gradients of a cancelled turn; restore those of an accumulation window, unless the turn has stepped"
     if not self.is_special: return  # as in fastai
     zero_grad(self.opt)
-    for p,g in self._had if not self.stepped else (): p.grad = g
+    for p,g in () if self.stepped else self._had: p.grad = g
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000013
 def _add_grads(params, grads):

@@ -39,16 +39,16 @@ def _events_in(name):
 def _points():
     "Map each point, where a body begins or a batch ends, to the events since the previous point"
     phase, = (o for o in PHASES if o.name=='train')
-    then = dict(before_fetch='forward', before_turn='backward', before_backward='step', before_step='zero_grad',
-        before_zero_grad='batch', cleanup_turn='between')
-    res,at = {},'fetch'
+    last = *(f'before_{k}' for k in ('fetch', 'turn', *_STEPS)),'cleanup_turn'  # the last event before each point
+    names,res = iter(('fetch', 'forward', *_STEPS, 'batch', 'between')),{}
+    at = next(names)
     for e in dict.fromkeys(_events_in('train')):
         if e not in phase.events: res.setdefault(at, []).append(e)
-        at = then.get(e, at)
+        if e in last: at = next(names)
     return res
 
-POINTS = _points()
 _STEPS = tuple(o.name for o in PHASES if isinstance(o, Phase) and 'turn' in o.inside)
+POINTS = _points()
 _OF_TURNS = {*_events_in('turn')} - {o.name for o in PHASES if 'batch' in o.inside}  # validation has none of these
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000008
@@ -78,12 +78,18 @@ def _is_invariant(o, e):
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000011
 _PASSES = 'train','validate'
-_ENDS = 'fit','epoch',*_PASSES,'evaluate','sanity','save'  # all meet at the end of these
-_ORDER = dict(forward=1, backward=2, step=3, zero_grad=4, turn=5, batch=6) # in a turn
-_OF_PASS = 'points','passed','sizes','in_forward','met_forward','defer_sync'
+_ORDER = {k:i for i,k in enumerate(('forward', *_STEPS, 'turn', 'batch'), 1)} # in a turn
+# All processes meet at the end of these
+_ENDS = {o.name for o in PHASES if isinstance(o, Phase) and o.cancel and o.name not in _ORDER}
 _BITS = {k:1<<i for i,k in enumerate((*POINTS, 'ends'))}
 _OURS = {o.name for o in PHASES if isinstance(o, Phase)}
 _HOW = 'Each gradient is a mean over the items of one process, not of the whole batch'
+
+class _Meetings:
+    "The points of a pass at which processes meet, and how far this one is in its turn"
+    passed,in_forward,met_forward = 0,False,False
+    sizes = ()  # Sizes of the batch in all processes, if each has its own batches
+    def __init__(self, points=()): self.points = {*points}
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000013
 class TeamEngine(SingleProcess, Engine):  # chkstyle: ignore-node
@@ -98,25 +104,24 @@ class TeamEngine(SingleProcess, Engine):  # chkstyle: ignore-node
         super().__init__(learn)
         self.processes,self.engine,self.per_process = team,engine,per_process
         self.rank,self.world,self.is_first = team.rank,team.world,team.is_first
-        self.points,self.passed,self.in_forward,self.met_forward,self.knows_form = set(),0,False,False,False
+        self.meetings,self.knows_form = _Meetings(),False
         # Optimizers with gradients that aren't exchanged yet, by name: True for all of their gradients, False for
         # those of parameters that torch doesn't know
         self.unsynced = {}
         self.shares = {}      # Shared loaders, by the original loader and whether it is for training
-        self.sizes = []       # Sizes of the batch in all processes, if each has its own batches
         self.flag,self.wanted,self.agreed,self.apart,self.since,self.looked_at = None,0,0,1,0,0.
     exchange = property(lambda self: dict(unsynced={k or '':v for k,v in self.unsynced.items()},
         order=self.engine.order), doc='Optimizers with gradients that are not exchanged yet, and their order')
     n_meets = property(lambda self: self.processes.n_meets, doc='Number of meetings so far')
     broken = property(lambda self: self.processes.broken, doc='Has an error disconnected the processes?')
+    listeners = property(lambda self: self.processes.listeners, doc='Functions called after each meeting')
     def __getstate__(self): return vars(self) | dict(shares={}, flag=None)
     shards = property(lambda self: self.engine.shards, doc='Does each process write its part of a checkpoint?')
     spreads = property(lambda self: self.engine.spreads, doc='Does each process have only a part of the model?')
     def body(self, learn, name, f):
         if name=='load': return f()
         if name=='fetch': return self._fetch(f)
-        is_outer = len(learn.open)==1
-        kept = [getattr(self, k) for k in _OF_PASS]
+        is_outer,outer = len(learn.open)==1,self.meetings
         if is_outer: self.processes.runs.append(self)
         try:
             self._enter(name)
@@ -125,13 +130,9 @@ class TeamEngine(SingleProcess, Engine):  # chkstyle: ignore-node
             return res
         finally:
             if is_outer: self.processes.runs.remove(self)
-            if name=='turn':
-                self.defer_sync = False
-                self.engine.end_turn()
-            elif name in _PASSES:
-                self.engine.end_pass()
-            if name in ('epoch', 'validate'):  # a step may follow a cancelled *train*
-                for k,v in zip(_OF_PASS, kept, strict=True): setattr(self, k, v)
+            if name=='turn': self.engine.end_turn()
+            elif name in _PASSES: self.engine.end_pass()
+            if name in ('epoch', 'validate'): self.meetings = outer  # a step may follow a cancelled *train*
     def ended(self, learn, phase, e, inner):
         if not isinstance(e, ControlException): return inner(learn, phase, self.processes.fail(e))
         try: e = self._tell(e)
@@ -161,7 +162,7 @@ class TeamEngine(SingleProcess, Engine):  # chkstyle: ignore-node
 @patch
 def _enter(self:TeamEngine, name):
     if name in _STEPS:
-        is_due,self.passed = self._is_due(name),_ORDER[name]  # first: another process may cancel the phase there
+        is_due,self.meetings.passed = self._is_due(name),_ORDER[name]  # first: another process may cancel it there
         if is_due: self.processes.meet(name)
         if name=='backward': self._weigh()
     elif name=='turn':
@@ -177,7 +178,7 @@ def _finish(self:TeamEngine, name):
     if name=='backward':
         self.engine.end_backward()
         self._note_unsynced()
-        if not self.defer_sync: self.sync_grads()
+        if not ((turn := self.learn.open_turn) and turn.defer_sync): self.sync_grads()
         self._begin_again()
     elif name in _PASSES:
         self._take_code(self._flush())
@@ -187,7 +188,7 @@ def _finish(self:TeamEngine, name):
         _check_order({n%2**32 for n in numbers})
         self._take_code(max(numbers)>>32)
     elif (name in _ENDS or name in ('turn', 'batch') and self._is_due(name)
-        or 'ends' in self.points and name not in _OURS):
+        or 'ends' in self.meetings.points and name not in _OURS):
         self.processes.meet(f'end of {name}')
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000016
@@ -200,11 +201,11 @@ def _begin_pass(self:TeamEngine, name):
     bits = sum(_BITS[k] for k in points_needed(learn))
     rows = [n for *_,n in self.processes.meet(f'begin of {name}', number=bits|self._sum_weights()<<16)]
     for n in rows: bits |= n
-    self.points = {k for k,b in _BITS.items() if bits&b}
+    self.meetings = _Meetings(k for k,b in _BITS.items() if bits&b)
     apart = [r for r,n in enumerate(rows) if n>>16!=rows[0]>>16]
     if apart and self.is_first: warnings.warn(_APART.format(', '.join(map(str, apart))), stacklevel=2)
-    if self.points and not learn.training: self.points.add('between')
-    self.passed,self.since,self.looked_at = 0,0,time.monotonic()
+    if self.meetings.points and not learn.training: self.meetings.points.add('between')
+    self.since,self.looked_at = 0,time.monotonic()
     # a callback set another loader and its number of whole batches
     n = batch_len(learn.dl)
     if n and learn.n_iter==n: learn.n_iter = batch_len(self.share(learn.dl, learn.training))
@@ -228,12 +229,12 @@ def _sum_weights(self:TeamEngine):
 @patch
 def _is_due(self:TeamEngine, point):
     "Whether all meet at `point` of this turn"
-    points = self.points
+    points = self.meetings.points
     if 'step' in points and self._is_again(point): points = {*points, 'forward', 'backward'}
-    if point=='forward': return self.in_forward and 'forward' in points
+    if point=='forward': return self.meetings.in_forward and 'forward' in points
     if not self.learn.training: return False
-    if point=='backward': return 'backward' in points or 'forward' in points and not self.met_forward
-    return point in self.points or 'ends' in self.points and point=='turn'
+    if point=='backward': return 'backward' in points or 'forward' in points and not self.meetings.met_forward
+    return point in self.meetings.points or 'ends' in self.meetings.points and point=='turn'
 
 @patch
 def _is_again(self:TeamEngine, point):
@@ -248,23 +249,23 @@ def _check_order(seen):
 # %% ../../nbs/scale/03_agree.ipynb #ag0000e1
 @patch
 def _begin_turn(self:TeamEngine):
-    self.passed = 0
+    self.meetings.passed = 0
     self._begin_again()
 
 @patch
 def _begin_again(self:TeamEngine):
     "Prepare for another call of the model: for a part of the batch, at other weights, in a line search"
-    self.passed = max([_ORDER[p.name] for p in self.learn.open if p.name in _STEPS], default=self.passed)
-    self.met_forward,self.in_forward = False,self.engine.meets_in_forward()
+    at,steps = self.meetings,[_ORDER[p.name] for p in self.learn.open if p.name in _STEPS]
+    at.passed,at.met_forward,at.in_forward = max(steps, default=at.passed),False,self.engine.meets_in_forward()
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000017
 @patch
 def forward(self:TeamEngine):
     "Meet before the model is called, if the call exchanges something"
-    if self._is_due('forward') and not self.met_forward:
+    if self._is_due('forward') and not self.meetings.met_forward:
         self.processes.meet('forward')
-        self.met_forward = True
-    self.passed = _ORDER['forward']
+        self.meetings.met_forward = True
+    self.meetings.passed = _ORDER['forward']
 
 # %% ../../nbs/scale/03_agree.ipynb #c0ae0053
 @patch
@@ -287,7 +288,7 @@ def _tell(self:TeamEngine, e):
     name = 'rewind' if isinstance(e, RewindException) else learn.open[i].name
     if not self._misses(name):
         self._check_known(e, name)
-        self.passed = max(self.passed, _ORDER.get(name, 0))  # all processes raise it
+        self.meetings.passed = max(self.meetings.passed, _ORDER.get(name, 0))  # all processes raise it
         return e
     runs = self.processes.runs
     is_early = self not in runs  # in `before_fit`
@@ -297,21 +298,21 @@ def _tell(self:TeamEngine, e):
     finally:
         if is_early: runs.remove(self)
     e.in_all = True
-    self.passed = max(self.passed, _ORDER.get(name, 0))
+    self.meetings.passed = max(self.meetings.passed, _ORDER.get(name, 0))
     return e
 
 @patch
 def _misses(self:TeamEngine, name):
     "Whether others wait at a point that this process misses by skipping the rest of the phase `name`"
-    if name in _ENDS or name=='rewind' or name not in _OURS and 'ends' in self.points: return True
+    if name in _ENDS or name=='rewind' or name not in _OURS and 'ends' in self.meetings.points: return True
     to = _ORDER.get(name, 0)
-    return any(self.passed<k<=to and self._is_due(p) for p,k in _ORDER.items())
+    return any(self.meetings.passed<k<=to and self._is_due(p) for p,k in _ORDER.items())
 
 @patch
 def _check_known(self:TeamEngine, e, name):
     "Raise an error for a cancel that can't reach the other processes"
     learn = self.learn
-    if not learn.training or not any(self.passed<_ORDER[p]<=_ORDER.get(name, 0) for p in _STEPS): return
+    if not learn.training or not any(self.meetings.passed<_ORDER[p]<=_ORDER.get(name, 0) for p in _STEPS): return
     cb = next((o for o in learn.cbs if o.label==e.callback), None)
     if cb is not None and _is_invariant(cb, e.event): return
     by = f'{e.callback} in {e.event}' if e.callback else 'no callback but the model, the loss or the optimizer'
@@ -359,12 +360,11 @@ def _count(self:TeamEngine, b): return find_bs(b, *batch_args(self.learn.dls, 4)
 @patch
 def count_items(self:TeamEngine, i):
     learn = self.learn
-    self.defer_sync = False
     self._begin_turn()
     dl = learn.data_pass and learn.data_pass.dl
     n = dl.n_items(i) if hasattr(dl, 'n_items') else None
     if n is None:
-        sizes = self.sizes if dl is not None else [n for *_,n in self.processes.meet('count', number=learn.bs)]
+        sizes = self.meetings.sizes if dl is not None else [n for *_,n in self.processes.meet('count', number=learn.bs)]
         return sum(sizes)
     if n<self.world: learn.bs = int(self.rank<n)  # the others' item doesn't count
     return n
@@ -374,16 +374,16 @@ def count_items(self:TeamEngine, i):
 def _fetch(self:TeamEngine, f):
     "Fetch a batch in all processes or in none"
     learn = self.learn
-    if 'fetch' in self.points: self.processes.meet('before fetch')
+    if 'fetch' in self.meetings.points: self.processes.meet('before fetch')
     res = f()
     dl = learn.data_pass and learn.data_pass.dl
     if getattr(dl, 'is_sure', False): return res
     n = self._count(learn.batch) if res else -1
-    self.sizes = [n for *_,n in self.processes.meet('fetch', number=n)]
-    if min(self.sizes)>=0: return res
-    if max(self.sizes)>=0 and self.is_first:
+    self.meetings.sizes = [n for *_,n in self.processes.meet('fetch', number=n)]
+    if min(self.meetings.sizes)>=0: return res
+    if max(self.meetings.sizes)>=0 and self.is_first:
         warnings.warn(f'the loaders have different numbers of batches: the pass ends with the shortest, on rank '
-            f'{self.sizes.index(-1)}', stacklevel=2)
+            f'{self.meetings.sizes.index(-1)}', stacklevel=2)
     learn.batch = None
     return False
 
@@ -433,7 +433,7 @@ def restored(self:TeamEngine, exchange):
 # %% ../../nbs/scale/03_agree.ipynb #ag0000e5
 @patch
 def announce_rerun(self:TeamEngine):
-    if 'step' in self.points: self.processes.meet('again')
+    if 'step' in self.meetings.points: self.processes.meet('again')
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0000e2
 @patch
@@ -451,9 +451,9 @@ def mean(self:TeamEngine, t, weight=1.):
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000026
 @patch
-def between(self:TeamEngine, code=0):
+def most_urgent(self:TeamEngine, code=0):
     if self.broken or not self.processes.runs: return code
-    if 'between' in self.points:
+    if 'between' in self.meetings.points:
         return max(self._take_agreed(), *(n for *_,n in self.processes.meet('between', number=code)))
     self.wanted = max(self.wanted, code)
     if self.agreed: return self._take_agreed()
@@ -481,7 +481,7 @@ def _flush(self:TeamEngine):
 
 @patch
 def _take_code(self:TeamEngine, code):
-    "Let `between` return `code` next, which all processes got at the end of a pass"
+    "Let `most_urgent` return `code` next, which all processes got at the end of a pass"
     self.agreed = max(self.agreed, code)
     if code: self.wanted = 0
 

@@ -152,11 +152,11 @@ def call(self:DDP,
 ): # The result of `inner`
     "Call the model so that the next backward pass exchanges gradients"
     if not self.learn.training: return inner(*args, **kwargs)  # an evaluation in the middle of a turn
-    team,now = self.learn.team,self._facts(inner)
-    team.forward()
+    turn,now = self.learn.open_turn,self._facts(inner)
+    self.learn.team.forward()
     if self.made_for!=now: self._make(inner, now)
     first = self.kwargs.get('static_graph') and not self.n_synced  # torch records the graph in a call with an exchange
-    self.synced = self.module.require_backward_grad_sync = bool(first) or not team.defer_sync
+    self.synced = self.module.require_backward_grad_sync = bool(first) or not turn.defer_sync
     if self.synced and not self.order and self.team.world>2: self._note_order()  # two processes need no order
     self.n_synced += self.synced
     return self.module(*args, **kwargs)

@@ -301,10 +301,10 @@ def _open_ones(inodes):
 def _find_made(self:Team, before):
     "Find the connections that opened with the groups, before anything uses them"
     self._port = _port(self.store)
-    self._made = {o:None for o,ends in _connections().items() if o not in before and self._is_between(*ends)}
+    self._made = {o:None for o,ends in _connections().items() if o not in before and self._is_peer_link(*ends)}
 
 @patch
-def _is_between(self:Team, here, there): return there and self._port not in (here[1], there[1])
+def _is_peer_link(self:Team, here, there): return there and self._port not in (here[1], there[1])
 
 @patch
 def find_ends(self:Team):
@@ -313,7 +313,7 @@ def find_ends(self:Team):
     for r,ends in enumerate(self.gather([*mine.values()])): held |= {(there, here):r for here,there in ends}
     self._made = {k:v for k,v in self._made.items() if k in mine}
     for inode,ends in mine.items():
-        if self._is_between(*ends) and held.get(ends, self.rank)!=self.rank: self._made[inode] = held[ends]
+        if self._is_peer_link(*ends) and held.get(ends, self.rank)!=self.rank: self._made[inode] = held[ends]
 
 # %% ../../nbs/scale/00_team.ipynb #te000015
 @patch
@@ -377,7 +377,7 @@ def _keep_groups(self:Team):
     "Keep gloo's groups from ever being destroyed"
     every = dist.distributed_c10d._world.pg_map
     for o in {self.group, self.flags, *(o for o in every if dist.get_backend(o)=='gloo')}:
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(o))
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(o))  # Python clears a list when it exits
 
 # %% ../../nbs/scale/00_team.ipynb #te000039
 @patch

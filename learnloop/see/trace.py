@@ -438,9 +438,8 @@ def _around_run(self:Tracer, begins):
     if self.profiler is not None and begins!=self._at.profiling:
         self._at.profiling,self._at.exported = begins,None
         (self.profiler.start if begins else self.profiler.stop)()
-    team = self.learn.team.processes
-    if team and begins!=(self._met in team.listeners):
-        (team.listeners.append if begins else team.listeners.remove)(self._met)
+    listeners = self.learn.team.listeners
+    if begins!=(self._met in listeners): (listeners.append if begins else listeners.remove)(self._met)
 
 # %% ../../nbs/see/03_trace.ipynb #c0ae0061
 @patch

@@ -43,11 +43,11 @@ class HealMemory(MicroBatch):
         self._rng,self._fields = read_rngs(),{k:getattr(learn, k) for k in LOSS_FIELDS}
         self._before = [(p, p.grad if p.grad is None else p.grad.clone()) for p in params_of(learn)]
         self._tensors = TensorState(*with_loss(learn))
-        self._outer,self._defer = learn.open_turn.joined,learn.team.defer_sync
+        self._outer,self._defer = learn.open_turn.joined,learn.open_turn.defer_sync
         self._begin()
     def _begin(self):
         # gradients are exchanged when all processes have theirs
-        if self.learn.team.world>1: self.learn.team.defer_sync = True
+        self.learn.open_turn.defer_sync = True
         if self.size<math.inf: super().before_turn()
     def before_backward(self):
         if self._whole: super().before_backward()
@@ -91,8 +91,8 @@ def body(self:HealMemory, learn, phase, f):
     self._try(f)
     if learn.team.max_over(0): raise _NoRoom
     self._try(self._run_rest)
-    if learn.team.world==1 or self._defer or learn.open_turn.repeats: return
-    learn.team.defer_sync = False
+    if self._defer or learn.open_turn.repeats: return
+    learn.open_turn.defer_sync = False
     learn.team.sync_grads()
 
 # %% ../../nbs/train/10_heal.ipynb #4ea10022

@@ -274,7 +274,7 @@ class CheckFinite(_FitState):
         why = None
         if not learn.loss.isfinite().all() and not self._is_of_nothing():
             why = f'loss is {learn.loss.item()}' if learn.loss.numel()==1 else 'loss is not finite'
-        if learn.team.world>1 and learn.training and self.action!='raise': why = self._of_all(why)
+        if learn.training and self.action!='raise': why = self._of_all(why)
         if why: self._act(why)
     def before_step(self):
         self.learn.team.announce_rerun()

@@ -70,8 +70,8 @@ class GradientAccumulation(Callback):
         self._refuse_closure()
         self._refuse_shared()
         self._was = dict(vars(self._window))
-        self.learn.open_turn.joined = self._window
-        if self.learn.team.world>1: self.learn.team.defer_sync = self._goes_on()
+        turn = self.learn.open_turn
+        turn.joined,turn.defer_sync = self._window,self._goes_on()
     def state_dict(self):
         open_ones = {k:w.state() for k,w in self._windows.items() if w.n}
         whole,turns = open_ones.pop(None, {}),open_ones
@@ -397,7 +397,7 @@ class MicroBatch(Callback, Engine):  # chkstyle: ignore-node
         self._others,self._made = learn.loss_parts,learn.pred  # from earlier turns
         ats = [slice(i, min(i+size, n)) for i in range(0, n, size or 1)]
         self._left = [(o.stop-o.start,)*2 + (o, part(learn.xb, o), part(learn.yb, o)) for o in ats]
-        if learn.team.world>1: self._keep_up(n_parts)
+        self._keep_up(n_parts)
         self._next()
     def after_loss(self):
         learn,whole = self.learn,self._whole
@@ -468,7 +468,7 @@ def _run_rest(self:MicroBatch, has_backward=True):
     while self._left:
         learn.team.announce_rerun()
         self._next()
-        if learn.team.world>1 and not self._left: learn.team.defer_sync = self._defers
+        if not self._left: learn.open_turn.defer_sync = self._defers
         _repeat(learn, self._autocast, has_backward)
     if self._joined and has_backward:
         self._joined.add(learn.open_turn.parts)
@@ -513,11 +513,10 @@ def _item_dim(preds, ns):
 @patch
 def _keep_up(self:MicroBatch, n):
     "Run `n` parts, as other processes do; gradients are synchronized with the last"
-    team,rest = self.learn.team,(0, 1, slice(1), *self._whole[1:])  # if all rows of this process are skipped
+    turn,rest = self.learn.open_turn,(0, 1, slice(1), *self._whole[1:])  # if all rows of this process are skipped
     _,bs,*first = (self._left or [rest])[0]
     self._left += [(0, bs, *first)]*(n-len(self._left))  # it doesn't count
-    self._defers = team.defer_sync
-    if n>1: team.defer_sync = True
+    self._defers,turn.defer_sync = turn.defer_sync,turn.defer_sync or n>1
 
 def _mean_parts(parts, units, others):
     "Return the loss parts of the whole batch, and `others` unchanged"
@@ -560,7 +559,7 @@ class SAM(Callback, Engine):
         refuse_graph(self, 'which would belong to weights that are moved and then restored')
         self._autocast,self._rng = ambient_autocast(self.learn.device),read_rngs()
         self._had,self._begin = grads_now(self.learn),TensorState(*with_loss(self.learn))
-        if self.learn.team.world>1: self.learn.team.defer_sync = False  # all processes go to the same point
+        self.learn.open_turn.defer_sync = False  # all processes go to the same point
     def before_backward(self):
         if _is_repeated(self.learn): return
         self._aside = [(p, p.grad) for p in with_grads(self.learn)]
