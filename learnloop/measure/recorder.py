@@ -454,9 +454,7 @@ def _catch_up(self:Recorder):
 @patch
 def _share_parts(self:Recorder):
     "Give all processes the same columns for loss parts and logged values; one process may meet them first"
-    team = self.learn.team
-    if team.world==1: return
-    every = [*dict.fromkeys(o for parts in team.gather(self.parts) for o in parts)]
+    every = [*dict.fromkeys(o for parts in self.learn.team.gather(self.parts) for o in parts)]
     if every==self.parts: return
     self._add_parts(every)
     at = {o:i for i,o in enumerate(every)}

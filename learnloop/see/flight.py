@@ -313,7 +313,7 @@ def blame(self:Learner,
     folder='flight' # Relative to `path`, as in `FlightRecorder`
 )->Blame: # Displayed as a table; `rows` has the indices, and `show_results` shows the items
     "Find the rows with the largest losses that a `FlightRecorder` recorded; call it in all processes"
-    if self.team.world>1: self.team.gather('blame')  # wait until the others have written theirs
+    self.team.gather('blame')  # wait until the others have written theirs
     res = find_blame(Path(self.path)/Path(folder).expanduser(), n, step)
     res.learn = self
     return res

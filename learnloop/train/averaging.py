@@ -130,7 +130,7 @@ def in_graph(self:WeightAveraging, event): return InGraph(after='step')
 def after_train(self:WeightAveraging):
     n_epochs = self.learn.epoch+1
     pct = max(self.learn.pct_train, n_epochs/self.learn.n_epoch)
-    if self.buffers=='average' and self.learn.team.world>1: self._broadcast_buffers()
+    if self.buffers=='average': self._broadcast_buffers()
     if self.every_epochs: self._update_if(n_epochs%self.every_epochs==0, pct)
 
 @patch
@@ -197,8 +197,7 @@ def _recompute(self:WeightAveraging, model, stats):
     norms = [(m, m.momentum) for m,_ in modes if isinstance(m, _BatchNorm)]
     frozen = [(b, b.clone()) for m,_ in norms if _is_frozen(m) for b in m.buffers()]
     with preserve_rng(dls.train), torch.no_grad():
-        team = self.learn.team
-        if team.world>1: write_rngs(team.from_first(read_rngs([dls.train])), [dls.train])  # same batches for all
+        write_rngs(self.learn.team.from_first(read_rngs([dls.train])), [dls.train])  # same batches for all processes
         try:
             model.train()
             for m,_ in norms:
