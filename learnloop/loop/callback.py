@@ -104,8 +104,7 @@ class Callback:  # chkstyle: ignore-node
     needs_length = False      # Does it depend on the length of the fit? Then a resumed run must keep its `n_epoch`
     owns = ()                 # Hyper-parameters that only this callback may set
     controlled_hypers = {}    # Hyper-parameters that it keeps setting in this fit, with the value to restore, or None
-    epoch_columns = ()        # Its columns in the epoch table; it puts their values into `recorder.row`
-    provides = ()             # Names that it gives `recorder.record`; as a dict, with which value is better
+    epoch_columns = ()        # Its columns in `recorder.row` and the epoch table; as a dict, with which value is better
     state_schema = {'*':...}  # Allowed contents of `state_dict`, checked before a checkpoint is loaded: see `misfit`
     # Optional methods, None where a class lacks them
     opt_switched = None       # Called with the names of given hyper-parameters, after `switch_opt` created an optimizer

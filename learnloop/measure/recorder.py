@@ -271,8 +271,7 @@ def directions(self:Recorder)->dict: # Title -> 'less' or 'more'; undeclared col
     if self.learn is None: return LOSSES | self._noted
     names,mets = self.train_names[1:]+self.valid_names[1:],[*self.train_mets, *self.valid_mets[1:]]
     found = LOSSES | {k:getattr(m, 'better', None) for k,m in zip(names, mets, strict=True)}
-    for cb in self.learn.cbs:
-        for o in (cb.epoch_columns, cb.provides): found |= o if isinstance(o, Mapping) else {}
+    for o in [cb.epoch_columns for cb in self.learn.cbs]: found |= o if isinstance(o, Mapping) else {}
     return {k:v for k,v in found.items() if check_better(v, f'better of {k!r}')}
 
 # %% ../../nbs/measure/02_recorder.ipynb #aee1f8eb
