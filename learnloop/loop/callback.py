@@ -108,8 +108,7 @@ class Callback:  # chkstyle: ignore-node
     state_schema = {'*':...}  # Allowed contents of `state_dict`, checked before a checkpoint is loaded: see `misfit`
     # Optional methods, None where a class lacks them
     opt_switched = None       # Called with the names of given hyper-parameters, after `switch_opt` created an optimizer
-    rescale = None            # Called with the name and value of a hyper-parameter: scales the rest of its schedule
-    end_schedule = None       # Called with the name of a hyper-parameter: ends its schedule
+    reschedule = None         # Called with a hyper-parameter and its value: scales its schedule; for None, ends it
     wrap_handler = None       # Called with a callback, an event and its handler: returns the function to call instead
     use_live_weights = None   # Called with a checkpoint's state: replaces averages by the trained weights
     together = None           # Called in all processes before a checkpoint: merges the state of the processes
