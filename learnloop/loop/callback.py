@@ -111,7 +111,6 @@ class Callback:  # chkstyle: ignore-node
     reschedule = None         # Called with a hyper-parameter and its value: scales its schedule; for None, ends it
     wrap_handler = None       # Called with a callback, an event and its handler: returns the function to call instead
     use_live_weights = None   # Called with a checkpoint's state: replaces averages by the trained weights
-    together = None           # Called in all processes before a checkpoint: merges the state of the processes
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
