@@ -68,7 +68,7 @@ class Recorder(Callback):
     def _now_given(self):
         return [*self.learn.metrics] if isinstance(self.learn.metrics, list) else [self.learn.metrics]
     valid_mets = property(lambda self: self._all_valid()[-1], doc='Metrics of the evaluation that runs, or of the fit')
-    def _all_valid(self): return self.learn and self.learn.evaluation.mets or (self._valid_mets,)
+    def _all_valid(self): return (() if self.learn is None else self.learn.evaluation.mets) or (self._valid_mets,)
     @property
     def train_names(self):
         "Return the titles of the columns that training fills"
