@@ -41,6 +41,7 @@ class ResumePoint:
         self.before = {}  # Random states when the fit began
         self.there = ()   # Names of the checkpoints that were found
         self.goal = None  # Place that a rewind goes to from here
+        self.folder = None # Where the interrupted fit saved checkpoints
     place = property(lambda self: Place(*(self.state['loop'][k] for k in Place._fields)), doc='Where the fit resumes')
     def __repr__(self): return f'<state of {self.where}, {self.place}>'
 

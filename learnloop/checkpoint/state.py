@@ -125,22 +125,20 @@ def capture(self:Checkpointer,
 # %% ../../nbs/checkpoint/03_state.ipynb #63b03b41
 @patch
 def put_together(self:Checkpointer):
-    "Merge the states that callbacks share among processes; all processes call this together"
+    "Merge the histories of all processes, which call this together"
     team = self.learn.team
     if team.world==1 or team.broken: return
     team.gather('state')  # all are about to capture it
-    for o in self.learn.cbs:
-        if o.together: o.together()
+    if hasattr(self.learn, 'recorder'): self.learn.recorder.together()
 
 @patch
 def _may_differ(self:Checkpointer, state):
     "Select from `state` what may differ between processes: not weights, optimizer and history"
     learn,unwrap = self.learn,unwrapper(self.learn.model)
     params = {unwrap(n) for n,_ in learn.model.named_parameters(remove_duplicate=False)}
-    joint = {o.name for o in learn.cbs if o.together}
     return {k:v for k,v in state.items() if k not in ('config','opt')} | dict(
         model={k:v for k,v in state['model'].items() if k not in params},
-        callbacks={k:v for k,v in state['callbacks'].items() if k not in joint})
+        callbacks={k:v for k,v in state['callbacks'].items() if k!='recorder'})
 
 @patch
 def _gather_own(self:Checkpointer, state):

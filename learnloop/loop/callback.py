@@ -104,16 +104,13 @@ class Callback:  # chkstyle: ignore-node
     needs_length = False      # Does it depend on the length of the fit? Then a resumed run must keep its `n_epoch`
     owns = ()                 # Hyper-parameters that only this callback may set
     controlled_hypers = {}    # Hyper-parameters that it keeps setting in this fit, with the value to restore, or None
-    epoch_columns = ()        # Its columns in the epoch table; it puts their values into `recorder.row`
-    provides = ()             # Names that it gives `recorder.record`; as a dict, with which value is better
+    epoch_columns = ()        # Its columns in `recorder.row` and the epoch table; as a dict, with which value is better
     state_schema = {'*':...}  # Allowed contents of `state_dict`, checked before a checkpoint is loaded: see `misfit`
     # Optional methods, None where a class lacks them
     opt_switched = None       # Called with the names of given hyper-parameters, after `switch_opt` created an optimizer
-    rescale = None            # Called with the name and value of a hyper-parameter: scales the rest of its schedule
-    end_schedule = None       # Called with the name of a hyper-parameter: ends its schedule
+    reschedule = None         # Called with a hyper-parameter and its value: scales its schedule; for None, ends it
     wrap_handler = None       # Called with a callback, an event and its handler: returns the function to call instead
     use_live_weights = None   # Called with a checkpoint's state: replaces averages by the trained weights
-    together = None           # Called in all processes before a checkpoint: merges the state of the processes
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)

@@ -33,8 +33,7 @@ _GENERATORS = 'Generator','Random','RandomState'  # classes of random generators
 def _pushed(learn, dl, own):
     "Replace the fields `own` inside a `with` block, and restore all that an evaluation on `dl` may change"
     modes = [(m, m.training) for m in learn.model.modules()]
-    changed = [cb for cb in learn.cbs if not cb.safe_in_evaluate]
-    states = [(cb, deepcopy(cb.state_dict())) for cb in changed]
+    states = [(cb, deepcopy(cb.state_dict())) for cb in learn.cbs if not cb.safe_in_evaluate]
     is_inner = learn.inside('fit') or learn.inside('evaluate')
     flags = [(cb, cb.run) for cb in learn.cbs if is_inner]
     has_state = is_inner or hasattr(learn.model, 'reset')
@@ -75,7 +74,7 @@ def evaluate_on(
     outer = [*learn.open] if learn.evaluation.outer is None else learn.evaluation.outer
     # `data_pass` is None: if an error occurs before the new pass exists, `end_run` must not close the pass of the fit
     own = dict(data_pass=None, open_turn=None, loss_parts={}, outcome=dict(learn.outcome),
-        evaluation=Evaluation(outer, name, cbs, engines, loss_func),
+        evaluation=Evaluation(outer, name, cbs, engines, learn.evaluation.mets, loss_func),
         _muted=[*muted, *(learn._muted if learn.resuming else ())])
     restack(learn)
     with (learn.engines.running(learn, 'evaluate'), learn.removed_cbs(learn.evaluation.cbs),

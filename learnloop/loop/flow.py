@@ -193,8 +193,9 @@ class Evaluation:
         name='valid',  # Name of the set that it evaluates
         cbs=(),        # Its callbacks: a nested evaluation doesn't use them
         engines=(),    # Its engines: likewise
+        mets=(),       # Metrics of the fit and the evaluations around it, a list each; the recorder adds its own
         loss_func=None # Replaces `loss_func` in `get_preds` and `predict`
-    ): self.outer,self.name,self.cbs,self.engines,self.loss_func = outer,name,cbs,engines,loss_func
+    ): self.outer,self.name,self.cbs,self.engines,self.mets,self.loss_func = outer,name,cbs,engines,mets,loss_func
     predicts = property(lambda self: self.loss_func is not None, doc='Is it `get_preds` or `predict`?')
 
 # %% ../../nbs/loop/00_flow.ipynb #029b9b4b
@@ -360,7 +361,7 @@ def _handlers_of(self:Flow, who, event):
     if who is self: return _wrapped(self, who, event, [getattr(self, event)] if hasattr(type(self), event) else [])
     fs = _wrapped(self, who, event, who.handlers(event))
     for p in self.phases.values():
-        if not p.like or event not in p.events or getattr(who, 'fit_only', False): continue
+        if not p.like or event not in p.events or who.fit_only: continue
         if who.handlers(p.before) or not who.handlers(f'before_{p.like}'): continue
         like = _wrapped(self, who, event, who.handlers(event.replace(p.name, p.like)))
         fs += [MethodType(partial(_stand_in, self, p, f), who) for f in like]
@@ -370,7 +371,7 @@ def _wrapped(flow, who, event, fs):
     "Let callbacks with a `wrap_handler`, such as a tracer, wrap the methods of others"
     fs = list(fs)
     for o in flow._cbs if fs else ():
-        if o is not who and getattr(o, 'wrap_handler', None): fs = [o.wrap_handler(who, event, f) for f in fs]
+        if o is not who and o.wrap_handler: fs = [o.wrap_handler(who, event, f) for f in fs]
     return fs
 
 # %% ../../nbs/loop/00_flow.ipynb #2e86299b

@@ -296,7 +296,8 @@ class CSVLogger(_FileLogger):  # chkstyle: ignore-node
     def _name_columns(self):
         learn,names = self.learn,['epoch', 'step']
         if self.every_steps: names += ['loss', *_hypers(learn, ['lr'])]
-        if hasattr(learn, 'recorder'): names += [*learn.recorder.columns, *(o for c in learn.cbs for o in c.provides)]
+        if hasattr(learn, 'recorder'):
+            names += [*learn.recorder.columns, *(o for c in learn.cbs for o in c.epoch_columns)]
         self._names = [*dict.fromkeys(names)] + ['attempt']*(self.attempt>1)
         for o in self._names:
             if len(o.splitlines())<2: continue

@@ -79,7 +79,8 @@ class _RunLog(Logger):  # chkstyle: ignore-node
 
     def _rows_places(self):
         "Return a function from a row's names to their `_places`"
-        own = {k:[('', f'{o.name}/{k}')] for o in self.learn.cbs for k in o.epoch_columns if k not in o.provides}
+        theirs = tuple(f'{o}_' for o in self._loaders)
+        own = {k:[('', f'{o.name}/{k}')] for o in self.learn.cbs for k in o.epoch_columns if not k.startswith(theirs)}
         r,valid = getattr(self.learn, 'recorder', None),{}
         if r is not None: valid = dict(zip(r.valid_names[1:], (m.name for m in r.valid_mets[1:]), strict=True))
         return lambda name: own[name] if name in own else _places(name, self._loaders, valid)

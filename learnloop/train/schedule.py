@@ -429,11 +429,12 @@ def _has(opt, k):
 
 # %% ../../nbs/train/00_schedule.ipynb #0354cef5
 @patch
-def rescale(self:Scheduler,
+def reschedule(self:Scheduler,
     k:str, # A name in `owns`
-    v # Value for the next batch: a number for the last group, or a list or slice for all groups
+    v # Value for the next batch: a number for the last group, a list or slice for all groups; None: `k` stays as it is
 ):
-    "Scale the rest of the schedule of `k`, so that it continues from `v`"
+    "Scale the rest of the schedule of `k`, so that it continues from `v`; if `v` is None, end the schedule"
+    if v is None: return self._end_of(k)
     now,v = self._read(k),_plain(v)
     if not all(_as_list(now)):
         raise ValueError(f'{k}={v!r}: the schedule of {k} is at {now!r} here, and no factor changes 0 to '
@@ -442,9 +443,7 @@ def rescale(self:Scheduler,
 
 # %% ../../nbs/train/00_schedule.ipynb #3a096533
 @patch
-def end_schedule(self:Scheduler,
-    k:str # A name in `owns`
-):
+def _end_of(self:Scheduler, k):
     "Stop setting `k`"
     for o in (goals := dict(self._goals), was := dict(self._was)): o.pop(k, None)
     self._goals,self._was,self._ended,self._switched = goals,was,self._ended|{k},True

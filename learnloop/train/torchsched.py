@@ -249,11 +249,12 @@ def _end(self:TorchScheduler):
 
 # %% ../../nbs/train/09_torchsched.ipynb #7e1100a1
 @patch
-def rescale(self:TorchScheduler,
-    k:str, # `lr`
-    v # Value for the next batch: a number for the last group, or a list or slice for all groups
+def reschedule(self:TorchScheduler,
+    k:str, # `lr`; to end the schedules, also momentum: one scheduler sets both
+    v # Value for the next batch: a number for the last group, a list or slice for all groups; None: values stay
 ):
-    "Scale the rest of the schedules, so that the learning rate continues from `v`"
+    "Scale the rest of the schedules, so that the learning rate continues from `v`; if `v` is None, end them"
+    if v is None: return self._end()
     now = get_hyper(self.learn.opt, 'lr')
     if k!='lr': raise ValueError(f'{self.label} sets {k} in this fit, but cannot scale it')
     if not all(now): raise ValueError(f'lr={v!r}: lr is {now!r} here, and no factor changes 0 to another value')
@@ -265,13 +266,6 @@ def rescale(self:TorchScheduler,
     for o in self._scheds.values(): _scale(o, [by[i] for i,_ in hyper_groups(o.optimizer)])
 
 # %% ../../nbs/train/09_torchsched.ipynb #6018366c
-@patch
-def end_schedule(self:TorchScheduler,
-    k:str # `lr`, or momentum: one scheduler sets both, so both end
-):
-    "Stop setting values in this fit"
-    self._end()
-
 _rates = 'base_lrs','max_lrs','min_lrs','_last_lr','eta_min'
 
 def _scale(sched, by):

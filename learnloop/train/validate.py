@@ -84,23 +84,18 @@ def after_epoch(self:ValidateCallback):
 
 # %% ../../nbs/train/01_validate.ipynb #a0ebd05b
 @patch(as_prop=True)
-def provides(self:ValidateCallback):
-    "Return the names of the values, for trackers, each with its `better` as the metrics declare it"
-    r = self.learn.recorder
-    return {k:getattr(o, 'better', None) for k,o in zip(r.names_for(self.dl_name), r.valid_mets, strict=True)}
-
-# %% ../../nbs/train/01_validate.ipynb #1750d866
-@patch(as_prop=True)
 def epoch_columns(self:ValidateCallback):
-    "Return the columns in the table of epochs, besides those of the validation set"
-    return [] if self.dl_name=='valid' else [*self.provides]
+    "Return the columns besides those of the validation set, each with its `better` as the metrics declare it"
+    r = self.learn.recorder
+    if self.dl_name=='valid': return {}
+    return {k:getattr(o, 'better', None) for k,o in zip(r.names_for(self.dl_name), r.valid_mets, strict=True)}
 
 # %% ../../nbs/train/01_validate.ipynb #16390da0
 @patch
 def _validate(self:ValidateCallback):
     r,vals = self.learn.recorder,self.learn.validate(self.ds_idx, self.dl_, self.cbs_)
     if vals is None: return  # cancelled
-    vals = dict(zip(self.provides, vals, strict=True))
+    vals = dict(zip(r.names_for(self.dl_name), vals, strict=True))
     if self.every_epochs and self.dl_name!='valid': r.row |= {k:v for k,v in vals.items() if k in r.columns}
     elif set(vals) & set(r.columns):
         row = [self._at(), *(vals.get(o) for o in r.columns)]

@@ -36,9 +36,9 @@ def asked(path):
         of_type = isinstance(at, ast.Call) and getattr(at.func, 'id', '')=='type'
         if isinstance(name, str) and (of_type or o.func.id=='hasattr' and name in DECLARED): yield name
 
-# Of loaders, batches, metrics (which have a `together`, too), named tuples, any object that a compiled step reads, and foreign callbacks; and a mark of trackers
+# Of loaders, batches, metrics, named tuples, any object that a compiled step reads, and foreign callbacks; and a mark of trackers
 OTHERS = {'split_batch', 'to', 'is_wrapper', '_shutdown_workers', '__iter__', 'value',
-    '_get_iterator', '_stateattrs', '_loaded', 'together', '__getattr__', '_fields'}
+    '_get_iterator', '_stateattrs', '_loaded', '__getattr__', '_fields'}
 
 def test_no_property_of_a_callback_is_found_by_a_look_at_its_class():
     found = {name:p.name for p in PACKAGE.rglob('*.py') for name in asked(p)}

@@ -151,7 +151,7 @@ def test_counts_are_whole_numbers(kwargs):
 def recording(values, name='x'):
     "Record `values` under `name`, one after each step"
     it = iter(values)
-    return heard('after_batch', lambda cb: cb.recorder.record('x', {name:next(it)}), order=55, run_valid=False, provides={name:'more'})
+    return heard('after_batch', lambda cb: cb.recorder.row.update(new := {name:next(it)}) or cb.recorder.record('x', new), order=55, run_valid=False, epoch_columns={name:'more'})
 
 def test_a_stop_within_an_epoch_ends_training_there_and_the_epoch_in_good_order():
     seen = []
