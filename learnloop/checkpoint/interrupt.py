@@ -55,8 +55,7 @@ def _last_line(learn):
     "Describe where the fit was interrupted, what was saved, and how to continue"
     e,at,n = learn.paused.place
     where = f'epoch {e}' + dict(train=f', batch {n}', validate=', validation', epoch='')[at]
-    cbs = *learn.cbs,*learn.paused.args['cbs']
-    folder = next((_here(o.folder) for o in cbs if hasattr(o, 'folder') and getattr(o, 'on_error', False)), None)
+    folder = learn.paused.folder and _here(learn.paused.folder)
     there = list_checkpoints(folder, verify=False) if folder is not None else []
     if not there:
         return (f"KeyboardInterrupt in {where}; nothing was saved. fit(…, resume='folder') saves checkpoints there, "

@@ -502,7 +502,7 @@ def _pause(self:FitKeeper):
     # an iterator returns it only once
     again = copy_batch(failed.batch) if failed and isinstance(learn.dls.train, Iterator) else None
     learn.paused = ResumePoint(state, 'the paused fit', self.args, (learn.model, learn._opt), again)
-    learn.paused.goal = goal
+    learn.paused.goal,learn.paused.folder = goal,next((o.folder for o in self._checkpoint_cbs() if o.on_error), None)
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #797d76de
 _APART = ('one process failed, so the others stopped too: start all again with fit(…, resume=folder), which resumes '

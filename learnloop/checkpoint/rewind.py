@@ -77,7 +77,7 @@ def change_hypers(
     def _by(nm): return next((o for o in learn.cbs if o.run and nm & hyper_names(o.controlled_hypers)), None)
     by = {k:_by(nm) for k,nm in names.items()}
     for k,cb in by.items():
-        if cb and not cb.rescale: raise ValueError(f'{k}={hypers[k]!r}: {cb.label} sets {k} in this fit, and its '
+        if cb and not cb.reschedule: raise ValueError(f'{k}={hypers[k]!r}: {cb.label} sets {k} in this fit, and its '
             'schedule can neither be scaled nor ended')
         if cb and not ends and names[k] & {'mom','sqr_mom'}: raise ValueError(f'{k}={hypers[k]!r}: the schedule of {k} '
             f'cannot be scaled, since {k} must stay below 1, but it can be ended')
@@ -88,8 +88,7 @@ def change_hypers(
     for k,cb in by.items():
         if cb is None: continue
         own = next(o for o in cb.owns if hyper_names([o]) & names[k])
-        if ends: cb.end_schedule(own)
-        else: cb.rescale(own, hypers[k])
+        cb.reschedule(own, None if ends else hypers[k])
     set_hypers(learn.opt, learn.model, **{k:v for k,v in hypers.items() if ends or not by[k]})
 
 # %% ../../nbs/checkpoint/09_rewind.ipynb #9e71000a

@@ -46,7 +46,7 @@ class Recorder(Callback):
         beta:float=0.98           # Weight of the past in `smooth_loss`
     ):
         self.add_time,self.train_metrics,self.valid_metrics,self.beta = add_time,train_metrics,valid_metrics,beta
-        self.train_mets,self.valid_mets,self._stashed,self.log,self._tried,self._fits = [],[],[],[],[],False
+        self.train_mets,self._valid_mets,self.log,self._tried,self._fits = [],[],[],[],False
         self.columns,self.parts,self._parts_of,self._logged,self._own,self._waiting = [],[],None,[],{},[]
         self._unseen,self._may_log,self._written,self._noted,self._names = [],False,None,{},[]
         self._clear()
@@ -64,9 +64,11 @@ class Recorder(Callback):
         of = id(self.learn.model) if f is None else f
         if of!=self._parts_of: self.parts,self._parts_of = [],of
         self.train_mets = [*(mets if self.train_metrics else []), *_of_parts(self.parts, 'train')]
-        self.valid_mets = [AvgLoss(), *(mets if self.valid_metrics else []), *_of_parts(self.parts, 'valid')]
+        self._valid_mets = [AvgLoss(), *(mets if self.valid_metrics else []), *_of_parts(self.parts, 'valid')]
     def _now_given(self):
         return [*self.learn.metrics] if isinstance(self.learn.metrics, list) else [self.learn.metrics]
+    valid_mets = property(lambda self: self._all_valid()[-1], doc='Metrics of the evaluation that runs, or of the fit')
+    def _all_valid(self): return (() if self.learn is None else self.learn.evaluation.mets) or (self._valid_mets,)
     @property
     def train_names(self):
         "Return the titles of the columns that training fills"
@@ -182,7 +184,7 @@ def _add_parts(self:Recorder, titles):
     if not new: return
     self.parts = [*self.parts, *new]
     self.train_mets.extend(_of_parts(new, 'train'))
-    for mets in (self.valid_mets, *filter(None, self._stashed)): mets.extend(_of_parts(new, 'valid'))
+    for mets in self._all_valid(): mets.extend(_of_parts(new, 'valid'))
     if not self._fits: return
     self._add_columns(new)
     if self._is_titled: self._write(self._names)
@@ -269,8 +271,7 @@ def directions(self:Recorder)->dict: # Title -> 'less' or 'more'; undeclared col
     if self.learn is None: return LOSSES | self._noted
     names,mets = self.train_names[1:]+self.valid_names[1:],[*self.train_mets, *self.valid_mets[1:]]
     found = LOSSES | {k:getattr(m, 'better', None) for k,m in zip(names, mets, strict=True)}
-    for cb in self.learn.cbs:
-        for o in (cb.epoch_columns, cb.provides): found |= o if isinstance(o, Mapping) else {}
+    for o in [cb.epoch_columns for cb in self.learn.cbs]: found |= o if isinstance(o, Mapping) else {}
     return {k:v for k,v in found.items() if check_better(v, f'better of {k!r}')}
 
 # %% ../../nbs/measure/02_recorder.ipynb #aee1f8eb
@@ -310,7 +311,7 @@ def before_train(self:Recorder):
 
 @patch
 def before_validate(self:Recorder):
-    if not self._stashed: self._n_before = {}
+    if not self.learn.evaluation.mets: self._n_before = {}
     for m in self.valid_mets: m.reset()
 
 # %% ../../nbs/measure/02_recorder.ipynb #be77e013
@@ -363,8 +364,8 @@ def after_train(self:Recorder):
 def after_validate(self:Recorder):
     self._share_parts()
     vals = self._values(self.valid_mets)
-    if self._stashed or not self.learn.inside('fit'):
-        self.learn.final_record = Scores(vals, self.names_for(self.learn.evaluation.name))
+    now = self.learn.evaluation
+    if now.mets or not self.learn.inside('fit'): self.learn.final_record = Scores(vals, self.names_for(now.name))
     else: self.row |= dict(zip(self.valid_names, vals, strict=True))
 
 @patch
@@ -407,18 +408,15 @@ def _tell_nan(self:Recorder, vals):
 # %% ../../nbs/measure/02_recorder.ipynb #4daea994
 @patch
 def before_evaluate(self:Recorder):
-    inner = self._fits or bool(self._stashed)
-    self._stashed.append(self.valid_mets if inner else None)
-    if inner:
-        self.valid_mets = deepcopy(self.valid_mets)
-        for m in self.valid_mets: m.reset()
-    else: self._prepare()
+    now = self.learn.evaluation
+    is_inner = self._fits or now.mets
+    if not is_inner: self._prepare()
+    now.mets = (*self._all_valid(), deepcopy(self.valid_mets)) if is_inner else self._all_valid()
+    for m in self.valid_mets: m.reset()
 
 @patch
 def cleanup_evaluate(self:Recorder):
-    outer = self._stashed.pop() if self._stashed else None
-    if outer is None: self.learn.remove_cb(_CheckTargets)
-    else: self.valid_mets = outer
+    if len(self.learn.evaluation.mets)<2: self.learn.remove_cb(_CheckTargets)
 
 # %% ../../nbs/measure/02_recorder.ipynb #c0ae0033
 @patch
@@ -531,7 +529,7 @@ def log(self:Learner,
     if rec is None: return
     if isinstance(value, Tensor): value = value.detach().float().reshape(()).clone()
     if self.inside('batch'): rec._log_in_batch(name, value)
-    elif rec._fits and not rec._stashed: rec._log_of_epoch(name, value)
+    elif rec._fits and not self.evaluation.mets: rec._log_of_epoch(name, value)
 
 # %% ../../nbs/measure/02_recorder.ipynb #5a1b0004
 def _check_log(learn, name, value):

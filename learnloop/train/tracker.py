@@ -168,7 +168,7 @@ def what(self:TrackerCallback):
 def _check_monitor(self:TrackerCallback):
     need_recorder(self)
     r,is_declared = self.learn.recorder,bool(self.comp or self.better)
-    names = [*r.columns, *(o for cb in self.learn.cbs for o in cb.provides)]
+    names = dict.fromkeys((*r.columns, *(o for cb in self.learn.cbs for o in cb.epoch_columns)))
     if callable(self.monitor): return
     if self.monitor in names:
         if not is_declared: self._comp = None  # another learner's metric may have declared it
