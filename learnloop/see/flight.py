@@ -71,7 +71,8 @@ class FlightRecorder(KeepsGoing):
         loss = None if learn.loss_grad is None else learn.loss
         if type(rows) is list and len(rows)==learn.bs and loss is not None: self._wait_for_losses(loss)
         size = None if loss is None else learn.loss_denominator.in_training(learn)
-        self._steps.append((n, opts(learn.opt)[0].param_groups[-1].get('lr', math.nan), loss, norms, size, learn.source, rows))
+        lr = opts(learn.opt)[0].param_groups[-1].get('lr', math.nan)
+        self._steps.append((n, lr, loss, norms, size, learn.source, rows))
         self._since = min(self._since, now)
         if now-self._since>self.patience: self._write()
     def cleanup_epoch(self): self._write()

@@ -26,7 +26,8 @@ ALONE = dict(linear=lambda: Apply(lambda p: p), attention=lambda: Apply(lambda p
     rnn=lambda: Apply(lambda p: p[0], nn.GRU(6, 4, batch_first=True)), dropout=lambda: Apply(F.dropout),
     sampled=lambda: Apply(lambda p: p+torch.randn_like(p)), scalar=lambda: Apply(lambda p: (p, p.square().mean())),
     time_first=lambda: Apply(lambda p: p.transpose(0, 1)), norm=lambda: Apply(nn.LayerNorm(4)), constant=lambda: Apply(lambda p: (p, torch.ones(2))),
-    complex=lambda: nn.Sequential(Apply(lambda p: p+0j, nn.Linear(6, 6)), nn.Linear(6, 4, dtype=torch.complex64)), half=lambda: Apply(lambda p: p.bfloat16()), compiled=lambda: torch.compile(nn.Linear(6, 4), backend='eager'), state=lambda: nn.LSTM(6, 4, batch_first=True))
+    complex=lambda: nn.Sequential(Apply(lambda p: p+0j, nn.Linear(6, 6)), nn.Linear(6, 4, dtype=torch.complex64)), half=lambda: Apply(lambda p: p.bfloat16()),
+    compiled=lambda: torch.compile(nn.Linear(6, 4), backend='eager'), state=lambda: nn.LSTM(6, 4, batch_first=True))
 
 def told_of(make, size=4):
     "Return the warnings of a fit in parts"
