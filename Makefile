@@ -12,7 +12,7 @@ export OMP_NUM_THREADS ?= 1
 export PYTHONDONTWRITEBYTECODE :=
 # Cells of a notebook are run in a thread, which is what a fit with checkpoints warns of
 export PYTHONWARNINGS ?= ignore:no signal reaches a fit
-.PHONY: demo test processes quick ci export save check docs site pictures bench mutants wheel browser interop
+.PHONY: demo test processes sound quick ci export save check docs site pictures bench mutants wheel browser interop
 # Jobs write notebooks, modules and _proc/, which other jobs read
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
@@ -35,6 +35,7 @@ $(READY):
 demo:    $(READY) ; learnloop demo
 test:    $(READY) ; python -m tools.notebooks --timing && pytest -q -n auto --dist worksteal --ignore tests/scale   # a worker runs whole files, so that it makes what their tests share once
 processes: $(READY) ; $(LIMIT) pytest -q -n 2 --dist worksteal --durations 10 tests/scale   # several processes that train together
+sound:   $(READY) ; LEARNLOOP_FUSE_REAL=1 pytest -q -n 2 --dist worksteal --durations 10 tests/scale/test_fuse_sound.py   # drawn programs and others, compiled by the real compiler: this takes hours
 quick:   $(READY)   # one notebook, and the tests named after its module: `make quick NB=trace`
 	nbdev-export && python -m tools.notebooks --timing $(or $(wildcard nbs/*/[0-9][0-9]_$(NB).ipynb),$(error no notebook is named '$(NB)'))
 	pytest -q -x -n auto $(or $(wildcard tests/*/test_$(NB)*.py),tests/test_notebooks.py)

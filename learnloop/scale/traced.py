@@ -172,7 +172,7 @@ class _WithTensors(torch.fx.Interpreter):
     """Run a graph that Dynamo made with tensors of one element wherever it reads a Python number from such a tensor:
     Inductor refuses some of these numbers, and drops others"""
     def call_method(self, target, args, kwargs):
-        if target=='item' and args[0].is_floating_point(): return args[0]
+        if target=='item' and args[0].is_floating_point(): return args[0].detach()[(0,)*args[0].dim()].clone()
         res = _written_out(target, args, kwargs)
         return super().call_method(target, args, kwargs) if res is NotImplemented else res
     def call_function(self, target, args, kwargs):
@@ -180,7 +180,9 @@ class _WithTensors(torch.fx.Interpreter):
         if name in ('set_','resize_'): raise Unfusable(f'forward calls {name}, or sets the data of a tensor')
         if name.startswith('_tensor_version'): raise Unfusable('the step reads the version counter of a tensor')
         if target is torch._check or name=='_assert_scalar': return None
-        if name=='full' and isinstance(args[1], Tensor): return args[1].to(kwargs['dtype'], copy=True)
+        if name=='full' and isinstance(args[1], Tensor):
+            new = args[1].to(kwargs.get('dtype', torch.get_default_dtype()), copy=True)
+            return new.repeat(args[0]) if args[0] else new
         if name=='fma.default' or target is torch.ops.prims.fma.default: return args[0]*args[1]+args[2]
         if name in _ROOTS and isinstance(args[0], Tensor): return _ROOTS[name](args[0])
         res = _written_out(name, args, kwargs)
@@ -507,8 +509,8 @@ def _side_effects():
     "Yield a message for each Python value that forward or loss changes: a graph would lose the change"
     effects = torch._dynamo.symbolic_convert.InstructionTranslator.current_tx().output.side_effects
     for var in effects._get_modified_vars():
-        if isinstance(var.source, torch._dynamo.source.TempLocalSource): continue  # the step created it
-        if _is_as_before(effects, var): continue
+        # a temporary object is the step's own
+        if isinstance(var.source, torch._dynamo.source.TempLocalSource) or _is_as_before(effects, var): continue
         name = _plainly(getattr(var.source, 'name', ''))
         at = _line([f for stack in effects.mutation_user_stacks.get(var, []) for f in stack])
         if not name or not at: continue  # it is new, or belongs to the optimizer's step
@@ -532,9 +534,8 @@ def _line(frames):
 
 def _guarded(part):
     "Describe a failing guard: what changed"
-    code,_,rest = part.partition('  # ')
-    names = re.findall(r"[LG]\[[^\s,)=]*", code)
-    return _plainly(names[-1] if names else code)
+    code = part.partition('  # ')[0]
+    return _plainly((re.findall(r"[LG]\[[^\s,)=]*", code) or [code])[-1])
 
 # %% ../../nbs/scale/07_traced.ipynb #td000040
 _WHYS = [ # Patterns in messages of Dynamo and Inductor, and what to tell the user

@@ -335,7 +335,11 @@ class Counts(Small):
 class Draws(Small):
     def forward(self, x): return super().forward(x)*(1+random.random())
 class Items(Small):
-    def forward(self, x): return super().forward(x)*x.mean().item()
+    "Its numbers have no gradient, and stay the same when the tensor changes"
+    def forward(self, x):
+        y,k = super().forward(x),self.norm.running_var[:1].item()
+        self.norm.running_var.data.mul_(.9)
+        return y*(k+torch.full((2,), y.mean().item()).sum())
 n_calls = 0
 class Global(Small):
     def forward(self, x):
