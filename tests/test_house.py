@@ -23,7 +23,7 @@ def test_code_is_counted_without_docstrings_comments_and_imports(made):
     assert [of(k, root) for k in ('code lines of loop and data', 'code lines of the package', 'code lines of a module', 'code lines of a function')]==[6, 10, 6, 2]
 
 def test_methods_that_another_module_replaces(monkeypatch):
-    monkeypatch.setattr(house, 'attributes', lambda root: ['fit', '_orig_fit', '_orig__step', '_orig___call__'])
+    monkeypatch.setattr(house, 'attributes', lambda root: ['learn.fit', 'learn._orig_fit', 'learn._orig__step', 'learn._orig___call__'])
     assert of('methods replaced elsewhere', house.ROOT)==2
 
 @pytest.mark.parametrize('was,rc,want', [(dict(a=2, b=2), 0, ''), (dict(a=1, b=2), 1, 'worse: a: 2, was 1'), (dict(a=2, b=3), 0, '')])
@@ -33,4 +33,4 @@ def test_figures_may_only_get_better(was, rc, want, monkeypatch, capsys):
 
 def test_kept_figures_are_those_that_there_are():
     assert [*json.loads(house.KEPT.read_text())]==[o.name for o in house.FIGURES]
-    assert {'fit', '_step'}<={*house.attributes(house.ROOT)}
+    assert {'learn.fit', 'learn._step', 'team.gather', 'data_pass.n_done'}<={*house.attributes(house.ROOT)}

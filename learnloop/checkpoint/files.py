@@ -195,5 +195,5 @@ def read_state(
         res = torch.load(file, map_location=device, weights_only=True)
         if most is not None and _has_more(res, most): raise ValueError('it contains the same parts too often')
         return res
-    except (OSError, MemoryError, torch.OutOfMemoryError, Warning): raise
+    except (OSError, MemoryError, torch.OutOfMemoryError): raise
     except Exception as e: raise ValueError(_why_unreadable(file)) from e  # for garbage, torch may raise any error
