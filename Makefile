@@ -35,7 +35,7 @@ $(READY):
 demo:    $(READY) ; learnloop demo
 test:    $(READY) ; python -m tools.notebooks --timing && pytest -q -n auto --dist worksteal --ignore tests/scale   # a worker runs whole files, so that it makes what their tests share once
 processes: $(READY) ; $(LIMIT) pytest -q -n 2 --dist worksteal --durations 10 tests/scale   # several processes that train together
-sound:   $(READY) ; LEARNLOOP_FUSE_REAL=1 pytest -q -n 2 --dist worksteal --durations 10 tests/scale/test_fuse_sound.py   # drawn programs and others, compiled by the real compiler: this takes hours
+sound:   $(READY) ; LEARNLOOP_FUSE_REAL=1 pytest -q -n 2 --dist worksteal --durations 10 tests/scale/test_fuse_sound.py   # drawn programs and others, compiled by the real compiler: this takes long
 quick:   $(READY)   # one notebook, and the tests named after its module: `make quick NB=trace`
 	nbdev-export && python -m tools.notebooks --timing $(or $(wildcard nbs/*/[0-9][0-9]_$(NB).ipynb),$(error no notebook is named '$(NB)'))
 	pytest -q -x -n auto $(or $(wildcard tests/*/test_$(NB)*.py),tests/test_notebooks.py)

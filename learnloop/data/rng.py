@@ -258,7 +258,7 @@ class _Copying(pickle.Pickler):
         return _mk_function,(_Ref(o), o.__defaults__, tuple(c.cell_contents for c in o.__closure__ or ()))
 
 class _Pasting(pickle.Unpickler):
-    "Makes a copy that refers to `shared`"
+    "Makes a copy; `shared` has the objects that copies share, by their ids"
     def __init__(self, file, shared):
         super().__init__(file)
         self.shared = shared

@@ -28,6 +28,7 @@ from ..measure.image import is_image, to_pil
 from ..measure.interpret import Interpretation, find_vocab, input_and_target, item_at, item_text
 from ..measure.table import Table
 from ..train.clip import stored_values
+from ..train.validate import ValidateCallback
 from .log import Logger, put_at
 from .trace import Tracer
 
@@ -79,8 +80,8 @@ class _RunLog(Logger):  # chkstyle: ignore-node
 
     def _rows_places(self):
         "Return a function from a row's names to their `_places`"
-        theirs = tuple(f'{o}_' for o in self._loaders)
-        own = {k:[('', f'{o.name}/{k}')] for o in self.learn.cbs for k in o.epoch_columns if not k.startswith(theirs)}
+        cbs = [o for o in self.learn.cbs if not isinstance(o, ValidateCallback)]
+        own = {k:[('', f'{o.name}/{k}')] for o in cbs for k in o.epoch_columns}
         r,valid = getattr(self.learn, 'recorder', None),{}
         if r is not None: valid = dict(zip(r.valid_names[1:], (m.name for m in r.valid_mets[1:]), strict=True))
         return lambda name: own[name] if name in own else _places(name, self._loaders, valid)

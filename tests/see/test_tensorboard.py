@@ -32,9 +32,12 @@ def tb(tmp_path): return TensorBoardCallback(tmp_path/'log', every_steps=1)
 # Curves
 
 def test_columns_of_callbacks_have_charts_of_their_own(tb):
-    learn = learner(tb, [t := Throughput(columns=['samples_per_sec', 'data_wait'])])
+    class Odd(Callback):
+        epoch_columns = 'valid_odd',
+        def after_epoch(self): self.learn.recorder.row['valid_odd'] = 3.
+    learn = learner(tb, [t := Throughput(columns=['samples_per_sec', 'data_wait']), ValidateCallback(dl=VALID, name='data'), Odd()])
     learn.fit(2)
-    want = {f'throughput/{k}':[pytest.approx(o[k], rel=.01, abs=.01) for o in t.epochs] for k in t.epoch_columns}
+    want = {f'throughput/{k}':[pytest.approx(o[k], rel=.01, abs=.01) for o in t.epochs] for k in t.epoch_columns} | {'odd/valid_odd':[3.]*2}
     there = log(tb.log_dir)
     assert {k:[o.value for o in there.Scalars(k)] for k in want}==want and not [k for k in tags(tb.log_dir/'valid') if 'sec' in k or 'wait' in k]
 
