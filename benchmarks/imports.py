@@ -1,7 +1,7 @@
-"""Measure the cost of `import learnloop` beyond torch: CPU time, and whether it starts a garbage collection
+"""Measure the CPU time of `import learnloop` beyond torch
 
-Each measurement is a fresh process that imports torch first, and then the module; bytecode exists. A collection of the oldest generation visits all of torch's
-objects, which takes about 100 ms. "collections" counts those during the import.
+Each measurement is a fresh process that imports torch first, and then the module; bytecode exists. A garbage collection is due soon after `import torch`. If it
+visits torch's objects during the import of the module, it takes about 100 ms of this time.
 
     python -m benchmarks.imports
     python -m benchmarks.imports --modules learnloop fastai.learner --rounds 5
@@ -17,17 +17,17 @@ LIMITS = dict(learnloop=40.)
 
 # torch is imported first, so that it isn't counted
 _import = '''
-import gc, sys, time, torch
-before,n,start = set(sys.modules),gc.get_stats()[2]['collections'],time.process_time()
+import sys, time, torch
+before,start = set(sys.modules),time.process_time()
 import {}
-print(1e3*(time.process_time()-start), gc.get_stats()[2]['collections']-n, *(sys.modules.keys()-before))'''
+print(1e3*(time.process_time()-start), *(sys.modules.keys()-before))'''
 
 def one(module):
-    "Return milliseconds, garbage collections, and the imported modules of `HEAVY`"
+    "Return milliseconds, and the imported modules of `HEAVY`"
     cmd = sys.executable,'-c',_import.format(module)
     env = {k:v for k,v in os.environ.items() if k!='PYTHONDONTWRITEBYTECODE'}  # else each process compiles all modules again
-    ms,n,*names = subprocess.run(cmd, capture_output=True, text=True, check=True, timeout=600, env=env).stdout.splitlines()[-1].split()
-    return float(ms),int(n),sorted(HEAVY.intersection(names))
+    ms,*names = subprocess.run(cmd, capture_output=True, text=True, check=True, timeout=600, env=env).stdout.splitlines()[-1].split()
+    return float(ms),sorted(HEAVY.intersection(names))
 
 def installed(modules):
     for o in modules:
@@ -42,8 +42,7 @@ def measure(args):
     for _ in range(args.rounds):
         for o in modules: outs[o].append(one(o))
     for k,v in outs.items():
-        yield results.row('import', k, [o[0] for o in v], unit='ms beyond torch', limit=LIMITS.get(k), heavy=v[0][2])
-        yield results.row('import', k, [o[1] for o in v], unit='collections', limit=0 if k in LIMITS else None)
+        yield results.row('import', k, [o[0] for o in v], unit='ms beyond torch', limit=LIMITS.get(k), heavy=v[0][1])
 
 def parse_args(argv=None):
     cfg = results.settings()

@@ -8,7 +8,6 @@ Docs: https://learnloop.github.io/learnloop/loop/lazy.html.md"""
 __all__ = ['LAZY', 'load_lazy', 'LazyMethod', 'with_lazy_methods']
 
 # %% ../../nbs/loop/10_lazy.ipynb #a7c1d0e4
-import sys
 from importlib import import_module
 from .help import show_params
 
@@ -56,19 +55,15 @@ LAZY = {  # chkstyle: ignore-node
 
 # %% ../../nbs/loop/10_lazy.ipynb #a7c1d0e7
 _places = []  # Pairs of a class and the name of a method that is or was a `LazyMethod`
-_shown = set()  # Modules whose docstrings show parameters; each has many names
 
 def load_lazy(
     module:str # Path of the module, such as `learnloop.train.lr_find`
 ): # The module
     "Import `module`, which patches its methods; keep a method that you replaced before"
     theirs = [(c, k, vars(c)[k]) for c,k in _places if k in vars(c) and not isinstance(vars(c)[k], LazyMethod)]
-    is_new = module not in sys.modules
     res = import_module(module)
     for c,k,v in theirs: setattr(c, k, v)
-    if is_new or module not in _shown:
-        _shown.add(module)
-        show_params()
+    show_params()
     return res
 
 # %% ../../nbs/loop/10_lazy.ipynb #a7c1d0e8

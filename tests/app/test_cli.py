@@ -179,7 +179,7 @@ def test_json_has_what_tables_and_pages_say(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for k in 'ab':
         torch.manual_seed(ord(k))
-        learn = learnloop.app.synth.synth_learner(path=f'runs/{k}', metrics=learnloop.mae)
+        learn = learnloop.synth_learner(path=f'runs/{k}', metrics=learnloop.mae)
         with learn.no_logging(): learn.fit(2, cbs=[learnloop.CSVLogger(), learnloop.Fingerprint()])
     capsys.readouterr()
     found = outputs(capsys, 'runs')

@@ -2,12 +2,13 @@
 import math
 from functools import partial
 from helpers import cover
-import learnloop, pytest, torch, turn_loops
+import pytest, torch, turn_loops
 from learnloop import (Callback, CheckFinite, EMA, GradientAccumulation, GradientCheckpointing, GradientClip, GradualUnfreezing,
     MicroBatch, MixedPrecision, ReloadLoaders, SAM, SWA, SpikeDetection, TimeLimit,
     ValidateCallback, ValidateEvery)
 from learnloop.data.checks import replaced
 from learnloop.scale.share import _part_of
+from learnloop.scale.team import find_team
 from runs import TOL, check_alike, differ, mk_dls, mk_learner, mlp, result, tensor_dls, train
 from together import ending, together
 from where import noted, where
@@ -111,7 +112,7 @@ class Numbers:
     "Random numbers of the run: each process takes its part, and one process takes all"
     def __init__(self): self.g = torch.Generator().manual_seed(0)
     def __call__(self, draw, n, width):
-        team = learnloop.scale.team.find_team()
+        team = find_team()
         world,rank = (team.world,team.rank) if team else (1, 0)
         every = draw(n*world, width, generator=self.g, dtype=torch.float64)
         return every[_part_of(n*world, rank, world)]
