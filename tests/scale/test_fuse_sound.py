@@ -806,6 +806,7 @@ def check_program(program, **kw):
 @settings(max_examples=FEW, deadline=None)
 def test_any_program(program): check_program(program, backend=BACKEND)
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize('program', [('embedding','mse','adamw','plain', True, ['clip','rates'], [(5, 'load')]), ('number','own','momentum','last', False, [], [(9, 'wd')])],
     ids=['embedding','number'])
 def test_drawn_programs_on_the_real_compiler(program, cache): assert check_program(program, backend='inductor', cache=cache).fused['whole']>20
