@@ -24,7 +24,7 @@ from ..loop.engines import Engine
 from ..loop.flow import CancelBatchException, RewindException
 from ..loop.learner import Learner, default_engine
 from ..loop.opt_mode import check_momentum
-from ..loop.optimizer import get_hyper, hyper_names, n_groups, set_hypers, spread_hyper
+from ..loop.optimizer import get_hyper, hyper_groups, hyper_names, n_groups, set_hypers, spread_hyper
 from ..loop.place import Place, use_part
 
 # %% ../../nbs/checkpoint/09_rewind.ipynb #9e710002
@@ -82,6 +82,7 @@ def change_hypers(
         if cb and not ends and names[k] & {'mom','sqr_mom'}: raise ValueError(f'{k}={hypers[k]!r}: the schedule of {k} '
             f'cannot be scaled, since {k} must stay below 1, but it can be ended')
     check_momentum(learn, hypers)
+    if any(v for k,v in hypers.items() if 'wd' in names[k]): _check_split(learn)
     was = {k:get_hyper(learn.opt, k) for k in hypers}
     set_hypers(learn.opt, learn.model, **hypers)  # which checks all values
     set_hypers(learn.opt, learn.model, **was)
@@ -90,6 +91,14 @@ def change_hypers(
         own = next(o for o in cb.owns if hyper_names([o]) & names[k])
         cb.reschedule(own, None if ends else hypers[k])
     set_hypers(learn.opt, learn.model, **{k:v for k,v in hypers.items() if ends or not by[k]})
+
+def _check_split(learn):
+    "Raise an error if weight decay would split the groups that a PyTorch scheduler was made for"
+    from learnloop.train.torchsched import TorchScheduler
+    cb = next((o for o in learn.cbs if isinstance(o, TorchScheduler)), None)
+    if cb is None or all('decay' in g for _,g in hyper_groups(learn.opt)): return
+    raise ValueError(f'wd: {cb.label} was made for the present parameter groups, and the first weight decay splits off '
+        'those of norms and biases: give the learner its wd before the fit')
 
 # %% ../../nbs/checkpoint/09_rewind.ipynb #9e71000a
 class Skips(Callback):

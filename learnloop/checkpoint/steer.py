@@ -182,15 +182,16 @@ def _open(self:Steering):
     learn,args = self.learn,self.learn.fit_state.args
     savers = learn.keeper.savers if learn.keeper else []
     self.folders = [*dict.fromkeys(o.resolve() for o in (*(cb.folder for cb in savers), *self.folders))]
-    log = [] if self.is_fresh else self.log
+    # a fit that resumes may be fresh, too: it was killed before its first checkpoint
+    log,resumes = [] if self.is_fresh else self.log,isinstance(args.resume, str|Path|Checkpoint)
     if learn.team.is_first:
-        if not self.is_fresh and isinstance(args.resume, str|Path|Checkpoint): log = self._logged()
+        if resumes: log = self._logged()
         if args.replay is not None:
             known = {o['id'] for o in log}
             more = read_commands(check_place('replay', args.replay, 'the folder of a run'))
             log = [*log, *(o for o in more if o['id'] not in known)]
             log.sort(key=itemgetter('attempt', 'epoch', 'batch'))
-        if self.is_fresh:  # what is there is of an earlier fit
+        if self.is_fresh and not resumes:  # what is there is of an earlier fit
             self._delete([*(o for _,o in self._files()), *(o/'commands.json' for o in self.folders)])
         if log: self._write(log)
     self.log,self.is_ready = learn.team.from_first(log),True

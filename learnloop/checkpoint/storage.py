@@ -12,7 +12,7 @@ __all__ = ['VERSION', 'kind_of', 'to_plain', 'from_plain', 'HashingFile', 'Writt
 # %% ../../nbs/checkpoint/01_storage.ipynb #23cbbd72
 import errno, hashlib, json, math, os, platform, re, secrets, shutil, sys, time, torch, warnings
 from array import array
-from collections import OrderedDict, namedtuple
+from collections import Counter, OrderedDict, namedtuple
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -36,7 +36,7 @@ def kind_of(
     if isinstance(o, Tensor): return '$tensor' if type(o.detach()) is Tensor else None
     if t is list and _are_numbers(o): return '$numbers'
     if t is float and not math.isfinite(o): return '$float'
-    if t in (type(None), bool, int, float, str, tuple, set, list, dict, OrderedDict): return t
+    if t in (type(None), bool, int, float, str, tuple, set, list, dict, OrderedDict, Counter): return t
     is_numpy = t.__module__=='numpy' and hasattr(o, 'dtype') and o.dtype.kind in 'biuf' and o.dtype.itemsize<=8
     if not is_numpy: return None
     return '$array' if o.shape else '$number'
@@ -83,6 +83,7 @@ def to_plain(
         return {kind:at}
     if kind is list: return [_in(i, v) for i,v in enumerate(o)]
     if kind in (tuple, set): return {f'${kind.__name__}': [_in(i, v) for i,v in enumerate(o)]}
+    if kind is Counter: return {'$counter':_in('items', [*o.items()])}
     if kind not in (dict, OrderedDict): return o
     if all(type(k) is str and k[:1]!='$' for k in o): return {k:_in(k, v) for k,v in o.items()}
     return {'$items':[[_in(f'key {k!r}', k), _in(k, v)] for k,v in o.items()]}
@@ -105,6 +106,7 @@ def from_plain(
         if f'${t.__name__}' in o: return t(map(_of, o[f'${t.__name__}']))
     if '$series' in o: return Series(_of(o['rest']), map(part, o['$series']))
     if '$items' in o: return {_of(k):_of(v) for k,v in o['$items']}
+    if '$counter' in o: return Counter(dict(_of(o['$counter'])))
     return {k:_of(v) for k,v in o.items()}
 
 # %% ../../nbs/checkpoint/01_storage.ipynb #bdb7b9c5

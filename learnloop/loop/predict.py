@@ -137,6 +137,7 @@ def _rewrap(like, o):
     "Return `o` in containers of the same types as `like`"
     vals,has = batch_parts(o),batch_parts(like)
     if vals is None or has is None: return o
+    if type(o) is list and len(vals)!=len(has): like,has = o,has[:1]*len(vals)  # a list of items
     return batch_like(like, [_rewrap(a, b) for a,b in zip(has, vals, strict=True)])
 
 # %% ../../nbs/loop/06_predict.ipynb #c0ae0042

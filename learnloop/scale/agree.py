@@ -18,7 +18,7 @@ from ..data.checks import replaced
 from ..data.loaders import batch_len
 from ..loop.denominator import Joined, SUM, join_units
 from ..loop.engines import Engine
-from ..loop.flow import catcher, ControlException, listeners, Phase, PHASES, restack, RewindException, per_batch
+from ..loop.flow import CancelException, catcher, ControlException, listeners, Phase, PHASES, restack, RewindException, per_batch
 from ..loop.optimizer import get_hypers
 from ..loop.team import SingleProcess
 from .share import share
@@ -88,6 +88,7 @@ _HOW = 'Each gradient is a mean over the items of one process, not of the whole 
 class _Meetings:
     "The points of a pass at which processes meet, and how far this one is in its turn"
     passed,in_forward,met_forward = 0,False,False
+    trains = False  # Does each process train, with its own statistics of batches?
     sizes = ()  # Sizes of the batch in all processes, if each has its own batches
     def __init__(self, points=()): self.points = {*points}
 
@@ -135,7 +136,9 @@ class TeamEngine(SingleProcess, Engine):  # chkstyle: ignore-node
             if name in ('epoch', 'validate'): self.meetings = outer  # a step may follow a cancelled *train*
     def ended(self, learn, phase, e, inner):
         if not isinstance(e, ControlException): return inner(learn, phase, self.processes.fail(e))
-        try: e = self._tell(e)
+        try:
+            e = self._tell(e)
+            if phase.name=='train' and isinstance(e, CancelException): self._end_train()
         except Exception as err: e = err  # the others are at another place, or gone
         return inner(learn, phase, e)
     @contextmanager
@@ -182,7 +185,7 @@ def _finish(self:TeamEngine, name):
         self._begin_again()
     elif name in _PASSES:
         self._take_code(self._flush())
-        if name=='train': self.engine.end_train()
+        if name=='train': self._end_train()
         crc = getattr(self.learn.data_pass and self.learn.data_pass.dl, 'crc', 0)
         numbers = [n for *_,n in self.processes.meet(f'end of {name}', number=crc|self.wanted<<32)]
         _check_order({n%2**32 for n in numbers})
@@ -202,6 +205,7 @@ def _begin_pass(self:TeamEngine, name):
     rows = [n for *_,n in self.processes.meet(f'begin of {name}', number=bits|self._sum_weights()<<16)]
     for n in rows: bits |= n
     self.meetings = _Meetings(k for k,b in _BITS.items() if bits&b)
+    self.meetings.trains = name=='train'
     apart = [r for r,n in enumerate(rows) if n>>16!=rows[0]>>16]
     if apart and self.is_first: warnings.warn(_APART.format(', '.join(map(str, apart))), stacklevel=2)
     if self.meetings.points and not learn.training: self.meetings.points.add('between')
@@ -210,6 +214,12 @@ def _begin_pass(self:TeamEngine, name):
     n = batch_len(learn.dl)
     if n and learn.n_iter==n: learn.n_iter = batch_len(self.share(learn.dl, learn.training))
     if name=='validate' and learn.inside('train'): self.engine.end_train()  # each process has its own statistics
+
+@patch
+def _end_train(self:TeamEngine):
+    "Let the engine synchronize once at the end of training, or of a training pass that all processes cancel"
+    trains,self.meetings.trains = self.meetings.trains,False
+    if trains: self.engine.end_train()
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0001c1
 _APART = ('weights or hyper-parameters of rank {} differ from those of rank 0, so the processes use different models '

@@ -54,7 +54,10 @@ class GradExchange:
     ): "Prepare for a turn"
     def end_backward(self): "Exchange the gradients of the backward pass"
     def end_turn(self): "Clean up after a turn, even after an error"
-    def end_train(self): "Synchronize after the last training batch, in all processes"
+    def end_train(self):
+        "Copy the first process's buffers to all, in all processes: each has its own statistics of the training pass"
+        for m in (self.learn.model, loss_module(self.learn)):
+            if m is not None: _broadcast_module(m, self.team, params=False)
     def end_pass(self): "Clean up after a pass, even after an error"
 
 # %% ../../nbs/scale/04_distributed.ipynb #di000008
@@ -141,7 +144,6 @@ class DDP(GradExchange):
         self.learn.forward_model,self.synced = self.kept,False
         for o in self.hooks: o.remove()
         self.hooks = ()
-    def end_train(self): _broadcast_module(self.learn.model, self.team, params=False)
 
 # %% ../../nbs/scale/04_distributed.ipynb #di000011
 @patch
@@ -251,7 +253,6 @@ class FSDP(GradExchange):
             if hasattr(m, 'reshard'): m.reshard()  # torch keeps the outermost parameters unsharded after a call
     def begin_turn(self, turn): self.synced = False
     def end_turn(self): self.synced = False
-    def end_train(self): _broadcast_module(self.learn.model, self.team, params=False)
     def call(self,
         inner, # The model, or what the learner calls in its place
         *args, # Arguments of `inner`

@@ -130,13 +130,18 @@ def in_graph(self:WeightAveraging, event): return InGraph(after='step')
 def after_train(self:WeightAveraging):
     n_epochs = self.learn.epoch+1
     pct = max(self.learn.pct_train, n_epochs/self.learn.n_epoch)
-    if self.buffers=='average': self._broadcast_buffers()
+    self._broadcast_buffers()
     if self.every_epochs: self._update_if(n_epochs%self.every_epochs==0, pct)
 
 @patch
+def after_cancel_epoch(self:WeightAveraging): self._broadcast_buffers()
+@patch
+def after_cancel_fit(self:WeightAveraging): self._broadcast_buffers()
+
+@patch
 def _broadcast_buffers(self:WeightAveraging):
-    "Copy the first process's statistics to the others, which have their own until the end of an epoch"
-    if not self.averages: return
+    "Copy the first process's averaged statistics to the others, which have their own during a training pass"
+    if not self.averages or self.buffers!='average': return
     names = [k for k,_ in self.learn.model.named_buffers() if k in self.averages]
     for k,t in self.learn.team.from_first({k:self.averages[k] for k in names}).items(): self.averages[k].copy_(t)
 
