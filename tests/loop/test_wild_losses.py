@@ -107,7 +107,6 @@ def seeded(f, *args):
     torch.manual_seed(1)
     return f(*args)
 
-@pytest.mark.every(2)
 @pytest.mark.parametrize('name', MEANS|OTHERS)
 def test_parts_of_a_batch_give_its_step_or_the_loss_is_named(name):
     kind,loss = (MEANS|OTHERS)[name]

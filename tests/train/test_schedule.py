@@ -320,6 +320,27 @@ def test_schedulers_of_several_optimizers():
     assert got[-1]==[.1, .2/8]
     with pytest.raises(ValueError, match="no optimizer 'c'"): mk(model=m, opt_func=opt_func()).fit(1, cbs=TorchScheduler(dict(c=halve), unit='step'))
 
+# Values that a user sets in a fit
+
+class Steps(Scheduler):
+    "Counts how often it is asked"
+    owns,needs_length,n = ['lr', 'wd'],False,0
+    def values(self):
+        self.n += 1
+        return dict(lr=.1*.9**self.n, wd=[.1])
+
+SCHEDULES = [None, Steps, lambda: ParamScheduler(dict(lr=SchedExp(.1, .01))), *(partial(TorchScheduler, o, 'step') for o in STEP)]
+
+@pytest.mark.parametrize('sched', SCHEDULES, ids=lambda o: getattr(getattr(getattr(o, 'args', [o])[0], 'func', o), '__name__', 'f'))
+@pytest.mark.parametrize('ends', [False, True])
+def test_a_value_lasts_and_a_schedule_is_scaled_or_ended(sched, ends):
+    def run(text=''):
+        says = Callback('says', after_batch=lambda cb: cb.learn.tell(text) if text and cb.training and cb.learn.count.batches==5 else None)
+        return torch.tensor(values(mk(opt_func=MOM), 2, cbs=[says, *([sched()] if sched else [])]), dtype=torch.float64)
+    plain,told = run(),run('lr=.02'+' end'*ends)
+    assert torch.equal(told[:5], plain[:5]) and told[5].item()==pytest.approx(.02, rel=1e-9)
+    torch.testing.assert_close(told[5:], torch.full((3,), .02, dtype=torch.float64) if ends or not sched else plain[5:]*.02/plain[5], rtol=1e-6, atol=1e-9)
+
 # Fine-tuning
 
 def test_fine_tune_freezes_then_unfreezes():
