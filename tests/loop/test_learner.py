@@ -418,35 +418,24 @@ def test_no_batch_is_kept_when_the_next_is_fetched(kw, defaults):
     assert len(weak.refs)>=3 and weak.alive==[0]*len(weak.alive)
 
 CANCELS = CancelTrainException,CancelEpochException,CancelFitException
+ENDS = [(e, o) for e in ('before_batch', 'after_loss', 'before_step', 'after_batch') for o in (CancelBatchException, *CANCELS, ValueError, KeyboardInterrupt)] + \
+    [('after_fetch', o) for o in (*CANCELS, ValueError)] + [('cleanup_batch', ValueError), ('after_exception', KeyboardInterrupt)]
 
-@pytest.mark.parametrize('e,cancel', [('after_fetch', o) for o in CANCELS] +
-    [(e, o) for e in ('before_batch', 'after_loss', 'before_step', 'after_batch') for o in (CancelBatchException, *CANCELS)])
-def test_no_batch_is_kept_after_a_cancel(e, cancel):
+@pytest.mark.parametrize('e,what', ENDS)
+def test_no_batch_is_kept_after_a_cancel_or_an_exception(e, what):
     refs,alive = [],[]
     def hear(cb, _):
-        if cb.learn.batch is not None: refs.append(weakref.ref(cb.learn.batch[0]))
-        raise cancel
-    def look(cb, _):
+        refs.extend(map(weakref.ref, [*(cb.learn.batch or ()), *([] if cb.learn.pred is None else [cb.learn.pred])]))
+        raise what
+    def look(*_):
         gc.collect()
         alive.append(sum(o() is not None for o in refs))
-    learn = mk_learner([listener('a', [e], hear, run_valid=False), listener('b', ['after_train', 'after_epoch', 'after_fit'], look)], dls=(fresh_batches(2), None))
-    learn.fit(1)
-    assert refs and alive and not any(alive)
-
-@covering(what=[ValueError, KeyboardInterrupt], e=['before_batch', 'after_loss', 'before_step', 'after_batch', 'cleanup_batch', 'after_exception', 'after_fetch'])
-def test_no_batch_is_kept_after_an_exception(e, what):
-    refs = []
-    def hear(cb, _):
-        b = cb.learn.batch
-        if b is not None: refs.extend(map(weakref.ref, b))
-        if cb.learn.pred is not None: refs.append(weakref.ref(cb.learn.pred))
-        raise what
-    acts = [listener('a', [e], hear)]
-    if e=='after_exception': acts.append(listener('b', ['after_loss'], lambda cb, _: 1/0))
-    learn = mk_learner(acts, dls=(fresh_batches(), None))
-    with suppress(what, ZeroDivisionError): learn.fit(1)
-    gc.collect()
-    assert refs and not any(o() is not None for o in refs)
+    cbs = [listener('a', [e], hear, run_valid=False), listener('b', ['after_train', 'after_epoch', 'after_fit'], look)]
+    if e=='after_exception': cbs.append(listener('c', ['after_loss'], lambda cb, _: 1/0))
+    learn = mk_learner(cbs, dls=(fresh_batches(2), None))
+    with suppress(ValueError, KeyboardInterrupt, ZeroDivisionError): learn.fit(1)
+    look()
+    assert refs and not any(alive)
 
 def test_a_learner_that_is_dropped_is_freed():
     learn = mk_learner(defaults=True)

@@ -1,15 +1,11 @@
 "Where a fit is, events between two batches, and fits that begin in the middle"
 import copy
 import pytest, torch
-from helpers import TRAIN, VALID, mk_learner, same, silent
+from helpers import TRAIN, VALID, mk_learner, quiet, same, silent
 from learnloop import Callback, CheckpointCallback, event, list_checkpoints
 from learnloop.loop.evaluate import evaluate_on
 
 N = len(TRAIN)
-def quiet(learn, *args, **kwargs):
-    learn.logger = lambda row: None
-    learn.fit(*args, **kwargs)
-    return learn
 def told(res, f, *events): return Callback(name='told', **{e:lambda cb, e=e: res.append((e, f(cb.learn))) for e in events})
 
 def test_an_evaluation_leaves_the_place_of_the_training_around_it():

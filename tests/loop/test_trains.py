@@ -223,18 +223,7 @@ def in_turns(learn, *names, **kwargs):
     "A batch of `learn` is a turn of each of its optimizers, or of `names`"
     learn.train_batch = lambda: [learn.turn(lambda: learn.loss_func(learn.forward(), *learn.yb), opt=o, **kwargs) for o in names or learn.opt]
     return learn
-def loss_of(m, b): return F.mse_loss(m(b[0]), b[1])
 
-def test_point_4_gradients_of_a_turn_go_to_its_optimizer_alone():
-    "The second turn of a batch would find those of the first, and the first of the next batch those of the second"
-    learn,hand = mk(opt_func=two(m := net()), model=m),net()
-    in_turns(learn).fit(2)
-    for b in TRAIN*2:
-        for opt in two(hand).values():
-            hand.zero_grad()
-            loss_of(hand, b).backward()
-            opt.step()
-    assert same(learn.model, hand) and all(p.grad is None for p in learn.model.parameters())
 
 @pytest.mark.parametrize('counts,n', [(True, 6), (False, 0)])
 def test_point_4_a_step_of_a_turn_counts_or_not(counts, n):
@@ -243,21 +232,6 @@ def test_point_4_a_step_of_a_turn_counts_or_not(counts, n):
     learn.fit(1)
     assert learn.count.opt_steps==len(heard)==n and heard==['body', 'rest']*(n//2)
     assert not same(learn.model, net())
-
-@pytest.mark.parametrize('search', [None, 'strong_wolfe'])
-def test_point_4_gradients_are_clipped_at_each_evaluation_of_a_closure(search):
-    LBFGS = partial(torch.optim.LBFGS, lr=.1, max_iter=4, line_search_fn=search)
-    learn,hand = mk(opt_func=LBFGS, lr=None),net()
-    learn.fit(2, cbs=GradientClip(.05))
-    opt = LBFGS(hand.parameters())
-    for b in TRAIN*2:
-        def closure(b=b):
-            opt.zero_grad()
-            (loss := loss_of(hand, b)).backward()
-            nn.utils.clip_grad_norm_(hand.parameters(), .05)
-            return loss
-        opt.step(closure)
-    assert same(learn.model, hand) and learn.count.opt_steps==6
 
 # --- what holds a state elsewhere
 

@@ -4,7 +4,7 @@ from contextlib import nullcontext, suppress
 from copy import deepcopy
 from functools import partial
 import numpy as np, pytest, torch
-from helpers import FIT, Module, VALID, batches, covering, events_of, mk_learner, mk_model, reread, same, silent, weights
+from helpers import FIT, Module, VALID, act, batches, covering, events_of, mk_learner, mk_model, same, silent, weights
 from learnloop import (AvgMetric, Callback, CancelEpochException, CancelFitException, CancelStepException, DataLoaders, GradualUnfreezing,
     Learner, LRFinder, ParamScheduler, SchedCos, SchedExp, SchedLin, SchedNo, SchedPoly, Scheduler, TorchScheduler, annealer, combine_scheds,
     combined_cos, event, get_hypers, on)
@@ -227,10 +227,13 @@ each_sched = pytest.mark.parametrize('sched', STEP, ids=lambda o: getattr(getatt
 
 @pytest.mark.every(2)
 @each_sched
-def test_pytorch_schedulers_by_step_match_a_loop_by_hand(sched):
-    learn = mk(opt_func=MOM)
-    learn.fit(2, cbs=TorchScheduler(sched, unit='step'))
-    assert same(learn.model, by_hand(2, None, MOM, after_step=lambda opt: sched(opt).step))
+def test_pytorch_schedulers_by_step_match_a_loop_by_hand_in_a_resumed_fit(sched, tmp_path):
+    def fit(at=None):
+        stop = Callback(name='stop', before_batch=lambda cb: act(cb, 'MemoryError' if cb.count.batches==at else None))
+        (learn := mk(opt_func=MOM)).fit(2, cbs=[TorchScheduler(sched, unit='step'), stop], resume=tmp_path)
+        return learn.model
+    with pytest.raises(MemoryError): fit(5)
+    assert same(fit(), by_hand(2, None, MOM, after_step=lambda opt: sched(opt).step))
 
 @pytest.mark.every(2)
 @each_sched
@@ -241,25 +244,6 @@ def test_pytorch_schedulers_by_epoch_match_a_loop_by_hand(sched):
     def first(opt, i):
         if 's' not in made: made['s'] = sched(opt)
     assert same(learn.model, by_hand(4, first, MOM, after_epoch=lambda opt: made['s'].step()))
-
-@pytest.mark.every(2)
-@each_sched
-def test_pytorch_schedulers_resume(sched):
-    whole,sd = mk(opt_func=MOM),{}
-    ts = TorchScheduler(sched, unit='step')
-    def keep(cb):
-        if cb.epoch: return
-        sd.update(reread(dict(sched=ts.state_dict(), model=cb.model.state_dict(), opt=cb.opt.state_dict())))
-    whole.fit(2, cbs=[ts, Callback(cleanup_epoch=keep)])
-    assert ts.state_dict()=={}
-    for when in ('before', 'in'):
-        learn,new = mk(opt_func=MOM),TorchScheduler(sched, unit='step')
-        learn.create_opt()
-        learn.model.load_state_dict(sd['model'])
-        learn.opt.load_state_dict(deepcopy(sd['opt']))
-        if when=='before': new.load_state_dict(sd['sched'])
-        learn.fit(2, start_epoch=1, cbs=[new, Callback(before_epoch=lambda cb, new=new, when=when: new.load_state_dict(sd['sched']) if when=='in' else None)])
-        assert same(learn.model, whole.model), when
 
 def test_a_scheduler_steps_only_after_real_steps():
     def skip(cb):
