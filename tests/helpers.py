@@ -383,6 +383,18 @@ class StopAt(Callback):
     def hit(self):
         if self.learn.count.opt_steps==self.at and self.learn.phases['evaluate'] not in self.learn.open: self.how()
 
+def boom(cb): raise Boom
+
+class At(Callback):
+    "Calls `f` at the `n`-th call of `name`; without `n`, it only keeps the set of callbacks the same"
+    order = 65
+    def __init__(self, name='after_batch', n=None, f=boom):
+        super().__init__(name='stop', **{name: lambda cb: cb.hit()})
+        self.n,self.f,self.seen = n,f,0
+    def hit(self):
+        self.seen += 1
+        if self.seen==self.n: self.f(self)
+
 class Back(Callback):
     "Rewinds once, at an event and a place, in the process `rank` only"
     order = 99

@@ -5,7 +5,7 @@ from copy import deepcopy
 from functools import partial
 from pathlib import Path
 import numpy as np, pytest, torch
-from helpers import Boom, Module, check, cover, covering, mk_learner as mk_line, plainly, silent
+from helpers import At, Boom, Module, boom, check, cover, covering, mk_learner as mk_line, plainly, silent
 from learnloop import (
     AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCallback, CutMix, DamagedCheckpoint, EarlyStoppingCallback, EMA, GradientAccumulation,
     GradientClip, GradualUnfreezing, Learner, LimitBatches, MCDropoutCallback, MicroBatch, MixedPrecision, MixUp, OverfitBatches,
@@ -104,18 +104,6 @@ def state(learn):
         opt=[deepcopy(o.state_dict()) for o in opts], frozen=[p.requires_grad for p in learn.model.parameters()], count=vars(learn.count),
         raw=list(r.raw_losses), lrs=list(r.lrs), values=r.values, records=r.records, hps=r.hps, iters=r.iters, cbs={o.name:o.state_dict() for o in learn.cbs},
         rng=[torch.get_rng_state(), random.getstate(), np.random.get_state(legacy=False)])  # noqa: NPY002
-
-def boom(cb): raise Boom
-
-class At(Callback):
-    "Calls `f` at the `n`-th call of `name`; without `n`, it only keeps the set of callbacks the same"
-    order = 65
-    def __init__(self, name='after_batch', n=None, f=boom):
-        super().__init__(name='stop', **{name: lambda cb: cb.hit()})
-        self.n,self.f,self.seen = n,f,0
-    def hit(self):
-        self.seen += 1
-        if self.seen==self.n: self.f(self)
 
 FITS = dict(fit=lambda learn, **kw: learn.fit(N_EPOCH, **kw), short=lambda learn, **kw: learn.fit(2, **kw),
     one_cycle=lambda learn, **kw: learn.fit_one_cycle(N_EPOCH, **kw),

@@ -158,14 +158,6 @@ def test_kinds_of_batches(batch, loss_func, xb, yb):
     assert learn.count.opt_steps==2 and learn.count.samples==6
     for got in seen: torch.testing.assert_close(got, (xb, yb, 3), rtol=0, atol=0)
 
-@pytest.mark.parametrize('n_inp,xb', [(1, (A,)), (2, (A, B)), (3, (A, B, Y))])
-def test_n_inp(n_inp, xb):
-    seen = []
-    learn = mk_learner([Callback('see', before_batch=lambda cb: seen.append((cb.xb, cb.yb)))], dls=DataLoaders([(A, B, Y)], n_inp=n_inp), model=Dot(),
-        loss_func=lambda pred, *yb: pred.sum())
-    with suppress(TypeError): learn.fit(1)
-    torch.testing.assert_close(seen[0], (xb, (A, B, Y)[n_inp:]))
-
 @pytest.mark.parametrize('how', ['dict', 'attribute'])
 @pytest.mark.parametrize('loss_func', [None, lambda pred: 1/0])
 def test_model_with_its_own_loss(how, loss_func):

@@ -29,23 +29,6 @@ def test_a_checkpoint_that_is_due_comes_before_any_handler(tmp_path):
     quiet(mk_learner([cb], dls=(TRAIN, None), defaults=True), 1, cbs=CheckpointCallback(tmp_path, every_steps=1))
     assert seen==[[], *([i] for i in range(1, N+1))]
 
-@pytest.mark.parametrize('at', range(1, 2*N+2))
-def test_in_a_resumed_fit_each_handler_hears_each_place_once(at):
-    def run(at=None):
-        seen = []
-        def hear(cb):
-            if len(seen)==at: raise KeyboardInterrupt
-            seen.append(tuple(cb.learn.place))
-        torch.manual_seed(0)
-        learn = silent(mk_learner([Callback(name='mine', between_batches=hear)], defaults=True))
-        try: learn.fit(2)
-        except KeyboardInterrupt:
-            at = None
-            learn.resume()
-        return learn,seen
-    (whole,want),(learn,seen) = run(),run(at)
-    assert seen==want and same(learn.model, whole.model)
-
 def test_without_an_engine_that_saves_fits_the_error_says_so():
     learn = mk_learner(defaults=True)
     learn.engines.remove(learn.keeper)

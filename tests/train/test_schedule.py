@@ -458,10 +458,6 @@ def test_lr_find_that_stops_at_once_says_so():
     assert same(learn.model, before)
     with pytest.raises(ValueError, match='num_it is 0'): learn.lr_find(num_it=0, show_plot=False)
 
-def test_lazy_parameters_are_refused():
-    learn = mk(model=nn.LazyLinear(1), splitter=lambda m: list(m.parameters()))
-    with pytest.raises(ValueError, match='run a batch through it first'): learn.lr_find(show_plot=False)
-
 def test_expanded_buffers_can_be_noted():
     model = mk_model()
     model.register_buffer('ids', torch.arange(3).expand(2, -1))
