@@ -361,7 +361,7 @@ def test_sam_restores_weights_after_any_cancel_or_error(e, what):
     assert model[1][2].num_batches_tracked==1
 
 @pytest.mark.parametrize('mk,match', [
-    *((partial(GradientAccumulation, **o), 'n_acc|n_batches') for o in (dict(n_acc=0), dict(n_acc=2.5), dict(n_acc=True), dict(n_batches=-1), dict(n_acc=None), dict(n_batches='3'))),
+    *((partial(GradientAccumulation, **{k:v}), 'n_acc|n_batches') for k,v in (('n_acc', 0), ('n_acc', 2.5), ('n_acc', True), ('n_acc', None), ('n_batches', -1), ('n_batches', '3'))),
     *((partial(GradientAccumulation, 8, count=lambda learn, v=v: v), 'count returned') for v in (-1, math.nan, 'three', None)),
     (partial(GradientAccumulation, n_batches=lambda e: 0), 'function of the epoch'), *((partial(MicroBatch, o), 'size') for o in (0, -1, 2.5, None)),
     *((partial(SAM, o), 'rho') for o in (0, -1., math.inf, 'wide')), (lambda: [SAM(), MicroBatch(2)], 'MicroBatch'),
