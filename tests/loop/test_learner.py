@@ -594,6 +594,10 @@ def test_point_7_the_loop_counts_and_announces_all_steps():
         assert learn.count.opt_steps==4 and learn.count.batches==4//n
         assert seen==[(e, i+1, False) for i in range(4) for e in ('after_opt_step', 'after_step')]
 
+def test_a_step_after_the_last_batch_counts():
+    (learn := mk_learner([Callback(after_train=lambda cb: cb.learn.with_events('step', cb.learn.opt.step))])).fit(1)
+    assert learn.count.opt_steps==len(TRAIN)+1
+
 def test_an_override_that_counts_its_step_counts_it_once():
     class Counts(Learner):
         def _step(self):

@@ -2,8 +2,7 @@
 import signal
 import pytest, torch
 from helpers import At, Boom, same, weights
-from learnloop import (
-    CheckpointCallback, CSVLogger, EMA, GradientAccumulation, GradientClip, MicroBatch, MixedPrecision, MixUp, SAM, Tracer)
+from learnloop import CheckpointCallback, CSVLogger, EMA, GradientAccumulation, GradientClip, MicroBatch, MixedPrecision, MixUp, SAM, Tracer
 from turn_loops import (
     BS, LOOPS, N, SCALE, Accumulated, Averaged, Bf16, Clipped, ClippedAdaptive, ClippedValue, Fp16, Hand, InParts, Mixed, Sharp, by_hand)
 
