@@ -152,6 +152,29 @@ def in_terminal(args, **kwargs):
     import pexpect  # not for those who import this in an environment without it
     return pexpect.spawn(sys.executable, args, encoding='utf-8', preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), **kwargs)
 
+def fake_platform():
+    "Return a stand-in for wandb or mlflow, with its runs in order and their logged values"
+    m = SimpleNamespace(open=[], runs=[], run=None)
+    def begin(**kwargs):
+        i = kwargs.get('id') or kwargs.get('run_id') or f'run{len(m.runs)}'
+        assert not m.open or kwargs.get('nested') or kwargs.get('reinit')=='create_new'
+        def log(metrics, step, run_id=None): run.kept.extend((step, k, v) for k,v in metrics.items())
+        def finish(status=0, exit_code=0):
+            run.ends.append(status or exit_code)
+            m.open.remove(run)
+            m.run = m.open[0] if m.open else None
+        run = next((o for o in m.runs if o.id==i), None)
+        if run is None: run = SimpleNamespace(id=i, info=SimpleNamespace(run_id=i), kept=[], ends=[], kwargs=kwargs, log=log, finish=finish)
+        m.open.append(run)
+        m.runs += [run]*(run not in m.runs)
+        m.run = m.open[0]
+        return run
+    def log_metrics(metrics, step, run_id): next(o for o in m.runs if o.id==run_id).log(metrics, step)
+    m.init = m.start_run = begin
+    m.log_metrics,m.active_run,m.end_run = log_metrics,lambda: m.open[-1] if m.open else None,lambda status='FINISHED': m.open[-1].finish(status)
+    m.errors = m.exceptions = SimpleNamespace(CommError=OSError, MlflowException=OSError)
+    return m
+
 def ending(f):
     "Call `f`; return 'returns', or the name of the type of its exception"
     try: f()
@@ -356,9 +379,21 @@ class StopAt(Callback):
     def __init__(self, at=None, how=None, name='after_batch'):
         super().__init__(name='stop', **{name: StopAt.hit})
         self.at,self.how = at,how
-    order = 70
+    order,read_only = 70,True
     def hit(self):
         if self.learn.count.opt_steps==self.at and self.learn.phases['evaluate'] not in self.learn.open: self.how()
+
+def boom(cb): raise Boom
+
+class At(Callback):
+    "Calls `f` at the `n`-th call of `name`; without `n`, it only keeps the set of callbacks the same"
+    order = 65
+    def __init__(self, name='after_batch', n=None, f=boom):
+        super().__init__(name='stop', **{name: lambda cb: cb.hit()})
+        self.n,self.f,self.seen = n,f,0
+    def hit(self):
+        self.seen += 1
+        if self.seen==self.n: self.f(self)
 
 class Back(Callback):
     "Rewinds once, at an event and a place, in the process `rank` only"

@@ -6,7 +6,7 @@ from functools import partial
 from tempfile import mkdtemp
 from types import SimpleNamespace
 import learnloop, pytest, torch
-from helpers import LR, act, batches, ending, listener, mk_model, reread, same
+from helpers import LR, act, batches, ending, fake_platform, listener, mk_model, reread, same
 from learnloop import Callback, DataLoaders, Learner
 from torch.nn import functional as F
 
@@ -37,7 +37,7 @@ MADE_WITH = dict(  # chkstyle: ignore-node
     TensorBoardCallback=dict(log_dir=lambda folder: folder/'logs'))
 NEEDS_LENGTH = {'ShortEpochCallback', 'ParamScheduler', 'Scheduler'}  # schedules that must know how many batches there will be
 NOT_ALONE = {'SpikeRecovery'}  # it needs `Snapshots` beside it
-FAKE = {'WandbCallback':'wandb', 'MLflowCallback':'mlflow'}  # packages that aren't installed: `test_log` has stand-ins
+FAKE = {'WandbCallback':'wandb', 'MLflowCallback':'mlflow'}  # packages that aren't installed
 
 def subclasses(cls): return [o for c in cls.__subclasses__() for o in (c, *subclasses(c))]
 def found():
@@ -52,7 +52,7 @@ def make(request, tmp_path, monkeypatch):
     "Return a function that makes a callback of the class under test"
     cls,kwargs = request.param,MADE_WITH.get(request.param.__name__, {})
     monkeypatch.chdir(tmp_path)  # some write to the current folder
-    if nm := FAKE.get(cls.__name__): monkeypatch.setitem(sys.modules, nm, getattr(importlib.import_module('test_log'), f'fake_{nm}')())
+    if nm := FAKE.get(cls.__name__): monkeypatch.setitem(sys.modules, nm, fake_platform())
     params = [p.name for p in list(inspect.signature(cls).parameters.values()) if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
     if missing := [o for o in params if o not in kwargs]:
         pytest.fail(f'{cls.__module__}.{cls.__name__} needs {", ".join(missing)}: add arguments to test with to MADE_WITH in {__file__}')

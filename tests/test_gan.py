@@ -1,10 +1,8 @@
 "Several named optimizers, each with a turn and a phase of its own, compared to a hand-written loop (the tutorial is nbs/tutorials/04_gan.ipynb)"
 import pytest, torch
 from functools import partial
-from benchmarks.crash import difference as differ
-from helpers import Back, Module, quiet, same
-from learnloop import (Callback, CancelTurnException, CheckpointCallback, DataLoaders,
-    EMA, GradientAccumulation, Learner, Logger, Phase, Place, Snapshots, get_hypers, on)
+from helpers import Module, quiet, same
+from learnloop import Callback, DataLoaders, EMA, GradientAccumulation, Learner, Logger, Phase, on
 from torch import nn
 from torch.nn import functional as F
 
@@ -108,47 +106,3 @@ def test_a_loss_that_is_for_another_optimizer_is_refused(cbs):
     learn = Wrong(a.dls, a.model, opt_func=a.opt_func, cbs=cbs)
     with pytest.raises(ValueError, match=r"Turn\('gen'\): its loss depends on none of the parameters of optimizer 'gen'"): quiet(learn, 1)
     assert same(a.model, mk_gan().model)
-
-# ---- going back
-
-class Halve(Callback):
-    "Halves the learning rates of all optimizers from batch 2 of epoch 1 on"
-    order,run_valid = 61,False
-    def before_batch(self):
-        if (self.learn.epoch, self.learn.iter)>=(1, 2):
-            for g in [g for o in self.learn.opt.values() for g in o.param_groups]: g['lr'] *= .5
-
-class HalveOnce(Halve):
-    "Halves learning rates once, for optimizers without a schedule"
-    def before_batch(self):
-        if (self.learn.epoch, self.learn.iter)==(1, 2): self.learn.set_hypers(lr=[o['lr']/2 for o in get_hypers(self.learn.opt)])
-
-def skip_odd(cb):
-    if cb.turn_name=='gen' and cb.iter%2: raise CancelTurnException
-BACK = dict(between_batches=list, after_loss=lambda: [Callback('skip', before_turn=skip_odd)], after_opt_step=lambda: [GradientAccumulation(n_batches=2)],
-    cleanup_turn=lambda: [EMA(.9)], after_batch=list)
-
-def left_by(learn):
-    "Return all tensors and numbers that a fit leaves behind"
-    r = learn.recorder
-    return learn.model.state_dict(),{k:o.state_dict() for k,o in learn.opt.items()},[float(o) for o in r.losses],r.values,vars(learn.count)
-
-@pytest.mark.every(2)
-@pytest.mark.parametrize('fit', ['fit', 'fit_one_cycle'])
-@pytest.mark.parametrize('mk', [mk_gan, mk_turns])
-@pytest.mark.parametrize('where', BACK)
-def test_a_fit_after_a_rewind_equals_one_without_it(where, mk, fit, tmp_path):
-    rates = []
-    def fitted(*cbs):
-        learn = mk()
-        with learn.no_logging(): getattr(learn, fit)(3, cbs=[*BACK[where](), *cbs])
-        return left_by(learn)
-    def taken_back(folder, **changes):
-        keeps = Snapshots(4, keep=9) if 'after' in where else CheckpointCallback(tmp_path/folder, every_steps=2, keep=9)
-        res = fitted(keeps, back := Back(where, at=(2, 3), to=Place(1, 'train', 2), **changes))
-        assert back.done
-        return res
-    note = Callback('note', before_batch=lambda cb: rates.append([o['lr'] for o in get_hypers(cb.learn.opt)]) if cb.learn.training else None)
-    note.order = 70
-    assert not differ(taken_back('same'), fitted(note))
-    assert not differ(taken_back('half', lr=[o/2 for o in rates[8]]), fitted(HalveOnce() if fit=='fit' else Halve()))

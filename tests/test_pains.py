@@ -40,10 +40,12 @@ def test_7_looking_leaves_history_and_everything_else_alone(look):
     assert str(before)==str(after) and same(learn.model, learn.model) and torch.equal(before[1], after[1])
 
 LOOKERS = dict(nobody=list, sanity=lambda: SanityCheck(2), validation=lambda: ValidateCallback(every_steps=2), ema=lambda: EMA(at_end=False),
-    validate=lambda: Callback(after_step=lambda cb: cb.learn.validate()))
+    validate=lambda: Callback(after_step=lambda cb: cb.learn.validate()), fingerprint=lambda: Fingerprint(detail=5), flight=FlightRecorder,
+    tensorboard=lambda: TensorBoardCallback('log', every_steps=1, norms_every_steps=1, histograms_every_steps=1, hparams=dict(a=1)))
 
 @pytest.mark.parametrize('mk', LOOKERS.values(), ids=LOOKERS)
-def test_22_what_looks_on_the_way_changes_no_random_number(mk):
+def test_22_what_looks_on_the_way_changes_no_random_number(mk, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     plain = quiet(mk_learn(shuffle=True, drop=.3, valid=False), 2)
     torch.manual_seed(0)
     learn = mk_learn(shuffle=True, drop=.3)

@@ -2,6 +2,7 @@
 import csv, json, sys
 from types import SimpleNamespace
 import pytest
+from helpers import fake_platform
 from test_rewind import Back, mk
 from learnloop import (
     Callback, CheckpointCallback, CSVLogger, Fingerprint, JSONLogger, MLflowCallback, Place, Snapshots, SpikeRecovery, TensorBoardCallback, WandbCallback)
@@ -108,34 +109,12 @@ def test_a_fingerprint_equals_that_of_a_fit_without_the_rewind(detour, detail, t
     fit(tmp_path/'back', Fingerprint(detail=detail), detour, later=None if detour else Place(1, 'train', 3))
     assert fingerprint_of(tmp_path/'back')==fingerprint_of(tmp_path/'plain')
 
-def fake_platform(name):
-    "Return a stand-in for wandb or mlflow, with its runs in order and their logged values"
-    m = SimpleNamespace(open=[], runs=[], run=None)
-    def begin(**kwargs):
-        i = kwargs.get('id') or kwargs.get('run_id') or f'run{len(m.runs)}'
-        assert not m.open or kwargs.get('nested') or kwargs.get('reinit')=='create_new'
-        def log(metrics, step, run_id=None): run.kept.extend((step, k, v) for k,v in metrics.items())
-        def finish(*args, **kwargs):
-            m.open.remove(run)
-            m.run = m.open[0] if m.open else None
-        run = next((o for o in m.runs if o.id==i), None)
-        if run is None: run = SimpleNamespace(id=i, info=SimpleNamespace(run_id=i), kept=[], kwargs=kwargs, log=log, finish=finish)
-        m.open.append(run)
-        m.runs += [run]*(run not in m.runs)
-        m.run = m.open[0]
-        return run
-    def log_metrics(metrics, step, run_id): next(o for o in m.runs if o.id==run_id).log(metrics, step)
-    m.init = m.start_run = begin
-    m.log_metrics,m.active_run,m.end_run = log_metrics,lambda: m.open[-1] if m.open else None,lambda *_: m.open[-1].finish()
-    m.errors = m.exceptions = SimpleNamespace(CommError=OSError, MlflowException=OSError)
-    return m
-
 @pytest.mark.every(2)
 @pytest.mark.parametrize('is_users', [False, True])
 @pytest.mark.parametrize('name', ['wandb','mlflow'])
 @pytest.mark.parametrize('detour', DETOURS.values(), ids=DETOURS)
 def test_a_platform_has_a_run_for_each_attempt(name, is_users, detour, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, name, m := fake_platform(name))
+    monkeypatch.setitem(sys.modules, name, m := fake_platform())
     mk_logger = lambda: dict(wandb=WandbCallback, mlflow=MLflowCallback)[name](every_steps=1, block=3)
     def go(detour):
         m.open,m.runs,m.run = [],[],None

@@ -5,7 +5,7 @@ from copy import deepcopy
 from functools import partial
 from pathlib import Path
 import numpy as np, pytest, torch
-from helpers import Boom, Module, check, cover, covering, mk_learner as mk_line, plainly, silent
+from helpers import At, Boom, Module, boom, check, cover, covering, mk_learner as mk_line, plainly, silent
 from learnloop import (
     AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCallback, CutMix, DamagedCheckpoint, EarlyStoppingCallback, EMA, GradientAccumulation,
     GradientClip, GradualUnfreezing, Learner, LimitBatches, MCDropoutCallback, MicroBatch, MixedPrecision, MixUp, OverfitBatches,
@@ -104,18 +104,6 @@ def state(learn):
         opt=[deepcopy(o.state_dict()) for o in opts], frozen=[p.requires_grad for p in learn.model.parameters()], count=vars(learn.count),
         raw=list(r.raw_losses), lrs=list(r.lrs), values=r.values, records=r.records, hps=r.hps, iters=r.iters, cbs={o.name:o.state_dict() for o in learn.cbs},
         rng=[torch.get_rng_state(), random.getstate(), np.random.get_state(legacy=False)])  # noqa: NPY002
-
-def boom(cb): raise Boom
-
-class At(Callback):
-    "Calls `f` at the `n`-th call of `name`; without `n`, it only keeps the set of callbacks the same"
-    order = 65
-    def __init__(self, name='after_batch', n=None, f=boom):
-        super().__init__(name='stop', **{name: lambda cb: cb.hit()})
-        self.n,self.f,self.seen = n,f,0
-    def hit(self):
-        self.seen += 1
-        if self.seen==self.n: self.f(self)
 
 FITS = dict(fit=lambda learn, **kw: learn.fit(N_EPOCH, **kw), short=lambda learn, **kw: learn.fit(2, **kw),
     one_cycle=lambda learn, **kw: learn.fit_one_cycle(N_EPOCH, **kw),
@@ -222,7 +210,7 @@ SETUPS = dict(  # chkstyle: ignore-node
     counted  = lambda: mk_learner(opt=Counted),
     accum    = lambda: mk_learner(cbs=[GradientAccumulation(10), GradientClip(.5)]),
     ema      = lambda: mk_learner(cbs=[EMA(.5)]),
-    swa      = lambda: mk_learner(cbs=[SWA(start_pct=.3, swa_lr=.02)]),
+    frozen   = frozen,
     swa_norm = lambda: mk_learner(Noisy(), cbs=[WeightAveraging(every_epochs=1, buffers='recompute', at_end=False)]),
     bf16     = lambda: mk_learner(cbs=[MixedPrecision('bf16')]),
     fp16     = lambda: mk_learner(cbs=[MixedPrecision('fp16', growth_interval=3), Overflow(), GradientAccumulation(n_batches=2)]),
@@ -235,7 +223,7 @@ SETUPS = dict(  # chkstyle: ignore-node
     by_epoch_sched = lambda: mk_learner(cbs=[TorchScheduler(partial(torch_scheds.ExponentialLR, gamma=.5), unit='epoch'), ValidateEvery(2)]),
     by_value = lambda: mk_learner(cbs=[TorchScheduler(partial(torch_scheds.ReduceLROnPlateau, patience=0), unit='validate')]),
     unfreeze = unfrozen,
-    frozen   = frozen,
+    swa      = lambda: mk_learner(cbs=[SWA(start_pct=.3, swa_lr=.02)]),
     two_opts = lambda: mk_learner(opt=lambda model: two_opts(model)),
     tied     = lambda: mk_learner(model=Tied),
     accmet   = lambda: mk_learner(metrics=[AccumMetric(accuracy, flatten=False), Total()]),

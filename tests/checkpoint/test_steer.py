@@ -4,8 +4,8 @@ from functools import partial
 from itertools import count
 import pytest, torch
 from helpers import check, silent
-from learnloop import (Callback, CheckpointCallback, CSVLogger, DataLoaders, EMA, GradientAccumulation, Learner, ParamScheduler,
-    SchedExp, Scheduler, SWA, Snapshots, TorchScheduler, list_checkpoints, set_seed)
+from learnloop import (Callback, CheckpointCallback, CSVLogger, DataLoaders, EMA, GradientAccumulation, Learner, SWA,
+    Snapshots, TorchScheduler, list_checkpoints, set_seed)
 from learnloop.app import cli
 from learnloop.checkpoint.steer import Steering, parse_command, read_commands, send_command
 from torch import nn
@@ -90,36 +90,7 @@ def test_a_bad_command_in_a_file_is_refused_and_breaks_nothing(text, tmp_path):
     a,b = result(learn),result(run())
     check(a|dict(values=0), b|dict(values=0))
 
-# ---- Values last, with schedules and without
-
-class Steps(Scheduler):
-    "Counts how often it is asked"
-    owns,n = ['lr', 'wd'],0
-    def values(self):
-        self.n += 1
-        return dict(lr=.1*.9**self.n, wd=[.1])
-
-def torch_sched(f): return lambda **kw: [TorchScheduler(f, 'step')]
-SCHEDULES = dict(none=list, own=lambda: [Steps()], exp=lambda: [ParamScheduler(dict(lr=SchedExp(.1, .01)))],
-    step=torch_sched(partial(ts.StepLR, step_size=3)), cosine=torch_sched(partial(ts.CosineAnnealingLR, T_max=30, eta_min=1e-3)),
-    one=torch_sched(partial(ts.OneCycleLR, max_lr=.1, total_steps=30, cycle_momentum=False)), lam=torch_sched(partial(ts.LambdaLR, lr_lambda=lambda n: .95**n)),
-    seq=torch_sched(lambda o: ts.SequentialLR(o, [ts.LinearLR(o, total_iters=8), ts.ExponentialLR(o, .9)], [8])),
-    cyclic=torch_sched(partial(ts.CyclicLR, base_lr=.01, max_lr=.1, step_size_up=5, cycle_momentum=False)),
-    poly=torch_sched(partial(ts.PolynomialLR, total_iters=30)),
-    restarts=torch_sched(partial(ts.CosineAnnealingWarmRestarts, T_0=7)))
-
-def lrs_of(name, text=None, at=5):
-    learn = mk(SCHEDULES[name]())
-    learn.fit(2, .1, cbs=Tells({at:[text]} if text else {}))
-    return torch.tensor(learn.recorder.lrs, dtype=torch.float64),learn
-
-@pytest.mark.parametrize('name', SCHEDULES)
-@pytest.mark.parametrize('ends', [False, True])
-def test_a_value_lasts_and_a_schedule_is_scaled_or_ended(name, ends):
-    plain,told = lrs_of(name)[0],lrs_of(name, 'lr=.02'+' end'*ends)[0]
-    assert torch.equal(told[:5], plain[:5]) and told[5].item()==pytest.approx(.02, rel=1e-9)
-    want = torch.full((11,), .02, dtype=torch.float64) if ends or name=='none' else plain[5:]*.02/plain[5]
-    torch.testing.assert_close(told[5:], want, rtol=1e-6, atol=1e-9)
+# ---- Schedules
 
 @pytest.mark.parametrize('cb,why', [(lambda: SWA(start_pct=.1, swa_lr=.01), 'SWA sets lr'),
     (lambda: TorchScheduler(partial(ts.LambdaLR, lr_lambda=lambda n: n>6), 'step'), 'no factor changes 0')])

@@ -278,6 +278,13 @@ def test_endless_resumes_where_it_stopped(kind):
     got = [b if isinstance(b, int) else b[0].tolist() if kind=='loader' else b.tolist() for b in got]
     assert got==(batches*3)[:8]
 
+def test_endless_repeats_a_pass_of_persistent_workers():
+    def mk(): return Endless(DataLoader(ds(), 4, shuffle=True, num_workers=1, persistent_workers=True))
+    stream,other = mk(),mk()
+    list(islice(stream, 4))
+    other.load_state_dict(stream.state_dict())  # in the second pass, so workers ran before it
+    assert [b[0].tolist() for b in islice(other, 2)]==[b[0].tolist() for b in islice(stream, 2)]
+
 @pytest.mark.parametrize('n_before', [0, 3])
 def test_endless_resumes_from_older_checkpoints(n_before):
     dl = lambda: DataLoader(ds(), 4, shuffle=True)

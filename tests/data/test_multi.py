@@ -270,6 +270,5 @@ def test_a_resumed_run_with_other_loaders_is_refused(tmp_path):
     with pytest.raises(ValueError, match='parts was.*accept='): fit(3)
 
 def test_inexact_resuming_has_a_reason():
-    assert inexact_reason(Zip(a=dl(), b=dl(SeededNo, num_workers=1, persistent_workers=True))).startswith("of loader 'b', its workers persist")
+    assert inexact_reason(Zip(a=dl(), b=dl(Noisy, num_workers=1, persistent_workers=True))).startswith("of loader 'b', its workers persist")
     assert not inexact_reason(Zip(dl(), Alternate(dl(num_workers=2)))) and goes_by_state(Zip(dl()))
-SeededNo = Noisy

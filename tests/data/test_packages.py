@@ -172,7 +172,6 @@ def by_hand(opt_func, n_epoch):
     if with_modes(opt): opt.eval()
     return trained,weights(model)
 
-@pytest.mark.every(2)
 @pytest.mark.parametrize('name', OPTS)
 def test_optimizers_of_other_packages_train_as_in_a_loop_by_hand(name):
     learn = quiet(mk(OPTS[name], dls=(TRAIN, VALID)), 1)

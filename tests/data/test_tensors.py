@@ -1,7 +1,7 @@
-"Loaders of tensor rows: the batches, draws and weights of PyTorch's loader, and exact resumes"
+"Loaders of tensor rows: the batches and draws of PyTorch's loader (`test_rows` and `test_prefetch` resume fits with them)"
 import numpy as np, pytest, torch
 from helpers import check, covering, silent
-from learnloop import Callback, DataLoaders, Learner, TensorLoader, in_order, set_seed
+from learnloop import DataLoaders, Learner, TensorLoader, in_order, set_seed
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Subset, TensorDataset
@@ -49,39 +49,6 @@ def mk_learner(dl, valid=None, cbs=()):
     set_seed(3)
     model = nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(.3), nn.Linear(8, 2))
     return silent(Learner(DataLoaders(dl, valid, device='cpu'), model, F.cross_entropy, lr=.01, cbs=cbs))
-
-def end(learn): return {k:v.clone() for k,v in learn.model.state_dict().items()},learn.opt.state_dict()['state'],torch.get_rng_state(),learn.recorder.values
-
-@pytest.mark.parametrize('seed', [None, 3])
-def test_a_fit_has_the_weights_as_with_a_dataloader(seed):
-    xy,res = data(),[]
-    for mk in (lambda: (TensorLoader(xy, 4, True, generator=gen(seed)), TensorLoader(xy, 5)),
-        lambda: (DataLoader(TensorDataset(*xy), 4, True, generator=gen(seed)), DataLoader(TensorDataset(*xy), 5))):
-        learn = mk_learner(*mk())
-        learn.fit(3)
-        res.append(end(learn))
-    check(*res)
-
-class Stop(Exception): pass
-
-def stop(at):
-    def between_batches(cb):
-        if cb.learn.count.batches==at: raise Stop
-    cb = Callback(name='stop', between_batches=between_batches)
-    cb.read_only = True
-    return cb
-
-@pytest.mark.every(2)
-@covering(at=[1, 3, 4, 6], seed=[None, 3], pct=[None, .2])
-def test_a_run_resumes_exactly_from_any_batch(at, seed, pct, tmp_path):
-    def new(): return mk_learner(DataLoaders.from_tensors(data(), valid_pct=pct, bs=4, generator=gen(seed), device='cpu').train)
-    whole = new()
-    whole.fit(3)
-    with pytest.raises(Stop): new().fit(3, resume=tmp_path, cbs=stop(at))
-    learn = new()
-    torch.rand(5)
-    learn.fit(3, resume=tmp_path)
-    check(end(learn), end(whole))
 
 def test_names_rows_and_arrays():
     dls = DataLoaders.from_tensors(dict(a=np.arange(6.), b=torch.arange(6)), bs=4, shuffle=False, targ='b', device='cpu')

@@ -34,7 +34,7 @@ def test_parts_make_the_step_of_the_whole(name, way):
         if way=='parts': assert learn.recorder.values[0][0]==pytest.approx(before, rel=1e-6)
         elif kind!='bf16': assert learn.recorder.values[0][0]==pytest.approx(before, rel=1e-5)
 
-@pytest.mark.every(2)
+@pytest.mark.every(2, 1)
 @pytest.mark.parametrize('name', [*KNOWN, *MEANS])
 def test_evaluating_batches_gives_the_loss_of_the_whole(name):
     make,kind = (KNOWN|MEANS)[name]

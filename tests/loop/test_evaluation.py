@@ -106,10 +106,9 @@ class Augmented(Dataset):
 
 DRAWS = {random.Random: lambda g: g.random(), torch.Generator: lambda g: torch.randn((), generator=g).item(),
     np.random.Generator: lambda g: g.normal(), np.random.RandomState: lambda g: g.normal()}
-OWN = dict(shared=lambda: None, python=lambda: random.Random(1), torch=lambda: torch.Generator().manual_seed(1), numpy=lambda: np.random.default_rng(1),
+OWN = dict(shared=lambda: None, python=lambda: random.Random(1), torch=lambda: torch.Generator().manual_seed(1),
     state=lambda: np.random.RandomState(1), philox=lambda: np.random.Generator(np.random.Philox(1)))
 
-@pytest.mark.every(2)
 @pytest.mark.parametrize('own', [*OWN])
 def test_each_evaluation_draws_new_numbers_and_does_not_change_training(own):
     other = mk(p=.5)
@@ -149,12 +148,6 @@ class Uncertain(Callback):
         preds = torch.stack([self.learn.get_preds(cbs=MCDropoutCallback())[0] for _ in range(3)])
         self.learn.recorder.row['spread'] = preds.std(0).mean().item()
 
-class Stop(Callback):
-    "Raises after `n` batches, if ever"
-    n,order = None,80
-    def after_batch(self):
-        if self.training and self.learn.count.batches==self.n: raise KeyboardInterrupt
-
 @pytest.fixture
 def resumable():
     def make(folder=None, every=1):
@@ -162,7 +155,7 @@ def resumable():
         x = torch.randn(22, 2, generator=torch.Generator().manual_seed(0))
         ds = TensorDataset(x, x.sum(1, keepdim=True))
         stop = EarlyStoppingCallback('spread', patience=2)
-        cbs = [Uncertain, stop, Stop, Callback(name='peek', before_step=lambda cb: cb.learn.count.batches%3==1 and cb.learn.validate(cbs=MCDropoutCallback()))]
+        cbs = [Uncertain, stop, Callback(name='peek', before_step=lambda cb: cb.learn.count.batches%3==1 and cb.learn.validate(cbs=MCDropoutCallback()))]
         saver = [CheckpointCallback(folder, every_steps=every, every_epochs=1, keep=None)] if folder else []
         return mk([*cbs, *saver], dls=(DataLoader(ds, 5, shuffle=True), DataLoader(ds, 8)), p=.4)
     return make

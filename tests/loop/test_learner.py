@@ -158,14 +158,6 @@ def test_kinds_of_batches(batch, loss_func, xb, yb):
     assert learn.count.opt_steps==2 and learn.count.samples==6
     for got in seen: torch.testing.assert_close(got, (xb, yb, 3), rtol=0, atol=0)
 
-@pytest.mark.parametrize('n_inp,xb', [(1, (A,)), (2, (A, B)), (3, (A, B, Y))])
-def test_n_inp(n_inp, xb):
-    seen = []
-    learn = mk_learner([Callback('see', before_batch=lambda cb: seen.append((cb.xb, cb.yb)))], dls=DataLoaders([(A, B, Y)], n_inp=n_inp), model=Dot(),
-        loss_func=lambda pred, *yb: pred.sum())
-    with suppress(TypeError): learn.fit(1)
-    torch.testing.assert_close(seen[0], (xb, (A, B, Y)[n_inp:]))
-
 @pytest.mark.parametrize('how', ['dict', 'attribute'])
 @pytest.mark.parametrize('loss_func', [None, lambda pred: 1/0])
 def test_model_with_its_own_loss(how, loss_func):
@@ -418,35 +410,24 @@ def test_no_batch_is_kept_when_the_next_is_fetched(kw, defaults):
     assert len(weak.refs)>=3 and weak.alive==[0]*len(weak.alive)
 
 CANCELS = CancelTrainException,CancelEpochException,CancelFitException
+ENDS = [(e, o) for e in ('before_batch', 'after_loss', 'before_step', 'after_batch') for o in (CancelBatchException, *CANCELS, ValueError, KeyboardInterrupt)] + \
+    [('after_fetch', o) for o in (*CANCELS, ValueError)] + [('cleanup_batch', ValueError), ('after_exception', KeyboardInterrupt)]
 
-@pytest.mark.parametrize('e,cancel', [('after_fetch', o) for o in CANCELS] +
-    [(e, o) for e in ('before_batch', 'after_loss', 'before_step', 'after_batch') for o in (CancelBatchException, *CANCELS)])
-def test_no_batch_is_kept_after_a_cancel(e, cancel):
+@pytest.mark.parametrize('e,what', ENDS)
+def test_no_batch_is_kept_after_a_cancel_or_an_exception(e, what):
     refs,alive = [],[]
     def hear(cb, _):
-        if cb.learn.batch is not None: refs.append(weakref.ref(cb.learn.batch[0]))
-        raise cancel
-    def look(cb, _):
+        refs.extend(map(weakref.ref, [*(cb.learn.batch or ()), *([] if cb.learn.pred is None else [cb.learn.pred])]))
+        raise what
+    def look(*_):
         gc.collect()
         alive.append(sum(o() is not None for o in refs))
-    learn = mk_learner([listener('a', [e], hear, run_valid=False), listener('b', ['after_train', 'after_epoch', 'after_fit'], look)], dls=(fresh_batches(2), None))
-    learn.fit(1)
-    assert refs and alive and not any(alive)
-
-@covering(what=[ValueError, KeyboardInterrupt], e=['before_batch', 'after_loss', 'before_step', 'after_batch', 'cleanup_batch', 'after_exception', 'after_fetch'])
-def test_no_batch_is_kept_after_an_exception(e, what):
-    refs = []
-    def hear(cb, _):
-        b = cb.learn.batch
-        if b is not None: refs.extend(map(weakref.ref, b))
-        if cb.learn.pred is not None: refs.append(weakref.ref(cb.learn.pred))
-        raise what
-    acts = [listener('a', [e], hear)]
-    if e=='after_exception': acts.append(listener('b', ['after_loss'], lambda cb, _: 1/0))
-    learn = mk_learner(acts, dls=(fresh_batches(), None))
-    with suppress(what, ZeroDivisionError): learn.fit(1)
-    gc.collect()
-    assert refs and not any(o() is not None for o in refs)
+    cbs = [listener('a', [e], hear, run_valid=False), listener('b', ['after_train', 'after_epoch', 'after_fit'], look)]
+    if e=='after_exception': cbs.append(listener('c', ['after_loss'], lambda cb, _: 1/0))
+    learn = mk_learner(cbs, dls=(fresh_batches(2), None))
+    with suppress(ValueError, KeyboardInterrupt, ZeroDivisionError): learn.fit(1)
+    look()
+    assert refs and not any(alive)
 
 def test_a_learner_that_is_dropped_is_freed():
     learn = mk_learner(defaults=True)
@@ -612,6 +593,10 @@ def test_point_7_the_loop_counts_and_announces_all_steps():
         learn.fit(max_steps=4)
         assert learn.count.opt_steps==4 and learn.count.batches==4//n
         assert seen==[(e, i+1, False) for i in range(4) for e in ('after_opt_step', 'after_step')]
+
+def test_a_step_after_the_last_batch_counts():
+    (learn := mk_learner([Callback(after_train=lambda cb: cb.learn.with_events('step', cb.learn.opt.step))])).fit(1)
+    assert learn.count.opt_steps==len(TRAIN)+1
 
 def test_an_override_that_counts_its_step_counts_it_once():
     class Counts(Learner):

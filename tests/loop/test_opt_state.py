@@ -2,6 +2,7 @@
 import copy, inspect, io
 from functools import partial
 import pytest, torch
+from helpers import quiet
 from hypothesis import given, strategies as st
 from learnloop import Callback, Learner, run_facts
 from learnloop.loop.opt_state import OptState
@@ -18,9 +19,7 @@ def mk_learner(opt_func=AdamW, cls=Learner, model=None, **kwargs):
     model = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1)) if model is None else model
     return cls((DATA, DATA), model, F.mse_loss, opt_func, **kwargs)
 
-def fit(learn, n=1, **kwargs):
-    with learn.no_logging(): learn.fit(n, **kwargs)
-    return learn
+def fit(learn, n=1, **kwargs): return quiet(learn, n, **kwargs)
 
 # --- when it is made
 

@@ -4,7 +4,6 @@ from functools import partial
 import pytest, torch
 from torch import nn
 from torch.optim import SGD, ASGD, Adadelta, Adafactor, Adagrad, Adam, Adamax, AdamW, Muon, NAdam, RAdam, RMSprop
-from helpers import reread
 from learnloop.loop.optimizer import freeze_to, get_hypers, make_opt, n_groups, opts, set_hypers, zero_grad, get_hyper
 
 # optimizer -> its torch names of (mom, sqr_mom), None where it has none
@@ -147,20 +146,6 @@ def test_bad_hypers_change_nothing(hypers, msg):
 @pytest.mark.parametrize('lr', [-1., math.nan, '1', True, [0.1,0.2]])
 def test_make_opt_checks_lr(lr):
     with pytest.raises(ValueError, match='lr='): make_opt(SGD, net(), lr=lr)
-
-def test_state_of_a_split_optimizer_loads_into_a_fresh_one():
-    a,b = net(),net()
-    opt = make_opt(partial(SGD, momentum=0.9), a, three, lr=0.1)
-    set_hypers(opt, a, wd=0.1)
-    train(a, opt)
-    saved = reread(dict(model=a.state_dict(), opt=opt.state_dict()))
-    fresh = make_opt(partial(SGD, momentum=0.9), b, three, lr=0.5)
-    b.load_state_dict(saved['model'])
-    fresh.load_state_dict(saved['opt'])
-    assert get_hypers(fresh)==get_hypers(opt) and n_groups(fresh)==3
-    train(a, opt, seed=2)
-    train(b, fresh, seed=2)
-    assert same(a, b)
 
 def test_momentum_of_rmsprop_switched_on_midway():
     a,b = net(),net()

@@ -1,15 +1,11 @@
 "Where a fit is, events between two batches, and fits that begin in the middle"
 import copy
 import pytest, torch
-from helpers import TRAIN, VALID, mk_learner, same, silent
+from helpers import TRAIN, VALID, mk_learner, quiet, same, silent
 from learnloop import Callback, CheckpointCallback, event, list_checkpoints
 from learnloop.loop.evaluate import evaluate_on
 
 N = len(TRAIN)
-def quiet(learn, *args, **kwargs):
-    learn.logger = lambda row: None
-    learn.fit(*args, **kwargs)
-    return learn
 def told(res, f, *events): return Callback(name='told', **{e:lambda cb, e=e: res.append((e, f(cb.learn))) for e in events})
 
 def test_an_evaluation_leaves_the_place_of_the_training_around_it():
@@ -32,23 +28,6 @@ def test_a_checkpoint_that_is_due_comes_before_any_handler(tmp_path):
     cb.order = -1000
     quiet(mk_learner([cb], dls=(TRAIN, None), defaults=True), 1, cbs=CheckpointCallback(tmp_path, every_steps=1))
     assert seen==[[], *([i] for i in range(1, N+1))]
-
-@pytest.mark.parametrize('at', range(1, 2*N+2))
-def test_in_a_resumed_fit_each_handler_hears_each_place_once(at):
-    def run(at=None):
-        seen = []
-        def hear(cb):
-            if len(seen)==at: raise KeyboardInterrupt
-            seen.append(tuple(cb.learn.place))
-        torch.manual_seed(0)
-        learn = silent(mk_learner([Callback(name='mine', between_batches=hear)], defaults=True))
-        try: learn.fit(2)
-        except KeyboardInterrupt:
-            at = None
-            learn.resume()
-        return learn,seen
-    (whole,want),(learn,seen) = run(),run(at)
-    assert seen==want and same(learn.model, whole.model)
 
 def test_without_an_engine_that_saves_fits_the_error_says_so():
     learn = mk_learner(defaults=True)

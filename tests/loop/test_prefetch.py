@@ -100,7 +100,7 @@ def stop(at, e=Boom, name='between_batches'):
     cb.read_only = True
     return cb
 
-@pytest.mark.every(2)
+@pytest.mark.every(2, 1)
 @covering(kind=['shuffled', 'generator', 'own_generator', 'rows_generator', 'exact', 'weighted'], at=[1, 2, 3, 4, 6],
     with_it=[(True, True), (False, True), (True, False)])
 def test_a_run_resumes_exactly_with_prefetch_or_without(kind, at, with_it, tmp_path):
@@ -204,6 +204,15 @@ def test_prefetch_blockers(mk, why):
     got = prefetch_blocker(mk())
     assert bool(got)==bool(why)
     assert re.search(why, got)
+
+def test_batches_that_draw_are_not_prefetched():
+    def end_of(*cbs):
+        learn = mk_learner(of(Noisy(), shuffle=True)(), valid=False)
+        learn.fit(2, cbs=[*cbs, Callback(name='look', after_batch=lambda cb: threads() and 1/0)])
+        return end(learn)
+    with pytest.warns(UserWarning, match='Prefetch skips DataLoader: items of Noisy') as told: res = end_of(Prefetch())
+    assert len(told)==1
+    check(res, end_of())
 
 def test_a_wrong_draws_argument_is_found():
     learn = mk_learner(of(Noisy(), shuffle=True)())

@@ -21,6 +21,9 @@ def test_rows_are_those_of_the_batch(data, sampler, workers, made, how, cls):
     if how=='micro' and made in ('zipped', 'named'): how = 'plain'  # whose batches have parts of different sizes
     assert fit(partial(loader, data, sampler, workers, cls, made), cbs=[f() for f in HOWS[how]])
 
+@pytest.mark.parametrize('made', ['itself', 'alternate'])
+def test_rows_of_parts(made): assert fit(lambda: MADE[made](mk('nested')), cbs=[MicroBatch(2)])
+
 @pytest.mark.every(4)
 @covering(sampler=OWN, workers=WORKERS, made=MADE, cls=[DataLoader, StatefulDataLoader])
 def test_rows_of_custom_samplers(sampler, workers, made, cls):

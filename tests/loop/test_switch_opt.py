@@ -3,7 +3,7 @@ import sys, warnings
 from copy import deepcopy
 from functools import cache, partial
 import pytest, torch
-from helpers import batches, check, mk_learner as mk_line, weights
+from helpers import StopAt, batches, check, fail, mk_learner as mk_line, weights
 from learnloop import (SWA, Callback, CheckpointCallback, GradientAccumulation, Learner, ParamScheduler, SchedCos,
     SchedLin, TorchScheduler, get_hypers)
 from learnloop.loop.optimizer import opt_recipe, opts, remake_func
@@ -11,7 +11,6 @@ from torch import nn
 from torch.nn import functional as F
 from torch.optim import SGD, Adagrad, Adam, AdamW
 from torch.optim.lr_scheduler import CosineAnnealingLR, CyclicLR, ExponentialLR, LambdaLR, LinearLR, OneCycleLR, SequentialLR, StepLR
-from turn_loops import lbfgs_by_hand
 
 SIX,VALID,N = batches(6),batches(2, seed=1),4
 
@@ -189,17 +188,7 @@ def test_pytorch_schedulers_refuse_new_groups_by_name():
 
 # --- LBFGS
 
-class Closures(Learner):
-    def _step(self):
-        x,y = self.xb[0],self.yb[0]
-        def closure():
-            self.opt.zero_grad()
-            loss = self.loss_func(self.model(x), y)
-            loss.backward()
-            return loss
-        self.opt.step(closure)
-
-def lbfgs(**kwargs): return Closures((SIX, VALID), net(), F.mse_loss, partial(torch.optim.LBFGS, max_iter=3, history_size=4), lr=.5, **kwargs)
+def lbfgs(**kwargs): return Learner((SIX, VALID), net(), F.mse_loss, partial(torch.optim.LBFGS, max_iter=3, history_size=4), lr=.5, **kwargs)
 
 def test_lbfgs_has_one_group():
     learn = fit(lbfgs(), 1, how='fit_flat_cos')
@@ -208,30 +197,7 @@ def test_lbfgs_has_one_group():
     with pytest.raises(ValueError, match="unknown hyper-parameter 'wd' for LBFGS"): fit(lbfgs(wd=.1), 1)
     with pytest.raises(ValueError, match='LBFGS'): fit(lbfgs(splitter=two), 1)
 
-def test_lbfgs_by_hand_and_resumed(tmp_path):
-    m = net()
-    o = lbfgs_by_hand(m, SIX, 2, lr=.5, max_iter=3, history_size=4)
-    learn = fit(lbfgs(), 2)
-    check(weights(learn.model), weights(m))
-    check(learn.opt.state_dict()['state'], o.state_dict()['state'])
-    run = lbfgs()
-    with pytest.raises(MemoryError): fit(run, 2, cbs=[CheckpointCallback(tmp_path, every_steps=4), StopAfter(9)])
-    run = fit(lbfgs(), 2, resume=tmp_path)
-    check(state(run), state(learn))
-    run.save(tmp_path/'all')
-    again = lbfgs()
-    again.load(tmp_path/'all')
-    check(again.opt.state_dict(), run.opt.state_dict())
-
-def _fail(learn): raise MemoryError
-
 # --- resuming
-
-class StopAfter(Callback):
-    order,read_only = 70,True
-    def __init__(self, n): self.n = n
-    def after_batch(self):
-        if self.learn.training and self.learn.count.opt_steps==self.n: raise MemoryError
 
 def cosine(): return ParamScheduler(dict(lr=SchedCos(.1, .001)))
 def by_epoch(*args, **kwargs): return Callback(name='by_epoch', before_epoch=lambda cb: cb.learn.epoch==2 and cb.learn.switch_opt(*args, **kwargs))
@@ -279,7 +245,7 @@ def whole(way):
 def test_another_learner_resumes_exactly(way, tmp_path):
     early = [*ways].index(way)%4==0  # the fit stops before the switch, not after it
     stop = (5, 14)[not early] if way!='accumulate' else (4, 8)[not early]
-    with pytest.raises(MemoryError): run(way, more=[CheckpointCallback(tmp_path, every_steps=3), StopAfter(stop)])
+    with pytest.raises(MemoryError): run(way, more=[CheckpointCallback(tmp_path, every_steps=3), StopAt(stop, fail)])
     learn = run(way, resume=tmp_path)
     check((state(learn), (learn.lr, learn.wd)), whole(way))
     done = ways[way][0]()
@@ -293,7 +259,7 @@ def test_another_learner_resumes_exactly(way, tmp_path):
 def test_the_same_learner_resumes_exactly(way, keep):
     learn,left = ways[way][0](),[7 if way=='accumulate' else 14]
     def once(cb):
-        if left and cb.learn.training and cb.learn.count.opt_steps==left[0]: left.clear() or _fail(cb.learn)
+        if left and cb.learn.training and cb.learn.count.opt_steps==left[0]: left.clear() or fail()
     event = 'after_loss' if keep else 'between_batches'
     with pytest.raises(MemoryError): run(way, learn=learn, more=[Callback(name='once', **{event:once})], keep_failed=keep)
     if keep:
@@ -307,7 +273,7 @@ def test_an_optimizer_that_cannot_be_recreated_is_named(tmp_path):
     def odd(ps): return Odd(ps, SGD(ps[0]['params'], lr=.01))
     def go(learn, **kwargs): return fit(learn, cbs=[cosine(), to(odd)], **kwargs)
     want = state(go(mk_learner()))
-    with pytest.raises(MemoryError): fit(mk_learner(), cbs=[cosine(), to(odd), CheckpointCallback(tmp_path, every_steps=4), StopAfter(15)])
+    with pytest.raises(MemoryError): fit(mk_learner(), cbs=[cosine(), to(odd), CheckpointCallback(tmp_path, every_steps=4), StopAt(15, fail)])
     learn = mk_learner()
     with pytest.raises(ValueError, match=r"Odd, which can't be made again.*call learn.switch_opt"): go(learn, resume=tmp_path)
     assert type(learn.opt) is AdamW

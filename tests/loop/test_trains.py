@@ -219,60 +219,20 @@ def test_callbacks_that_need_turns_refuse_a_learner_without_them(cb):
     for kw in (dict(opt_func=two(m := net()), model=m), dict(opt_func=dict(all=SGD((m := net()).parameters(), lr=.1)), model=m), dict(splitter=layers)):
         mk(**kw).fit(1, cbs=cb)
 
-def in_turns(learn, *names, **kwargs):
-    "A batch of `learn` is a turn of each of its optimizers, or of `names`"
-    learn.train_batch = lambda: [learn.turn(lambda: learn.loss_func(learn.forward(), *learn.yb), opt=o, **kwargs) for o in names or learn.opt]
-    return learn
-def loss_of(m, b): return F.mse_loss(m(b[0]), b[1])
-
-def test_point_4_gradients_of_a_turn_go_to_its_optimizer_alone():
-    "The second turn of a batch would find those of the first, and the first of the next batch those of the second"
-    learn,hand = mk(opt_func=two(m := net()), model=m),net()
-    in_turns(learn).fit(2)
-    for b in TRAIN*2:
-        for opt in two(hand).values():
-            hand.zero_grad()
-            loss_of(hand, b).backward()
-            opt.step()
-    assert same(learn.model, hand) and all(p.grad is None for p in learn.model.parameters())
-
 @pytest.mark.parametrize('counts,n', [(True, 6), (False, 0)])
 def test_point_4_a_step_of_a_turn_counts_or_not(counts, n):
     heard = []
-    learn = in_turns(mk(opt_func=two(m := net()), model=m, cbs=[Callback(after_opt_step=lambda cb: heard.append(cb.turn_name))]), counts=counts)
+    learn = mk(opt_func=two(m := net()), model=m, cbs=[Callback(after_opt_step=lambda cb: heard.append(cb.turn_name))])
+    learn.train_batch = lambda: [learn.turn(lambda: learn.loss_func(learn.forward(), *learn.yb), opt=o, counts=counts) for o in learn.opt]
     learn.fit(1)
     assert learn.count.opt_steps==len(heard)==n and heard==['body', 'rest']*(n//2)
     assert not same(learn.model, net())
 
-@pytest.mark.parametrize('search', [None, 'strong_wolfe'])
-def test_point_4_gradients_are_clipped_at_each_evaluation_of_a_closure(search):
-    LBFGS = partial(torch.optim.LBFGS, lr=.1, max_iter=4, line_search_fn=search)
-    learn,hand = mk(opt_func=LBFGS, lr=None),net()
-    learn.fit(2, cbs=GradientClip(.05))
-    opt = LBFGS(hand.parameters())
-    for b in TRAIN*2:
-        def closure(b=b):
-            opt.zero_grad()
-            (loss := loss_of(hand, b)).backward()
-            nn.utils.clip_grad_norm_(hand.parameters(), .05)
-            return loss
-        opt.step(closure)
-    assert same(learn.model, hand) and learn.count.opt_steps==6
-
-# --- what holds a state elsewhere
-
-class Weighs(Module):
-    "A loss that learns, as a module, a partial of it, or a method"
-    def __init__(self):
-        self.s = nn.Parameter(torch.ones(1)*.3)
-    def forward(self, pred, targ): return ((pred-targ)**2).mean()*self.s.exp()-self.s
-    def score(self, pred, targ): return self(pred, targ)
-
-@pytest.mark.parametrize('mk_loss', [lambda w: w, partial, lambda w: w.score], ids=['module', 'partial', 'method'])
-def test_point_2_a_loss_with_parameters_is_saved_and_resumed(mk_loss, tmp_path):
+@pytest.mark.parametrize('kind', LOSSES)
+def test_point_2_a_loss_with_parameters_is_saved_and_resumed(kind, tmp_path):
     def run(n, boom=False, **kwargs):
-        w = Weighs()
-        learn = mk(loss_func=mk_loss(w), path=tmp_path)
+        w = Weighted()
+        learn = mk(loss_func=LOSSES[kind](w), path=tmp_path)
         def fail(cb):
             if boom and cb.learn.count.batches==4: raise MemoryError
         try: learn.fit(n, cbs=Callback(name='fail', before_batch=fail), **kwargs)
@@ -281,11 +241,11 @@ def test_point_2_a_loss_with_parameters_is_saved_and_resumed(mk_loss, tmp_path):
     _,want = run(3)
     run(3, boom=True, resume=tmp_path/'run')
     learn,got = run(3, resume=tmp_path/'run', accept='callbacks')
-    assert torch.equal(got.s, want.s) and not torch.equal(got.s, Weighs().s) and loss_module(learn) is got
+    assert torch.equal(got.w, want.w) and not torch.equal(got.w, Weighted().w) and loss_module(learn) is got
     learn.save('a')
-    new = Weighs()
-    mk(loss_func=mk_loss(new), path=tmp_path).load('a')
-    assert torch.equal(new.s, want.s)
+    new = Weighted()
+    mk(loss_func=LOSSES[kind](new), path=tmp_path).load('a')
+    assert torch.equal(new.w, want.w)
 
 def test_point_7_a_step_is_not_counted_by_the_loop_and_by_hand():
     class Twice(Learner):

@@ -1,10 +1,8 @@
 "Turns with each feature: bit-identical to the hand-written loop, or refused by name before a weight changes"
 import signal
-from functools import partial
 import pytest, torch
-from helpers import Boom, same, weights
-from learnloop import (
-    Callback, CheckpointCallback, CSVLogger, EMA, GradientAccumulation, GradientClip, MicroBatch, MixedPrecision, MixUp, SAM, Tracer)
+from helpers import At, Boom, same, weights
+from learnloop import CheckpointCallback, CSVLogger, EMA, GradientAccumulation, GradientClip, MicroBatch, MixedPrecision, MixUp, SAM, Tracer
 from turn_loops import (
     BS, LOOPS, N, SCALE, Accumulated, Averaged, Bf16, Clipped, ClippedAdaptive, ClippedValue, Fp16, Hand, InParts, Mixed, Sharp, by_hand)
 
@@ -60,21 +58,9 @@ def test_each_feature_is_as_by_hand_or_refused(name, feature):
 
 # --- stops in the middle of a turn
 
-class At(Callback):
-    "Calls `f()` at call `n` of an event"
-    order = 65
-    def __init__(self, name, n, f):
-        super().__init__(name='at', **{name: At.hit})
-        self.n,self.f,self.seen = n,f,0
-    def hit(self):
-        self.seen += 1
-        if self.seen==self.n: self.f()
-def boom(): raise Boom
 N_TURNS = dict(wgan=6, gan=2, dcgan=2, phases=2)
 IN_A_TURN = 'before_turn','after_loss','after_backward','before_step','after_step','before_zero_grad','after_turn','cleanup_turn'
-WITH = dict(plain=(list, Hand), accumulation=(lambda: [GradientAccumulation(n_batches=2)], Accumulated),
-    ema=(lambda: [EMA(.9, warmup=False, at_end=False)], Averaged),
-    fp16=(lambda: [MixedPrecision('fp16', init_scale=SCALE, growth_interval=4)], Fp16))
+WITH = {k:FEATURES[k][:2] for k in ('plain', 'accumulation', 'fp16')} | dict(ema=(lambda: [EMA(.9, warmup=False, at_end=False)], Averaged))
 def features_of(name): return [k for k in WITH if name not in ('lbfgs','wolfe') or k in ('plain','ema')]
 STOPS = [(name, features_of(name)[(i+j)%len(features_of(name))], e) for j,name in enumerate(LOOPS) for i,e in enumerate(IN_A_TURN) if (i+j)%3==0]
 
@@ -83,7 +69,7 @@ STOPS = [(name, features_of(name)[(i+j)%len(features_of(name))], e) for j,name i
 def test_a_fit_resumes_after_an_error_in_a_turn(name, feature, event):
     cbs,kind = WITH[feature]
     learn = LOOPS[name].learner(cbs())
-    with pytest.raises(Boom): fit(learn, cbs=At(event, 5, boom), keep_failed=True)
+    with pytest.raises(Boom): fit(learn, cbs=At(event, 5), keep_failed=True)
     assert learn.open==[] and learn.open_turn is None and all(p.grad is None for p in learn.model.parameters())
     torch.manual_seed(1)
     with learn.no_logging(): learn.resume()
@@ -96,12 +82,12 @@ def test_another_learner_resumes_from_a_checkpoint(name, feature, how, tmp_path)
     cbs,kind = WITH[feature]
     if how=='killed':
         cb = CheckpointCallback(tmp_path, every_steps=3, on_error=False)
-        with pytest.raises(Boom): fit(LOOPS[name].learner(cbs()), cbs=[cb, At('before_turn', 9*N_TURNS.get(name, 1), boom)])
+        with pytest.raises(Boom): fit(LOOPS[name].learner(cbs()), cbs=[cb, At('before_turn', 9*N_TURNS.get(name, 1))])
     else:
         cb,was = CheckpointCallback(tmp_path),signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             with pytest.raises(KeyboardInterrupt):
-                fit(LOOPS[name].learner(cbs()), cbs=[cb, At('after_loss', 5, partial(signal.raise_signal, signal.SIGINT))])
+                fit(LOOPS[name].learner(cbs()), cbs=[cb, At('after_loss', 5, lambda cb: signal.raise_signal(signal.SIGINT))])
         finally: signal.signal(signal.SIGINT, was)
     learn = LOOPS[name].learner(cbs())
     torch.manual_seed(1)

@@ -4,7 +4,7 @@ from functools import cache
 from benchmarks.crash import difference as differ
 from helpers import quiet
 from learnloop import (
-    Callback, CancelBatchException, CheckpointCallback, DataLoaders, GradientAccumulation, Learner, MixedPrecision, Place, Snapshots, on)
+    EMA, Callback, CancelBatchException, CheckpointCallback, DataLoaders, GradientAccumulation, Learner, MixedPrecision, Place, Snapshots, on)
 from torch import nn
 from torch.nn import functional as F
 
@@ -36,7 +36,7 @@ class Skips(Callback):
         if self.learn.iter!=2: raise CancelBatchException
 
 CBS = dict(plain=list, skips=lambda: [Skips()], window=lambda: [GradientAccumulation(n_batches=3)],
-    fp16=lambda: [MixedPrecision('fp16', init_scale=8., growth_interval=2)], fp16_window=lambda: [*CBS['fp16'](), *CBS['window']()])
+    ema=lambda: [EMA(.9)], fp16=lambda: [MixedPrecision('fp16', init_scale=8., growth_interval=2)], fp16_window=lambda: [*CBS['fp16'](), *CBS['window']()])
 
 def dense(state): return [{k:v.to_dense() if isinstance(v, torch.Tensor) and v.is_sparse else v for k,v in s.items()} for s in state.values()]
 def fitted(feature, *cbs, **kwargs):
@@ -68,3 +68,11 @@ def test_a_fit_rewound_to_a_place_ends_as_without(feature):
             gone.add(n)
             cb.learn.rewind(to=Place(0, 'train', n))
         assert not differ(fitted(feature, Snapshots(1, keep=99), on('after_loss')(back)), straight(feature)), n
+
+def test_a_fit_rewound_with_other_rates_of_two_optimizers():
+    rates,todo = [.02, .03],[dict(to=Place(1, 'train', 2), lr=[.02, .03])]
+    def back(cb):
+        if (cb.epoch, cb.iter)==(1, 3) and todo: cb.learn.rewind(**todo.pop())
+    def change(cb):
+        if (cb.epoch, cb.iter)==(1, 2): cb.learn.set_hypers(lr=rates)
+    assert not differ(fitted('plain', Snapshots(1, keep=99), on('after_loss')(back)), fitted('plain', on('before_batch')(change)))

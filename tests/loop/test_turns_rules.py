@@ -11,7 +11,6 @@ from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils import clip_grad_norm_
 from turn_loops import (
-    lbfgs_by_hand,
     LOOPS, SGD, Accumulated, Clipped, Fp16, Gan, GanLearner, Hand, Loop, T, critic_loss, gen_loss, gan_turns, mlp, mk_data, noise,
     seeded, tasks, two_opts, whole)
 
@@ -49,9 +48,8 @@ def test_lbfgs_by_hand_and_no_forward_wasted():
     def mk(): return seeded(lambda: Model(2, 1))
     learn = mk_learner(dls=(bs, None), model=mk(), opt_func=partial(torch.optim.LBFGS, max_iter=5), lr=.5)
     fit(learn)
-    forwards,model = n['forward'],mk()
-    lbfgs_by_hand(model, bs, lr=.5, max_iter=5)
-    assert same(learn.model, model) and forwards==n['forward']-forwards>len(bs) and learn.count.opt_steps==len(bs)
+    forwards,model = n['forward'],hand_closures(partial(torch.optim.LBFGS, lr=.5, max_iter=5), bs, mk=mk)
+    assert same(learn.model, model) and forwards==n['forward']-forwards-len(bs)>len(bs) and learn.count.opt_steps==len(bs)
 
 # --- closures
 
@@ -79,8 +77,8 @@ class Twice(torch.optim.Optimizer):
                 for p in g['params']: p.sub_(g['lr']*p.grad)
 
 def small(): return seeded(lambda: nn.Linear(2, 1))
-def hand_closures(opt_class, bs, max_norm=None):
-    model = small()
+def hand_closures(opt_class, bs, max_norm=None, mk=small):
+    model = mk()
     opt = opt_class(model.parameters())
     for x,y in bs:
         @torch.enable_grad()

@@ -36,16 +36,7 @@ def unmarked(p, y): return F.mse_loss(p[y!=-9], y[y!=-9])
 def by_positives(p, y): return F.binary_cross_entropy_with_logits(p, y, reduction='sum')/y.sum().clamp(min=1)
 def balanced(p, y): return F.binary_cross_entropy_with_logits(p, y, torch.where(y>0, 1-y.mean(), y.mean()))
 def inverse_frequency(p, y): return F.cross_entropy(p, y, 1/torch.bincount(y, minlength=C).clamp(1).to(p))
-def supervised_contrastive(p, y):
-    same,z = (y[:, None]==y).to(p),F.normalize(p)
-    return -(same*(z@z.T).log_softmax(1)).sum()/same.sum()
-def hard_ones(p, y):
-    loss = F.cross_entropy(p, y, reduction='none')
-    return loss[loss>1.2].sum()/(loss>1.2).sum().clamp(1)
 def two_heads(p, y): return F.cross_entropy(p['out'], y, ignore_index=255)+.4*F.cross_entropy(p['out']*2, y, ignore_index=255)
-def focal(p, y):
-    ce = F.cross_entropy(p, y, reduction='none')
-    return ((1-(-ce).exp())**2*ce).mean()
 @functools.wraps(F.cross_entropy)
 def root(p, y): return F.cross_entropy(p, y).sqrt()
 class MSELoss(nn.MSELoss):
@@ -70,14 +61,14 @@ def hooked(f, mod):
     mod.register_forward_hook(lambda m, args, loss: loss.sqrt())
     return f
 
-MEANS = dict(focal=('classes', focal), distilled=('teacher', distilled), balanced_ce=('classes', Balanced()),
+MEANS = dict(distilled=('teacher', distilled), balanced_ce=('classes', Balanced()),
     vae=('numbers', lambda p,y: F.mse_loss(p, y, reduction='sum')/len(p)+(p.exp()-p).sum(1).mean()), learned=('classes', Learned()), by_item=('masks', masked_by_item),
     gaussian=('numbers', lambda p,y: F.gaussian_nll_loss(p, y, torch.ones_like(p), full=True)), poisson=('rare', nn.PoissonNLLLoss(full=True)),
     embedding=('classes', lambda p,y: F.cosine_embedding_loss(p, p*W+1, 2*(y%2)-1)), triplet=('numbers', lambda p,y: F.triplet_margin_loss(p, y, y.flip(1))),
     parts=('numbers', lambda p,y: dict(a=F.mse_loss(p, y), b=F.l1_loss(p, y))), ignored=('pixels', nn.CrossEntropyLoss(W, ignore_index=255)))
 OTHERS = dict(masked=('masks', masked), distilled_sum=('teacher', functools.partial(distilled, how='sum')), cox=('times', cox),
     same_name=('numbers', MSELoss()), missing=('missing', present), marked=('marked', unmarked), by_positives=('rare', by_positives), balanced=('rare', balanced),
-    inverse=('classes', inverse_frequency), contrastive=('classes', supervised_contrastive), hard=('classes', hard_ones), heads=('pixels', two_heads), wrapped=('classes', root),
+    inverse=('classes', inverse_frequency), heads=('pixels', two_heads), wrapped=('classes', root),
     sub=('pixels', Sub(ignore_index=255)), weighted=('classes', functools.partial(lambda w, p, y: F.cross_entropy(p, y, w.to(p)), W)),
     objects=('classes', lambda o,y: F.cross_entropy(o.scores, y, W)), summed=('numbers', lambda p,y: F.mse_loss(p, y, reduction='sum')),
     hooked=('numbers', hooked(f := nn.MSELoss(), f)), inside=('classes', hooked(f := CrossEntropyLossFlat(), f.func)), outside=('classes', hooked(f := CrossEntropyLossFlat(), f)),
@@ -107,7 +98,6 @@ def seeded(f, *args):
     torch.manual_seed(1)
     return f(*args)
 
-@pytest.mark.every(2)
 @pytest.mark.parametrize('name', MEANS|OTHERS)
 def test_parts_of_a_batch_give_its_step_or_the_loss_is_named(name):
     kind,loss = (MEANS|OTHERS)[name]

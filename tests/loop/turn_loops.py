@@ -165,7 +165,7 @@ class Hand:
     def __init__(self, loop):
         self.model,self.turns = loop.mk_model(),loop.turns
         self.opt = loop.opt(self.model)
-        self.steps,self.losses,self.n_forwards = Counter(),[],0
+        self.steps,self.losses = Counter(),[]
     def opt_of(self, t): return self.opt if t.key is None else self.opt[t.key]
     def params(self, t): return [p for g in self.opt_of(t).param_groups for p in g['params']]
 
@@ -186,7 +186,6 @@ class Hand:
         self.zero(t)
     def calc(self, t, b):
         with self.autocast(): loss = t.loss(b)
-        self.n_forwards += 1
         self.loss = loss.item()
         return loss
     def backward(self, t, b, k=1.):
@@ -310,18 +309,6 @@ class Mixed(Hand):
         loss = self.lam*F.cross_entropy(pred, y) + (1-self.lam)*F.cross_entropy(pred, self.pair)
         self.loss = loss.item()
         return loss
-
-def lbfgs_by_hand(model, batches, n_epoch=1, **kwargs):
-    "Train `model` by LBFGS with `kwargs`, a step a batch; returns the optimizer"
-    opt = torch.optim.LBFGS(model.parameters(), **kwargs)
-    for x,y in [*batches]*n_epoch:
-        def closure(x=x, y=y):
-            opt.zero_grad()
-            loss = F.mse_loss(model(x), y)
-            loss.backward()
-            return loss
-        opt.step(closure)
-    return opt
 
 @cache
 def by_hand(name, kind=Hand): return kind(LOOPS[name]).fit(LOOPS[name].batches())

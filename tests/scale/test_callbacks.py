@@ -1,8 +1,8 @@
 "Each callback of the package works in two processes as in one. The tests find callbacks by introspection, so they test a new one at once"
-import importlib, sys, traceback
+import sys, traceback
 from pathlib import Path
 import pytest, torch
-from helpers import LR, batches, mk_model, silent
+from helpers import LR, batches, fake_platform, mk_model, silent
 from learnloop import DataLoaders, Learner
 from learnloop.scale.agree import points_needed
 from runs import TOL, check_alike, train
@@ -17,7 +17,7 @@ OWN_WAYS = {'MixUp', 'CutMix', 'MixHandler', 'MixedPrecision'}
 ROUGH = dict(TruePrecision=.1)  # sums of parts are rounded, too
 
 def mk(cls, folder):
-    if nm := FAKE.get(cls.__name__): sys.modules[nm] = getattr(importlib.import_module('test_log'), f'fake_{nm}')()
+    if nm := FAKE.get(cls.__name__): sys.modules[nm] = fake_platform()
     return cls(**{k:v(folder) if callable(v) else v for k,v in MADE_WITH.get(cls.__name__, {}).items()})
 
 def mk_learner(cls, folder):

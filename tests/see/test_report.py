@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 import pytest, torch
 from fastcore.basics import listify
-from helpers import LR, Module, TRAIN, VALID, check, covering, mk_learner, mk_model, weights
+from helpers import LR, Module, TRAIN, VALID, check, covering, mk_learner, mk_model, quiet, weights
 from learnloop import (
     Callback, CancelFitException, CancelStepException, CheckpointCallback, CSVLogger, DataLoaders, Fingerprint, JSONLogger, Learner,
     SaveModelCallback, TensorBoardCallback, Terminated, Tracer, ValueMetric, synth_learner)
@@ -71,8 +71,7 @@ def read(path):
     return page
 
 def fit(learn, n=2, **kwargs):
-    with learn.no_logging(), learn.no_bar(): learn.fit(n, **kwargs)
-    return learn
+    with learn.no_bar(): return quiet(learn, n, **kwargs)
 
 def decimals(s): return len(s.partition('.')[2])
 def check_rows(rows, vals, n=1):

@@ -4,7 +4,7 @@ from contextlib import nullcontext, suppress
 from copy import deepcopy
 from functools import partial
 import numpy as np, pytest, torch
-from helpers import FIT, Module, VALID, batches, covering, events_of, mk_learner, mk_model, reread, same, silent, weights
+from helpers import FIT, Module, VALID, act, batches, covering, events_of, mk_learner, mk_model, same, silent, weights
 from learnloop import (AvgMetric, Callback, CancelEpochException, CancelFitException, CancelStepException, DataLoaders, GradualUnfreezing,
     Learner, LRFinder, ParamScheduler, SchedCos, SchedExp, SchedLin, SchedNo, SchedPoly, Scheduler, TorchScheduler, annealer, combine_scheds,
     combined_cos, event, get_hypers, on)
@@ -227,10 +227,13 @@ each_sched = pytest.mark.parametrize('sched', STEP, ids=lambda o: getattr(getatt
 
 @pytest.mark.every(2)
 @each_sched
-def test_pytorch_schedulers_by_step_match_a_loop_by_hand(sched):
-    learn = mk(opt_func=MOM)
-    learn.fit(2, cbs=TorchScheduler(sched, unit='step'))
-    assert same(learn.model, by_hand(2, None, MOM, after_step=lambda opt: sched(opt).step))
+def test_pytorch_schedulers_by_step_match_a_loop_by_hand_in_a_resumed_fit(sched, tmp_path):
+    def fit(at=None):
+        stop = Callback(name='stop', before_batch=lambda cb: act(cb, 'MemoryError' if cb.count.batches==at else None))
+        (learn := mk(opt_func=MOM)).fit(2, cbs=[TorchScheduler(sched, unit='step'), stop], resume=tmp_path)
+        return learn.model
+    with pytest.raises(MemoryError): fit(5)
+    assert same(fit(), by_hand(2, None, MOM, after_step=lambda opt: sched(opt).step))
 
 @pytest.mark.every(2)
 @each_sched
@@ -241,25 +244,6 @@ def test_pytorch_schedulers_by_epoch_match_a_loop_by_hand(sched):
     def first(opt, i):
         if 's' not in made: made['s'] = sched(opt)
     assert same(learn.model, by_hand(4, first, MOM, after_epoch=lambda opt: made['s'].step()))
-
-@pytest.mark.every(2)
-@each_sched
-def test_pytorch_schedulers_resume(sched):
-    whole,sd = mk(opt_func=MOM),{}
-    ts = TorchScheduler(sched, unit='step')
-    def keep(cb):
-        if cb.epoch: return
-        sd.update(reread(dict(sched=ts.state_dict(), model=cb.model.state_dict(), opt=cb.opt.state_dict())))
-    whole.fit(2, cbs=[ts, Callback(cleanup_epoch=keep)])
-    assert ts.state_dict()=={}
-    for when in ('before', 'in'):
-        learn,new = mk(opt_func=MOM),TorchScheduler(sched, unit='step')
-        learn.create_opt()
-        learn.model.load_state_dict(sd['model'])
-        learn.opt.load_state_dict(deepcopy(sd['opt']))
-        if when=='before': new.load_state_dict(sd['sched'])
-        learn.fit(2, start_epoch=1, cbs=[new, Callback(before_epoch=lambda cb, new=new, when=when: new.load_state_dict(sd['sched']) if when=='in' else None)])
-        assert same(learn.model, whole.model), when
 
 def test_a_scheduler_steps_only_after_real_steps():
     def skip(cb):
@@ -319,6 +303,27 @@ def test_schedulers_of_several_optimizers():
     mk(model=m, opt_func=opt_func()).fit(1, cbs=[see, TorchScheduler(dict(b=halve), unit='step')])
     assert got[-1]==[.1, .2/8]
     with pytest.raises(ValueError, match="no optimizer 'c'"): mk(model=m, opt_func=opt_func()).fit(1, cbs=TorchScheduler(dict(c=halve), unit='step'))
+
+# Values that a user sets in a fit
+
+class Steps(Scheduler):
+    "Counts how often it is asked"
+    owns,needs_length,n = ['lr', 'wd'],False,0
+    def values(self):
+        self.n += 1
+        return dict(lr=.1*.9**self.n, wd=[.1])
+
+SCHEDULES = [None, Steps, lambda: ParamScheduler(dict(lr=SchedExp(.1, .01))), *(partial(TorchScheduler, o, 'step') for o in STEP)]
+
+@pytest.mark.parametrize('sched', SCHEDULES, ids=lambda o: getattr(getattr(getattr(o, 'args', [o])[0], 'func', o), '__name__', 'f'))
+@pytest.mark.parametrize('ends', [False, True])
+def test_a_value_lasts_and_a_schedule_is_scaled_or_ended(sched, ends):
+    def run(text=''):
+        says = Callback('says', after_batch=lambda cb: cb.learn.tell(text) if text and cb.training and cb.learn.count.batches==5 else None)
+        return torch.tensor(values(mk(opt_func=MOM), 2, cbs=[says, *([sched()] if sched else [])]), dtype=torch.float64)
+    plain,told = run(),run('lr=.02'+' end'*ends)
+    assert torch.equal(told[:5], plain[:5]) and told[5].item()==pytest.approx(.02, rel=1e-9)
+    torch.testing.assert_close(told[5:], torch.full((3,), .02, dtype=torch.float64) if ends or not sched else plain[5:]*.02/plain[5], rtol=1e-6, atol=1e-9)
 
 # Fine-tuning
 
@@ -452,10 +457,6 @@ def test_lr_find_that_stops_at_once_says_so():
     with pytest.raises(ValueError, match='too few to suggest.*start_lr'): learn.lr_find(show_plot=False)
     assert same(learn.model, before)
     with pytest.raises(ValueError, match='num_it is 0'): learn.lr_find(num_it=0, show_plot=False)
-
-def test_lazy_parameters_are_refused():
-    learn = mk(model=nn.LazyLinear(1), splitter=lambda m: list(m.parameters()))
-    with pytest.raises(ValueError, match='run a batch through it first'): learn.lr_find(show_plot=False)
 
 def test_expanded_buffers_can_be_noted():
     model = mk_model()
