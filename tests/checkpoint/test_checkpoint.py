@@ -219,7 +219,7 @@ SETUPS = dict(  # chkstyle: ignore-node
     micro    = lambda: mk_learner(cbs=[MicroBatch(2)]),
     mc       = lambda: mk_learner(cbs=[MCDropoutCallback(), Counts()]),
     plateau  = lambda: mk_learner(cbs=[ReduceLROnPlateau(patience=1, cooldown=1), EarlyStoppingCallback(patience=5)]),
-    by_step  = lambda: mk_learner(cbs=[TorchScheduler(partial(torch_scheds.StepLR, step_size=2), unit='step'), ValidateCallback(every_steps=4)]),
+    by_step  = lambda: mk_learner(cbs=[TorchScheduler(partial(torch_scheds.MultiStepLR, milestones=[2, 5]), unit='step'), ValidateCallback(every_steps=4)]),
     by_epoch_sched = lambda: mk_learner(cbs=[TorchScheduler(partial(torch_scheds.ExponentialLR, gamma=.5), unit='epoch'), ValidateEvery(2)]),
     by_value = lambda: mk_learner(cbs=[TorchScheduler(partial(torch_scheds.ReduceLROnPlateau, patience=0), unit='validate')]),
     unfreeze = unfrozen,

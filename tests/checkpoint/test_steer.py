@@ -92,11 +92,11 @@ def test_a_bad_command_in_a_file_is_refused_and_breaks_nothing(text, tmp_path):
 
 # ---- Schedules
 
-@pytest.mark.parametrize('cb,why', [(lambda: SWA(start_pct=.1, swa_lr=.01), 'SWA sets lr'),
-    (lambda: TorchScheduler(partial(ts.LambdaLR, lr_lambda=lambda n: n>6), 'step'), 'no factor changes 0')])
-def test_a_schedule_that_can_not_be_scaled_is_refused(cb, why):
-    learn = mk()
-    learn.fit(1, cbs=[cb(), Tells({5:['lr=.01']})])
+@pytest.mark.parametrize('cb,text,why', [(lambda: SWA(start_pct=.1, swa_lr=.01), 'lr=.01', 'SWA sets lr'), (lambda: TorchScheduler(partial(ts.StepLR, step_size=3), 'step'), 'wd=.1', 'splits off'),
+    (lambda: TorchScheduler(partial(ts.LambdaLR, lr_lambda=lambda n: n>6), 'step'), 'lr=.01', 'no factor changes 0')])
+def test_a_command_that_a_schedule_does_not_allow_is_refused(cb, text, why):
+    learn = mk(opt=torch.optim.SGD)
+    learn.fit(1, cbs=[cb(), Tells({5:[text]})])
     (o,) = steering(learn).log
     assert o['refused'] and why in o['result']
 
@@ -229,10 +229,11 @@ def killed_at(n, run):
 
 COMMANDS = ['lr=.05', 'wd=.3', 'save', 'lr=.01']
 
-def test_a_command_acts_once_wherever_the_process_is_killed_around_it(tmp_path):
+@pytest.mark.parametrize('every', [2, 99])  # 99: it is killed before its first checkpoint
+def test_a_command_acts_once_wherever_the_process_is_killed_around_it(every, tmp_path):
     def fit(folder, *cbs):
         learn = mk()
-        learn.fit_one_cycle(1, cbs=[CheckpointCallback(folder, every_steps=2, on_error=False), *cbs], resume=folder)
+        learn.fit_one_cycle(1, cbs=[CheckpointCallback(folder, every_steps=every, on_error=False), *cbs], resume=folder)
         return learn
     def replayed(folder):
         learn = mk()

@@ -3,10 +3,10 @@ import re, warnings
 from itertools import product
 import learnloop, pytest, torch
 from helpers import Module, cover
-from learnloop import PHASES, Callback, CancelBatchException, DataLoaders, Event, GradientAccumulation, GradientClip, MicroBatch, SAM, event
+from learnloop import EMA, PHASES, Callback, CancelBatchException, DataLoaders, Event, GradientAccumulation, GradientClip, MicroBatch, SAM, event
 from learnloop.scale.agree import POINTS
 from learnloop.scale.team import find_team
-from runs import check_alike, mk_dls, mk_learner as mk_any, mlp, train
+from runs import check_alike, mk_dls, mk_learner as mk_any, mlp, train, weights
 from together import ending, together
 
 CANCELS = {k:getattr(learnloop, f'Cancel{v}Exception') for k,v in dict(fit='Fit', epoch='Epoch', train='Train', validate='Valid',
@@ -75,6 +75,32 @@ def test_case_75_if_one_process_cancels_all_do(where):
         # the other process learns of it before gradients are exchanged, before a step, or at the end of a pass
         assert a['outcome']['fit']==one['outcome']['fit'], case
         assert outside(a['seen'])==outside(one['seen']) and elsewhere(a['seen'])==elsewhere(one['seen']), case
+
+class Centred(torch.nn.Module):
+    "A squared error of predictions minus a running centre, a buffer that training moves"
+    def __init__(self):
+        super().__init__()
+        self.register_buffer('centre', torch.zeros(1))
+    def forward(self, pred, y):
+        if torch.is_grad_enabled(): self.centre.lerp_(pred.detach().mean(0), .1)
+        return (pred-self.centre-y).square().mean()
+    def denominator(self, pred, y): return len(pred)
+
+def normed(): return torch.nn.Sequential(torch.nn.Linear(5, 8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 1))
+
+def buffers(cases):
+    "Return for each cancel the weights and buffers of model, loss and averages after the fit"
+    res = []
+    for at,cancel in cases:
+        loss,ema = Centred(),EMA(.9, buffers='average')
+        learn = mk_learner([Stop(at, cancel, True), ema], model=normed, loss=loss).to_ddp()
+        learn.fit(2)
+        res.append([*weights(learn.model), loss.centre, *(ema.averages or {}).values()])
+    return res
+
+def test_buffers_are_equal_in_all_processes_after_any_cancel():
+    cases = cover([o for o in (*IN_TRAIN, ('after_step', 'epoch'), *AROUND) if o!=('after_fit', 'fit')])  # it only skips the averages of one rank
+    for case,a,b in zip(cases, *together(buffers, cases), strict=True): assert all(map(torch.equal, a, b)), case
 
 def skip_rest():
     return train(lambda: mk_learner([Stop('after_train', 'train', True)]))

@@ -225,6 +225,20 @@ class Losing(nn.Module):
         p = self.layer(x)
         return dict(loss=p.square().mean(), logits=p)
 
+class Boxes(nn.Module):
+    "Returns a list with the boxes of each item, as detectors do"
+    def __init__(self):
+        super().__init__()
+        self.size = nn.Parameter(torch.ones(1))
+    def forward(self, x): return [dict(boxes=self.size*torch.ones(1+int(o[0]>0), 4)) for o in x]
+
+def found():
+    learn = mk_learner(model=Boxes, loss=lambda pred, y: pred[0]['boxes'].mean())
+    learn.to_ddp()
+    return [len(o['boxes']) for o in learn.get_preds()[0]]
+
+def test_predictions_that_are_lists_of_items_are_gathered(): assert together(found)==[found()]*2 and len(found())==13
+
 def losing():
     learn = mk_learner(model=Losing)
     learn.to_ddp()
