@@ -7,7 +7,7 @@ from functools import partial
 from itertools import combinations, product
 from types import ModuleType, SimpleNamespace
 import learnloop, torch
-from learnloop import PHASES, Callback, DataLoaders, Learner, Phase, TrainEvalCallback, UncaughtCancelError
+from learnloop import PHASES, Callback, DataLoaders, Event, Learner, Phase, TrainEvalCallback, UncaughtCancelError
 from torch import nn
 from torch.nn import functional as F
 
@@ -91,13 +91,18 @@ ROWS = {o.name:o for o in PHASES if isinstance(o, Phase)}
 TAKEN_BY = {o.cancel.__name__:k for k,o in ROWS.items() if o.cancel}
 CANCEL_OF = {v:k for k,v in TAKEN_BY.items()}
 FIT = tuple(k for k,o in ROWS.items() if k=='fit' or o.inside and k!='sanity')
-INNER = *(k for k in FIT if {'batch', 'turn'} & {k, *ROWS[k].inside}), 'pred', 'loss', 'opt_step'
 def phase_of(event): return re.sub('^(before|after_cancel|after|cleanup)_', '', event)
+SINGLES = {o.name:o for o in PHASES if isinstance(o, Event)}
+INNER = tuple(k for k in FIT if {'batch', 'turn'} & {k, *ROWS[k].inside})
+INNER += tuple(phase_of(k) for k,o in SINGLES.items() if {*INNER} & {*o.inside})
 def events_of(x): return (ROWS.get(x) or Phase(x, cancel=None)).events
 def is_over(event): return event.startswith(('after_', 'cleanup_'))  # then `outcome` of its phase is set
 def all_events(phases):
     "Return the events of `phases`, and the single events that the reference below fires"
     return [e for x in phases for e in events_of(x)] + ['after_opt_step', 'after_pred', 'after_loss', 'after_exception']
+def usual_events(phases):
+    "Return those of `all_events` that fire whenever their phase runs, and a line of code in the table tells when"
+    return [e for e in all_events(phases) if not e.startswith('after_cancel_') and (e not in SINGLES or SINGLES[e].does)]
 EVENTS = all_events([*FIT, 'evaluate', 'sanity', 'save', 'load'])
 
 @dataclass

@@ -28,18 +28,6 @@ def test_ways_take_turns_in_chunks_of_batches():
     assert ''.join(log)=='aabbcc'*4+'abc'  # the batch after the last chunk ends it
     assert [len(secs[k]) for k in 'abc']==[3, 3, 3] and all(o>=0 for v in secs.values() for o in v)
 
-def test_only_one_runs_at_a_time():
-    running,most = [],[]
-    def way(tick, n):
-        for _ in range(n):
-            if running: running.pop()
-            tick()
-            running.append(1)
-            most.append(len(running))
-        running.pop()
-    chunks.race(dict(a=way, b=way), 5, 1, warm=0)
-    assert {*most}=={1}
-
 def test_ratios_are_to_the_first_way_in_the_same_turn(monkeypatch):
     secs = dict(b=[2., 9.], a=[1., 3.])
     monkeypatch.setattr(chunks, 'race', lambda ways, *args: {k:secs[k] for k in ways})
@@ -65,8 +53,7 @@ def test_a_learner_trains_as_the_loop_by_hand(k):
         torch.manual_seed(2)
         f(work, model, new_batches(work, 0, 4))
         return [*model.state_dict().values()]
-    def quietly(*args): by_learner(*args)
-    assert all(torch.equal(a, b) for a,b in zip(weights(by_hand), weights(quietly), strict=True))
+    assert all(torch.equal(a, b) for a,b in zip(weights(by_hand), weights(by_learner), strict=True))
 
 # ---- what is kept
 

@@ -243,6 +243,7 @@ def _find(self:FitKeeper, resume, accept):
         if learn.count.batches and any(o.step==learn.count.opt_steps for o in list_checkpoints(folder, verify=False)):
             warnings.warn(f'{folder} has only checkpoints from the middle of a batch, from which no fit can resume: '
                 'this fit starts from the beginning, with the current weights', stacklevel=2)
+        elif learn.team.is_first and learn.logger is not noop: say(f'no checkpoint in {folder}: starting from the beginning')
         return None
     origin = read_resume_point(c, learn)
     s,origin.there,origin.accept = origin.state,there,accept

@@ -21,6 +21,7 @@ class Engine:
     takes = ''  # What its `take` may run by itself: 'pass', 'batch' and 'turn', separated by spaces
     saves_fits = False # Does it save and resume fits? `learn.keeper` is the one that does
     compiles = False   # Does it compile turns? `learn.engines.fuser` is the one that does
+    allows_fusing = False # May a compiled step run in place of the phases that it runs around, or takes?
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         for k in [k for k,v in vars(cls).items() if callable(v) and k[0]!='_' and k not in vars(Engine)]:

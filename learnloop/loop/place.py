@@ -120,7 +120,7 @@ class FitState:
 # %% ../../nbs/loop/04_place.ipynb #c0de4002
 class Plain(Engine):
     "The innermost engine, for everything that no other engine handles"
-    level,around = inf,'step'
+    level,around,allows_fusing = inf,'step',True
     def start(self, learn, inner):
         if learn.keeper is None and (learn.fit_state.args.resume is not None or learn.fit_state.args.keep_failed):
             raise ValueError('resume and keep_failed need an engine that saves fits, but learn.engines has none')

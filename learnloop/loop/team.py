@@ -98,8 +98,8 @@ def totals(self:SingleProcess,
 
 # %% ../../nbs/loop/00_team.ipynb #pe0000e2
 @patch
-def announce_rerun(self:SingleProcess):
-    "Meet before a further call of the model, or a change of gradients, which a cancel in another process prevents"
+def meet_before_change(self:SingleProcess):
+    "Meet before calling the model again or changing gradients: another process may have cancelled the turn"
 
 # %% ../../nbs/loop/00_team.ipynb #pe0000e1
 @patch

@@ -99,7 +99,7 @@ def evaluate(self:Closure)->Tensor: # The loss, a scalar without graph
     "Compute the loss and its gradients at the current weights"
     learn,first = self.learn,self._first
     self._first = None
-    learn.team.announce_rerun()
+    learn.team.meet_before_change()
     if first and all(map(torch.equal, first[1], held_params(self.opt))): return learn.team.mean(first[0])
     zero_grad(self.opt)
     with torch.enable_grad(), self._autocast(): learn.calc_loss()

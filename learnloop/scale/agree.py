@@ -442,7 +442,7 @@ def restored(self:TeamEngine, exchange):
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0000e5
 @patch
-def announce_rerun(self:TeamEngine):
+def meet_before_change(self:TeamEngine):
     if 'step' in self.meetings.points: self.processes.meet('again')
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0000e2

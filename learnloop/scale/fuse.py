@@ -23,7 +23,7 @@ from ..data.checks import check_whole, did_you_mean, say
 from ..data.rng import read_rngs, same_states, write_rngs
 from ..loop.callback import Callback, InGraph
 from ..loop.engines import Engine
-from ..loop.flow import PHASES, fire_for, listeners, set_fuser
+from ..loop.flow import PHASES, Phase, fire_for, listeners, set_fuser
 from ..loop.learner import Learner, one_turn
 from ..loop.optimizer import held_params
 from ..measure.table import Table
@@ -59,7 +59,8 @@ _FORWARD = 'after_pred','after_loss'
 _BEFORE = *_FORWARD,'before_backward'
 
 def _events_in(name):
-    return [e for o in PHASES if name in o.inside for e in (o.events[0], *_events_in(o.name), *o.events[1:])]
+    rows = [o for o in PHASES if name in o.inside and (isinstance(o, Phase) or o.does)]  # an event without code is rare
+    return [e for o in rows for e in (o.events[0], *_events_in(o.name), *o.events[1:])]
 # The events between the model and the end of the step, in order; a compiled step can't be cancelled
 _EVENTS = [e for e in _events_in('turn') if not e.startswith('after_cancel_')]
 
@@ -116,7 +117,7 @@ def why_unfusable(
         return f'forward_model is set, to a {type(learn.forward_model).__name__}'
     if isinstance(learn.opt, dict): return 'there are several optimizers'
     for e in learn.engines.order:
-        if e.compiles or type(e).__module__.startswith('learnloop.'): continue
+        if e.allows_fusing: continue
         if _INSIDE & {*e.around.split()} or {'batch','turn'} & {*e.takes.split()}:
             return f'{type(e).__name__} runs around the turn, or a part of it'
     return ''
@@ -130,7 +131,7 @@ _QUIET = _FIRST,_RARE,_BUILDING,_LAZY,_REPEATED,FRESH  # these need no warning
 
 class Fuser(Engine):
     "Run turns of a learner as compiled functions"
-    level,takes,compiles = 30,'batch turn',True
+    level,takes,compiles,allows_fusing = 30,'batch turn',True,True
     def __init__(self,
         learn, # The learner
         kwargs:dict # The arguments of `learn.fuse`, by name
@@ -393,7 +394,7 @@ def _take(self:Fuser, outs):
     learn.outcome.update(_DONE)
     if turn: turn.stepped = True
     count_step(learn)
-    if late: self._call_late(*_EVENTS[2:])
+    if late: self._call_late(*(e for e in _EVENTS if e not in _FORWARD))
 
 @patch
 def _show(self:Fuser, outs):

@@ -100,7 +100,7 @@ class GradientClip(Callback):
 
     def before_fit(self): refuse_own_steps(self)
     def before_step(self):
-        self.learn.team.announce_rerun()
+        self.learn.team.meet_before_change()
         ps = [*map(_rows_with_grads, with_grads(self.learn))]
         self.grad_norm = grad_norm(self.learn, [p.grad for p in ps], self.norm_type)
         if self.skip_nonfinite and not self.grad_norm.isfinite(): raise CancelStepException

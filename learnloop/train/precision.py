@@ -143,7 +143,7 @@ def before_backward(self:MixedPrecision):
 @patch
 def before_step(self:MixedPrecision):
     scaler = self.scaler
-    if scaler: self.learn.team.announce_rerun()
+    if scaler: self.learn.team.meet_before_change()
     if scaler and self.learn.open_turn: refuse_supplied(self, self._had, 'which are not scaled')
     probe = _Probe(params_of(self.learn)) if scaler else None
     if not probe or not probe.params: return  # without gradients, torch's scaler would raise an error

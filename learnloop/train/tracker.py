@@ -279,7 +279,7 @@ class CheckFinite(_FitState):
         if learn.training and self.action!='raise': why = self._of_all(why)
         if why: self._act(why)
     def before_step(self):
-        self.learn.team.announce_rerun()
+        self.learn.team.meet_before_change()
         if self.grads and not self._now['why_bad']: self._check_grads()
         if not self._now['why_bad']: self._now['in_a_row'] = 0
         else: self._skip_step()

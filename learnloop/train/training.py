@@ -173,7 +173,7 @@ def _due(self:GradientAccumulation):
 def before_step(self:GradientAccumulation):
     w = self._window
     if not self._due(): raise CancelStepException
-    self.learn.team.announce_rerun()
+    self.learn.team.meet_before_change()
     self.learn.team.sync_grads()  # else done in *backward*, which may have been cancelled
     items,k = (w.total if self._count is None else w.items),w.factor
     if items==w.expected and type(k) is float and k==1: return
@@ -368,7 +368,7 @@ def _repeat(learn, autocast, has_backward=True):
 class MicroBatch(Callback, Engine):  # chkstyle: ignore-node
     "Run each batch through model and backward in parts: less memory, and the same step"
     order,run_valid,fit_only,rank_invariant = 90,False,True,True
-    level,around = -1,'backward'  # outside of the engine in which processes wait for each other
+    level,around,allows_fusing = -1,'backward',True  # outside of the engine in which processes wait for each other
     def __init__(self,
         size:int=8 # Largest number of items in a part
     ):
@@ -466,7 +466,7 @@ def _run_rest(self:MicroBatch, has_backward=True):
     learn = self.learn
     if _is_repeated(learn) or not self._seen: return
     while self._left:
-        learn.team.announce_rerun()
+        learn.team.meet_before_change()
         self._next()
         if not self._left: learn.open_turn.defer_sync = self._defers
         _repeat(learn, self._autocast, has_backward)
@@ -541,7 +541,7 @@ def cleanup_turn(self:MicroBatch):
 class SAM(Callback, Engine):
     "Step by the gradient at the worst point near the weights: sharpness-aware minimization"
     order,run_valid,fit_only,rank_invariant = 100,False,True,True
-    level,around = -1,'backward'  # outside of the engine in which processes wait for each other
+    level,around,allows_fusing = -1,'backward',True  # outside of the engine in which processes wait for each other
     def __init__(self,
         rho:float=.05 # Distance of that point, in the norm over all weights; default of the paper
     ):
@@ -573,7 +573,7 @@ class SAM(Callback, Engine):
         # `before_backward` may have been muted
         if self._aside is not None and ps and not _is_repeated(learn): self._climb(learn, ps)
     def _climb(self, learn, ps):
-        learn.team.announce_rerun()
+        learn.team.meet_before_change()
         self._home = [(p, p.detach().clone()) for p in ps]
         grads = [p.grad for p in ps]
         up = self.rho/grad_norm(learn, grads).clamp(min=1e-12)

@@ -5,7 +5,7 @@ from copy import deepcopy
 from functools import partial
 from pathlib import Path
 import numpy as np, pytest, torch
-from helpers import At, Boom, Module, boom, check, cover, covering, mk_learner as mk_line, plainly, silent
+from helpers import FIT, At, Boom, Module, boom, check, cover, covering, mk_learner as mk_line, plainly, silent, usual_events
 from learnloop import (
     AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCallback, CutMix, DamagedCheckpoint, EarlyStoppingCallback, EMA, GradientAccumulation,
     GradientClip, GradualUnfreezing, Learner, LimitBatches, MCDropoutCallback, MicroBatch, MixedPrecision, MixUp, OverfitBatches,
@@ -16,7 +16,7 @@ from learnloop.checkpoint import checkpoint as checkpoint_module
 from learnloop.checkpoint.resume_point import _take_own, read_resume_point
 from learnloop.loop.place import drop_batch, Pass
 from learnloop.train.limits import FirstBatches
-from learnloop.loop.flow import PHASES, Phase
+from learnloop.loop.flow import Phase
 from learnloop.measure.metric import Metric
 from learnloop.measure.series import Series
 from torch import nn
@@ -126,7 +126,7 @@ def chain(make, fit, stops, folder, **kwargs):
 
 def mk_all(): return mk_learner(Noisy(11), cbs=[GradientAccumulation(n_batches=2), EMA(.5), Counts()], metrics=[accuracy, Total()])
 
-EVENTS = [e for p in PHASES if p.name not in ('after_create','after_record','after_exception','after_rewind','evaluate','sanity','load') for e in p.events if 'cancel' not in e]
+EVENTS = ['between_batches', *usual_events([*FIT, 'save'])]
 
 @pytest.fixture(scope='module')
 def whole_run(tmp_path_factory):

@@ -2,7 +2,7 @@
 import gc, random, weakref
 from itertools import product
 import numpy as np, pytest, torch
-from helpers import Boom, FIT, VALID, all_events, batches, check, cover, mk_learner as mk_line, same
+from helpers import Boom, FIT, VALID, batches, check, cover, mk_learner as mk_line, same, usual_events
 from learnloop import (Callback, CheckFinite, CheckpointCallback, EMA, GradientAccumulation, GradientClip, Learner, MixedPrecision, accuracy, event,
     list_checkpoints, on, set_seed)
 from torch import nn
@@ -77,7 +77,7 @@ def whole(setup, fit='fit'):
         _wholes[setup,fit] = state(learn)
     return _wholes[setup,fit]
 
-EVENTS = [e for e in all_events(FIT) if 'cancel' not in e and e!='after_exception']
+EVENTS = usual_events(FIT)
 
 def boom(learn): raise Boom
 

@@ -24,7 +24,7 @@ from functools import partial
 from multiprocessing.connection import wait
 from pathlib import Path
 import pytest, torch
-from helpers import FIT, Spec, TRAIN, VALID, all_events, batches, check, covering, mk_learner, players, quiet, same
+from helpers import FIT, Spec, TRAIN, VALID, all_events, batches, check, covering, mk_learner, players, quiet, same, usual_events
 from learnloop import (Checks, Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelTrainException,
     EMA, Learner, UncaughtCancelError, before_batch_cb, mse, newest_checkpoint)
 from torch import nn
@@ -76,7 +76,7 @@ def test_case_8_an_error_that_follows_a_cancel_shows_both(x, exc):
     assert isinstance(e.value.__context__, exc) and heard(trace, f'cleanup_{x}')==heard(trace, 'cleanup_fit')==1
     assert is_as_new(learn)
 
-@covering(who=['a', 'b'], e=[o for o in all_events(FIT) if 'cancel' not in o and o!='after_exception'])
+@covering(who=['a', 'b'], e=usual_events(FIT))
 def test_case_9_an_error_says_where_it_comes_from(e, who):
     learn = mk_learner(players([Spec('a'), Spec('b', order=1)], {(who, e, 1): (err := KeyError('mine'))}, []))
     with pytest.raises(KeyError) as info: learn.fit(1)

@@ -3,7 +3,7 @@ import warnings
 from collections import Counter
 from functools import partial
 import learnloop, pytest, torch
-from helpers import Callback, all_events, batches, check, listener, mk_learner, quiet, same, weights
+from helpers import Callback, batches, check, listener, mk_learner, quiet, same, usual_events, weights
 from learnloop import (
     EMA, SAM, CancelTurnException, CheckFinite, GradientAccumulation, GradientClip, Learner, MicroBatch, MixedPrecision, MixUp,
     SpikeDetection)
@@ -272,7 +272,7 @@ def test_turns_of_which_none_counts():
 
 CANCELS = dict(Batch='batch', Turn='turn', Backward='backward', Step='step', ZeroGrad='zero_grad', Train='train', Epoch='epoch', Fit='fit')
 INNER = 'turn','backward','step','zero_grad'
-EVENTS = [o for o in all_events(INNER) if o not in ('after_exception','after_pred') and 'cancel' not in o]
+EVENTS = [o for o in usual_events(INNER) if o!='after_pred']
 def may(cancel, event):
     "Is the phase that takes the cancel open then?"
     order,phase = ['turn', 'backward', 'step', 'zero_grad'],event.split('_', 1)[1]
