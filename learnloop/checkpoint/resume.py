@@ -239,12 +239,7 @@ def _find(self:FitKeeper, resume, accept):
         if _accepts_batches(accept): forget_batches(origin.state)
         return origin
     folder,c,there = find_checkpoint(learn, resume, self._checkpoint_cbs())
-    if c is None:
-        if learn.count.batches and any(o.step==learn.count.opt_steps for o in list_checkpoints(folder, verify=False)):
-            warnings.warn(f'{folder} has only checkpoints from the middle of a batch, from which no fit can resume: '
-                'this fit starts from the beginning, with the current weights', stacklevel=2)
-        elif learn.team.is_first and learn.logger is not noop: say(f'no checkpoint in {folder}: starting from the beginning')
-        return None
+    if c is None: return _say_none(learn, folder)
     origin = read_resume_point(c, learn)
     s,origin.there,origin.accept = origin.state,there,accept
     old = s['config']
@@ -269,6 +264,15 @@ def _find(self:FitKeeper, resume, accept):
     origin.hypers = {k:[g[k] for g in hypers] for k in hypers[0] if old.get(k)!=config[k]}
     origin.options = self._other_options(s)
     return origin
+
+# %% ../../nbs/checkpoint/06_resume.ipynb #2df40a96
+def _say_none(learn, folder):
+    "Say that no checkpoint in `folder` can be resumed"
+    if learn.count.batches and any(o.step==learn.count.opt_steps for o in list_checkpoints(folder, verify=False)):
+        warnings.warn(f'{folder} has only checkpoints from the middle of a batch, from which no fit can resume: '
+            'this fit starts from the beginning, with the current weights', stacklevel=2)
+    elif learn.team.is_first and learn.logger is not noop:
+        say(f'no checkpoint in {folder}: starting from the beginning')
 
 # %% ../../nbs/checkpoint/06_resume.ipynb #2df40aa1
 def _accepts_batches(accept): return accept is True or 'batches' in listify(accept or ())

@@ -18,7 +18,8 @@ from ..data.checks import replaced
 from ..data.loaders import batch_len
 from ..loop.denominator import Joined, SUM, join_units
 from ..loop.engines import Engine
-from ..loop.flow import CancelException, catcher, ControlException, listeners, Phase, PHASES, restack, RewindException, per_batch
+from ..loop.flow import CancelException, catcher, ControlException, listeners, per_batch, Phase, PHASES, restack
+from ..loop.flow import RewindException
 from ..loop.optimizer import get_hypers
 from ..loop.team import SingleProcess
 from .share import share
