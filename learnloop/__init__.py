@@ -2,7 +2,8 @@
 __version__ = '0.1.0'
 
 import gc as _gc, torch as _torch
-_gc.freeze()  # a garbage collection is due after `import torch`; visiting all objects of torch takes longer than this import
+_thaws = not _gc.get_freeze_count()  # the program may have frozen objects itself
+if _thaws: _gc.freeze()  # a garbage collection is due after `import torch`; visiting all objects of torch takes longer than this import
 # What each learner needs
 from learnloop.loop.flow import (
     PHASES, CancelBackwardException, CancelBatchException, CancelEpochException, CancelEvaluateException,
@@ -41,7 +42,8 @@ from learnloop.checkpoint.rewind import Snapshots, change_hypers
 from learnloop.see.progress import ProgressCallback, ShowGraph
 from learnloop.interop import as_cb
 _show_params()
-_gc.unfreeze()
+if _thaws: _gc.unfreeze()
+from learnloop import app, checkpoint, data, interop, loop, measure, scale, see, train
 
 # Public names that are imported on first use -> their modules
 _lazy = {k:f'learnloop.{mod}' for mod,names in _LAZY.items() for k in names.split() if '.' not in k}

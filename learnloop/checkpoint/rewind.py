@@ -24,7 +24,7 @@ from ..loop.engines import Engine
 from ..loop.flow import CancelBatchException, RewindException
 from ..loop.learner import Learner, default_engine
 from ..loop.opt_mode import check_momentum
-from ..loop.optimizer import get_hyper, hyper_groups, hyper_names, n_groups, set_hypers, spread_hyper
+from ..loop.optimizer import get_hyper, hyper_names, n_groups, opts, set_hypers, split_decay, spread_hyper
 from ..loop.place import Place, use_part
 
 # %% ../../nbs/checkpoint/09_rewind.ipynb #9e710002
@@ -94,11 +94,14 @@ def change_hypers(
 
 def _check_split(learn):
     "Raise an error if weight decay would split the groups that a PyTorch scheduler was made for"
-    from learnloop.train.torchsched import TorchScheduler
+    from ..train.torchsched import TorchScheduler
     cb = next((o for o in learn.cbs if isinstance(o, TorchScheduler)), None)
-    if cb is None or all('decay' in g for _,g in hyper_groups(learn.opt)): return
-    raise ValueError(f'wd: {cb.label} was made for the present parameter groups, and the first weight decay splits off '
-        'those of norms and biases: give the learner its wd before the fit')
+    for o in opts(learn.opt) if cb else ():
+        tried = SimpleNamespace(param_groups=[g | dict(weight_decay=1.) for g in o.param_groups])
+        split_decay(tried, learn.model)
+        if len(tried.param_groups)==len(o.param_groups): continue
+        raise ValueError(f'wd: {cb.label} was made for the present parameter groups, and the first weight decay makes '
+            'separate groups for norms and biases: give the learner its wd before the fit')
 
 # %% ../../nbs/checkpoint/09_rewind.ipynb #9e71000a
 class Skips(Callback):

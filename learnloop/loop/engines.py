@@ -21,7 +21,8 @@ class Engine:
     takes = ''  # What its `take` may run by itself: 'pass', 'batch' and 'turn', separated by spaces
     saves_fits = False # Does it save and resume fits? `learn.keeper` is the one that does
     compiles = False   # Does it compile turns? `learn.engines.fuser` is the one that does
-    allows_fusing = False # May a compiled step run in place of the phases that it runs around, or takes?
+    # May a compiled step run without its `body` and `take`? A subclass that overrides these declares it again
+    allows_fusing = False
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         for k in [k for k,v in vars(cls).items() if callable(v) and k[0]!='_' and k not in vars(Engine)]:

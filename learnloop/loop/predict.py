@@ -137,7 +137,8 @@ def _rewrap(like, o):
     "Return `o` in containers of the same types as `like`"
     vals,has = batch_parts(o),batch_parts(like)
     if vals is None or has is None: return o
-    if type(o) is list and len(vals)!=len(has): like,has = o,has[:1]*len(vals)  # a list of items
+    if type(o) is list and len(vals)!=len(has): return [_rewrap(has[0], b) for b in vals] if has else o  # of items
+    if len(vals)!=len(has) or isinstance(o, dict) and [*o]!=[*like]: return o  # items may have other keys
     return batch_like(like, [_rewrap(a, b) for a,b in zip(has, vals, strict=True)])
 
 # %% ../../nbs/loop/06_predict.ipynb #c0ae0042

@@ -89,7 +89,7 @@ _HOW = 'Each gradient is a mean over the items of one process, not of the whole 
 class _Meetings:
     "The points of a pass at which processes meet, and how far this one is in its turn"
     passed,in_forward,met_forward = 0,False,False
-    trains = False  # Does each process train, with its own statistics of batches?
+    trains = False  # Is it a training pass whose buffers are still to be copied from the first process?
     sizes = ()  # Sizes of the batch in all processes, if each has its own batches
     def __init__(self, points=()): self.points = {*points}
 
@@ -218,9 +218,9 @@ def _begin_pass(self:TeamEngine, name):
 
 @patch
 def _end_train(self:TeamEngine):
-    "Let the engine synchronize once at the end of training, or of a training pass that all processes cancel"
-    trains,self.meetings.trains = self.meetings.trains,False
-    if trains: self.engine.end_train()
+    "Let the engine synchronize once, at the end of a training pass or when all processes cancel it"
+    if self.meetings.trains: self.engine.end_train()
+    self.meetings.trains = False  # not before: a cancel may come in its meeting, and then it is to be done again
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0001c1
 _APART = ('weights or hyper-parameters of rank {} differ from those of rank 0, so the processes use different models '

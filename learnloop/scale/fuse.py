@@ -107,6 +107,11 @@ def _why_never(learn):
         if f is not was or k in vars(learn): return f'{cls.__name__} overrides {k}'
     return ''
 
+def _allows_fusing(cls):
+    "Whether the class that defines `body` or `take` allows it: a class doesn't vouch for those of its subclasses"
+    owner = next(c for c in cls.__mro__ if {'body', 'take', 'allows_fusing'} & vars(c).keys())
+    return vars(owner).get('allows_fusing', False)
+
 def why_unfusable(
     learn # A learner
 )->str: # '' if nothing prevents it
@@ -117,7 +122,7 @@ def why_unfusable(
         return f'forward_model is set, to a {type(learn.forward_model).__name__}'
     if isinstance(learn.opt, dict): return 'there are several optimizers'
     for e in learn.engines.order:
-        if e.allows_fusing: continue
+        if _allows_fusing(type(e)): continue
         if _INSIDE & {*e.around.split()} or {'batch','turn'} & {*e.takes.split()}:
             return f'{type(e).__name__} runs around the turn, or a part of it'
     return ''

@@ -24,7 +24,7 @@ class _NoRoom(CancelTurnException):
 
 class HealMemory(MicroBatch):
     "If a turn runs out of memory, run it again in halves; later batches begin in parts of that size"
-    takes = 'turn'
+    takes,allows_fusing = 'turn',True
     def __init__(self,
         min_size:int=1 # Smallest number of items in a part; the error is raised if it takes too much memory, too
     ):

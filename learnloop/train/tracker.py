@@ -137,9 +137,7 @@ def rule(self:TrackerCallback):
 @patch
 def _improves(self:TrackerCallback, v, best):
     d = self.min_delta if self.is_better(0, 1) else -self.min_delta
-    if best is None or not math.isfinite(v): return math.isfinite(v)
-    # means of the same items in other batches or processes differ by rounding to float32
-    return self.is_better(v+d, best) and not math.isclose(v+d, best, rel_tol=2e-7)
+    return math.isfinite(v) and (best is None or self.is_better(v+d, best))
 
 @patch
 def _observe(self:TrackerCallback, v):

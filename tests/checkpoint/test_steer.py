@@ -92,7 +92,7 @@ def test_a_bad_command_in_a_file_is_refused_and_breaks_nothing(text, tmp_path):
 
 # ---- Schedules
 
-@pytest.mark.parametrize('cb,text,why', [(lambda: SWA(start_pct=.1, swa_lr=.01), 'lr=.01', 'SWA sets lr'), (lambda: TorchScheduler(partial(ts.StepLR, step_size=3), 'step'), 'wd=.1', 'splits off'),
+@pytest.mark.parametrize('cb,text,why', [(lambda: SWA(start_pct=.1, swa_lr=.01), 'lr=.01', 'SWA sets lr'), (lambda: TorchScheduler(partial(ts.StepLR, step_size=3), 'step'), 'wd=.1', 'separate groups for norms'),
     (lambda: TorchScheduler(partial(ts.LambdaLR, lr_lambda=lambda n: n>6), 'step'), 'lr=.01', 'no factor changes 0')])
 def test_a_command_that_a_schedule_does_not_allow_is_refused(cb, text, why):
     learn = mk(opt=torch.optim.SGD)

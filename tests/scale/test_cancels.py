@@ -2,7 +2,7 @@
 import re, warnings
 from itertools import product
 import learnloop, pytest, torch
-from helpers import Module, cover
+from helpers import Module, act, cover
 from learnloop import EMA, PHASES, Callback, CancelBatchException, DataLoaders, Event, GradientAccumulation, GradientClip, MicroBatch, SAM, event
 from learnloop.scale.agree import POINTS
 from learnloop.scale.team import find_team
@@ -88,18 +88,22 @@ class Centred(torch.nn.Module):
 
 def normed(): return torch.nn.Sequential(torch.nn.Linear(5, 8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 1))
 
+def at_end(cancel):
+    "Return a callback that cancels in one rank when the loader is exhausted"
+    return Callback(name='stopper', after_fetch=lambda cb: act(cb, cancel if cb.team.rank and cb.training and cb.batch is None else None))
+
 def buffers(cases):
     "Return for each cancel the weights and buffers of model, loss and averages after the fit"
     res = []
     for at,cancel in cases:
-        loss,ema = Centred(),EMA(.9, buffers='average')
-        learn = mk_learner([Stop(at, cancel, True), ema], model=normed, loss=loss).to_ddp()
+        loss,ema,stop = Centred(),EMA(.9, buffers='average'),Stop(at, cancel, True) if at!='end' else at_end(CANCELS[cancel])
+        learn = mk_learner([stop, ema], model=normed, loss=loss).to_ddp()
         learn.fit(2)
         res.append([*weights(learn.model), loss.centre, *(ema.averages or {}).values()])
     return res
 
 def test_buffers_are_equal_in_all_processes_after_any_cancel():
-    cases = cover([o for o in (*IN_TRAIN, ('after_step', 'epoch'), *AROUND) if o!=('after_fit', 'fit')])  # it only skips the averages of one rank
+    cases = cover([o for o in (*IN_TRAIN, ('after_step', 'epoch'), ('end', 'train'), ('end', 'fit'), *AROUND) if o!=('after_fit', 'fit')])  # it only skips the averages of one rank
     for case,a,b in zip(cases, *together(buffers, cases), strict=True): assert all(map(torch.equal, a, b)), case
 
 def skip_rest():

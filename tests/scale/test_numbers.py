@@ -230,12 +230,12 @@ class Boxes(nn.Module):
     def __init__(self):
         super().__init__()
         self.size = nn.Parameter(torch.ones(1))
-    def forward(self, x): return [dict(boxes=self.size*torch.ones(1+int(o[0]>0), 4)) for o in x]
+    def forward(self, x): return [dict(boxes=self.size*torch.ones(1+int(o[0]>0), 4)) | (dict(mask=o) if o[1]>0 else {}) for o in x]
 
 def found():
     learn = mk_learner(model=Boxes, loss=lambda pred, y: pred[0]['boxes'].mean())
     learn.to_ddp()
-    return [len(o['boxes']) for o in learn.get_preds()[0]]
+    return [(len(o['boxes']), *o) for o in learn.get_preds()[0]]
 
 def test_predictions_that_are_lists_of_items_are_gathered(): assert together(found)==[found()]*2 and len(found())==13
 
