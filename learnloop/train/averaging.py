@@ -134,6 +134,15 @@ def after_train(self:WeightAveraging):
     if self.every_epochs: self._update_if(n_epochs%self.every_epochs==0, pct)
 
 @patch
+def _update_if(self:WeightAveraging, due, pct):
+    is_past_pct = pct>=self.start_pct-1e-6  # pct is a sum of many numbers
+    if self.n_steps<=self.start_step or self.learn.epoch<self.start_epoch or not is_past_pct: self.reset()
+    elif due and self.n_steps!=self._last:
+        self.update()
+        self._last = self.n_steps
+
+# %% ../../nbs/train/04_averaging.ipynb #aa138546
+@patch
 def after_cancel_epoch(self:WeightAveraging): self._broadcast_buffers()
 @patch
 def after_cancel_fit(self:WeightAveraging): self._broadcast_buffers()
@@ -144,14 +153,6 @@ def _broadcast_buffers(self:WeightAveraging):
     if not self.averages or self.buffers!='average': return
     names = [k for k,_ in self.learn.model.named_buffers() if k in self.averages]
     for k,t in self.learn.team.from_first({k:self.averages[k] for k in names}).items(): self.averages[k].copy_(t)
-
-@patch
-def _update_if(self:WeightAveraging, due, pct):
-    is_past_pct = pct>=self.start_pct-1e-6  # pct is a sum of many numbers
-    if self.n_steps<=self.start_step or self.learn.epoch<self.start_epoch or not is_past_pct: self.reset()
-    elif due and self.n_steps!=self._last:
-        self.update()
-        self._last = self.n_steps
 
 # %% ../../nbs/train/04_averaging.ipynb #b2b64c25
 def _copy_into(tensors, values):

@@ -62,7 +62,8 @@ shapes = st.lists(st.integers(0, 3), max_size=3)
 def _tensor(shape, dtype): return (torch.arange(math.prod(shape))%3).reshape(shape).to(dtype)
 arrays = st.builds(lambda shape, dtype: np.arange(math.prod(shape)).reshape(shape).astype(dtype), shapes.filter(len), st.sampled_from(['f2', 'f4', 'f8', 'i1', 'i8', 'u2', 'u8', '?']))
 long = st.integers(60, 70).flatmap(lambda n: st.sampled_from([0, 1., True, -0., float('nan'), 2**63, -2**63, 2**63-1]).map(lambda v: [v]*n))
-leaves = st.none() | st.booleans() | ints | floats | texts | st.builds(_tensor, shapes, st.sampled_from(dtypes)) | arrays | long | st.sets(keys, max_size=3) | st.lists(keys, max_size=3).map(Counter)
+sets = st.sets(keys, max_size=3) | st.lists(keys, max_size=3).map(Counter)
+leaves = st.none() | st.booleans() | ints | floats | texts | st.builds(_tensor, shapes, st.sampled_from(dtypes)) | arrays | long | sets
 nested = st.recursive(leaves, lambda o: st.lists(o, max_size=4) | st.lists(o, max_size=4).map(tuple) | st.dictionaries(keys, o, max_size=4), max_leaves=12)
 
 @given(nested)
