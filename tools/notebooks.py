@@ -23,8 +23,7 @@ def run_one(fn, save):
     "Run the notebook `fn`; return the exit status"
     torch.manual_seed(42)
     cfg = get_config(ROOT)
-    passed,_ = test_nb(fn, skip_flags=cfg.tst_flags.split(), basepath=ROOT, save=save, cell_timeout=cfg.cell_timeout, cell_timing_min=cfg.cell_timing_min)
-    return not passed
+    return not test_nb(fn, skip_flags=cfg.tst_flags.split(), basepath=ROOT, save=save, cell_timeout=cfg.cell_timeout, cell_timing_min=cfg.cell_timing_min)[0]
 
 def main(args):
     p = ArgumentParser(description='Run notebooks, each in its own process')
@@ -37,7 +36,8 @@ def main(args):
     bad = []
     for o in run_all(partial(run_one, save=opts.save), files, timeout=TIMEOUT):
         name = os.path.relpath(o.job)
-        if o.rc!=0: bad.append(name) or print(f'FAIL {name}: ' + (f'took more than {TIMEOUT} s' if o.rc is None else f'exit status {o.rc}'))
+        if o.rc!=0: bad.append(name)
+        if o.rc!=0: print(f'FAIL {name}: ' + (f'took more than {TIMEOUT} s' if o.rc is None else f'exit status {o.rc}'))
         elif opts.timing: print(f'ok   {name:45}{o.seconds:5.1f} s')
         if o.out: print(o.out, end='' if o.out[-1]=='\n' else '\n', flush=True)
     print(f'notebooks: {len(files)-len(bad)} of {len(files)} passed' + (f'; not {" ".join(bad)}' if bad else ''))

@@ -55,7 +55,7 @@ class GradExchange:
     def end_backward(self): "Exchange the gradients of the backward pass"
     def end_turn(self): "Clean up after a turn, even after an error"
     def end_train(self):
-        "Copy the first process's buffers to all, in all processes: each has its own statistics of the training pass"
+        "Copy the first process's buffers to the others, since each has its own statistics; all processes call it"
         for m in (self.learn.model, loss_module(self.learn)):
             if m is not None: _broadcast_module(m, self.team, params=False)
     def end_pass(self): "Clean up after a pass, even after an error"
